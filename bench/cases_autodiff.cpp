@@ -14,9 +14,10 @@ namespace {
 using namespace pumice;
 
 using Make = Case (*)(const Device&);
-constexpr std::pair<const char*, Make> makes[] = {{"gradient: sin*exp+x^3", elementwise}, {"gradient: diffusion", diffusion}, {"gradient: n-body", nbody},
-                                                  {"gradient: RK4", lotka_volterra}, {"gradient: tiled matmul", matrices},
-                                                  {"gradient: logsumexp", rows}, {"gradient: Gaussian mixture", gmm}};
+constexpr std::pair<const char*, Make> makes[] = {
+    {"gradient: sin*exp+x^3", elementwise}, {"gradient: diffusion", diffusion},   {"gradient: n-body", nbody},
+    {"gradient: RK4", lotka_volterra},      {"gradient: tiled matmul", matrices}, {"gradient: logsumexp", rows},
+    {"gradient: Gaussian mixture", gmm}};
 
 /// Wall time, or the processor time of all threads.
 double milliseconds_of(const std::function<void()>& act, bool cpu) {
@@ -36,16 +37,19 @@ std::vector<double> measure(const std::vector<std::function<void()>>& sides, dou
     double spent = 0;
     for (int round = 0; round < 5 || (spent < budget_ms && round < 100); ++round)
         for (size_t s = 1; s < sides.size(); ++s)
-            for (const size_t one : {size_t(0), s}) times[one].push_back(milliseconds_of(sides[one], cpu)), spent += times[one].back();
+            for (const size_t one : {size_t(0), s})
+                times[one].push_back(milliseconds_of(sides[one], cpu)), spent += times[one].back();
     std::vector<double> medians;
-    for (auto& t : times) std::nth_element(t.begin(), t.begin() + long(t.size() / 2), t.end()), medians.push_back(t[t.size() / 2]);
+    for (auto& t : times)
+        std::nth_element(t.begin(), t.begin() + long(t.size() / 2), t.end()), medians.push_back(t[t.size() / 2]);
     return medians;
 }
 
 /// The largest difference, relative to the largest value.
 double apart(const std::vector<float>& a, const std::vector<float>& b) {
     double most = 0, size = 1e-30;
-    for (size_t i = 0; i < a.size(); ++i) most = std::max(most, double(std::abs(a[i] - b[i]))), size = std::max(size, double(std::abs(b[i])));
+    for (size_t i = 0; i < a.size(); ++i)
+        most = std::max(most, double(std::abs(a[i] - b[i]))), size = std::max(size, double(std::abs(b[i])));
     return most / size;
 }
 
@@ -72,15 +76,22 @@ int run(const std::string& name, const std::string& filter, bool quick, bool cpu
         const double ratio = ms[1] / ms[0], target = c.target * (software ? 1.5 : 1), over = c.by_hand ? ms[1] / ms[2] : 0;
         const bool miss = ratio > target || over > 1.15;
         failures += wrong || miss;
-        std::printf("%-34s primal %8.3f ms  gradient %8.3f ms  ratio %6.2f (target %.2f)", c.name.c_str(), ms[0], ms[1], ratio, target);
+        std::printf("%-34s primal %8.3f ms  gradient %8.3f ms  ratio %6.2f (target %.2f)", c.name.c_str(), ms[0], ms[1], ratio,
+                    target);
         if (c.by_hand) std::printf("  by hand %8.3f ms, ratio %5.2f; ours over it %5.2f", ms[2], ms[2] / ms[0], over);
         std::printf("%s\n", miss ? "  MISS" : "");
         if (wrong) std::printf("%-34s WRONG: ours and the adjoint by hand are %g apart\n", c.name.c_str(), error);
         std::fflush(stdout);
         nlohmann::json peers{{"primal", ms[0]}};
         if (c.by_hand) peers["by hand"] = ms[2];
-        results.push_back({{"case", c.name}, {"device", device.name()}, {"ours_ms", ms[1]}, {"peers", peers}, {"limit_share", nullptr},
-                           {"ratio", ratio}, {"target_ratio", target}, {"reached", !miss}});
+        results.push_back({{"case", c.name},
+                           {"device", device.name()},
+                           {"ours_ms", ms[1]},
+                           {"peers", peers},
+                           {"limit_share", nullptr},
+                           {"ratio", ratio},
+                           {"target_ratio", target},
+                           {"reached", !miss}});
     }
     return failures;
 }

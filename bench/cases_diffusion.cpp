@@ -70,15 +70,16 @@ Measurement against_constants(Bench& bench, int n, Through through, bool grouped
     if (grouped) range = range.group(1, 8, 32);
     const Side ours = [&](int times) {
         Event last;
-        for (int t = 0; t < times; ++t) last = through == Through::members ? diffuse_field(range, f) : diffuse(range, f.next, f.now, f.c);
+        for (int t = 0; t < times; ++t)
+            last = through == Through::members ? diffuse_field(range, f) : diffuse(range, f.next, f.now, f.c);
         last.wait();
     };
 
     raw::Pipeline pipeline(bench.raw, "diffuse", constant_glsl(n), 2, 0);
     raw::Buffer pnow(bench.raw, count * 4), pnext(bench.raw, count * 4);
     pnow.upload(host);
-    const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pnext, &pnow}), {}, uint32_t(n - 2 + 31) / 32, uint32_t(n - 2 + 7) / 8,
-                                 uint32_t(n - 2));
+    const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pnext, &pnow}), {}, uint32_t(n - 2 + 31) / 32,
+                                 uint32_t(n - 2 + 7) / 8, uint32_t(n - 2));
     const Measurement m = compare(bench, ours, peer);
     require_same(f.next.download(), pnext.download<float>(), 1e-6);
     return m;
@@ -112,7 +113,8 @@ std::vector<Case> diffusion_cases() {
     const int n = 256;
     const double interior = double(n - 2) * (n - 2) * (n - 2);
     const auto constants = [&](const char* name, double target, Through through, bool grouped) {
-        return Case{name, Kind::variant, target, 8 * interior, "GB/s", [=](Bench& bench) { return against_constants(bench, n, through, grouped); }};
+        return Case{name,         Kind::variant, target,
+                    8 * interior, "GB/s",        [=](Bench& bench) { return against_constants(bench, n, through, grouped); }};
     };
     return {{"3-D diffusion, 256^3", Kind::kernel, 1.15, 8 * interior, "GB/s", [](Bench& bench) { return run(bench, n); }},
             constants("diffusion against constants", 1.03, Through::arrays, false),

@@ -14,7 +14,7 @@ const auto rotate = kernel("rotate", [](InOut<float> a, Val<int> times) {
     auto l = local_index();
     auto i = global_index();
     Var v = a[i];
-    $for (k, range(times)) {
+    $for(k, range(times)) {
         ring[l] = v;
         synchronize();
         v = ring[(l + 1) % 64] + 1.0f;
@@ -47,13 +47,13 @@ const auto smooth = kernel("smooth", [](Out<float> y, In<float> x) {
     auto l = local_index();
     auto i = global_index();
     tile[l + radius] = x[i];
-    $if (l < radius) {
+    $if(l < radius) {
         tile[l] = x[max(i - radius, 0)];
         tile[l + 128 + radius] = x[min(i + 128, global_size() - 1)];
     }
     synchronize();
     Var sum = 0.0f;
-    $for (k, range(2 * radius + 1)) { sum += tile[l + k]; }
+    $for(k, range(2 * radius + 1)) { sum += tile[l + k]; }
     y[i] = sum / float(2 * radius + 1);
 });
 const char* const smooth_glsl = R"(#version 450
@@ -87,7 +87,7 @@ const auto histogram = kernel("histogram", whole_groups, [](InOut<uint32_t> all,
     auto l = local_index();
     partial[l] = 0u;
     synchronize();
-    $if (in_range()) { atomic_add(partial[data[global_index()]], 1u); }
+    $if(in_range()) { atomic_add(partial[data[global_index()]], 1u); }
     synchronize();
     atomic_add(all[l], partial[l]);
 });
@@ -127,11 +127,14 @@ Measurement barriers(Bench& bench, int n) {
     raw::Buffer pa(bench.raw, size_t(n) * 4);
     pa.upload(host);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pa}), {word(n), word(turns)}, uint32_t(n + 63) / 64);
-    const Measurement m = compare(bench, [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = rotate(ndrange(n).group(64), a, turns);
-        last.wait();
-    }, peer);
+    const Measurement m = compare(
+        bench,
+        [&](int times) {
+            Event last;
+            for (int t = 0; t < times; ++t) last = rotate(ndrange(n).group(64), a, turns);
+            last.wait();
+        },
+        peer);
     require_same(a.download(), pa.download<float>(), 1e-6);
     return m;
 }
@@ -143,17 +146,19 @@ Measurement local_memory(Bench& bench, int n) {
     raw::Buffer px(bench.raw, size_t(n) * 4), py(bench.raw, size_t(n) * 4);
     px.upload(host);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&py, &px}), {word(n)}, uint32_t(n + 127) / 128);
-    const Measurement m = compare(bench, [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = smooth(ndrange(n).group(128), y, x);
-        last.wait();
-    }, peer);
+    const Measurement m = compare(
+        bench,
+        [&](int times) {
+            Event last;
+            for (int t = 0; t < times; ++t) last = smooth(ndrange(n).group(128), y, x);
+            last.wait();
+        },
+        peer);
     require_same(y.download(), py.download<float>(), 1e-5);
     return m;
 }
 
-template <class K>
-Measurement counts(Bench& bench, int n, const K& kernel, const char* glsl) {
+template <class K> Measurement counts(Bench& bench, int n, const K& kernel, const char* glsl) {
     std::vector<uint32_t> host(static_cast<size_t>(n));
     for (size_t i = 0; i < host.size(); ++i) host[i] = uint32_t(i * 2654435761u) >> 25;
     Array<uint32_t> data = bench.device.upload(host), all = bench.device.zeros<uint32_t>(bins);
@@ -161,11 +166,14 @@ Measurement counts(Bench& bench, int n, const K& kernel, const char* glsl) {
     raw::Buffer pdata(bench.raw, size_t(n) * 4), pall(bench.raw, bins * 4);
     pdata.upload(host);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pall, &pdata}), {word(n)}, uint32_t(n + 127) / 128);
-    const Measurement m = compare(bench, [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = kernel(ndrange(n).group(bins), all, data);
-        last.wait();
-    }, peer);
+    const Measurement m = compare(
+        bench,
+        [&](int times) {
+            Event last;
+            for (int t = 0; t < times; ++t) last = kernel(ndrange(n).group(bins), all, data);
+            last.wait();
+        },
+        peer);
     if (all.download() != pall.download<uint32_t>()) fail("the sides count differently");
     return m;
 }
@@ -174,10 +182,14 @@ Measurement counts(Bench& bench, int n, const K& kernel, const char* glsl) {
 
 std::vector<Case> group_cases() {
     constexpr int n = 7813 * 128;
-    return {{"barriers, 128 in a loop, 64K items", Kind::variant, 1.10, 0, "", [](Bench& bench) { return barriers(bench, 65536); }},
-            {"local memory, 17 reads an item", Kind::variant, 1.10, 8.0 * n, "GB/s", [](Bench& bench) { return local_memory(bench, n); }},
-            {"atomics on local memory", Kind::variant, 1.10, 4.0 * n, "GB/s", [](Bench& bench) { return counts(bench, n, histogram, histogram_glsl); }},
-            {"atomics on global memory", Kind::variant, 1.10, 4.0 * n, "GB/s", [](Bench& bench) { return counts(bench, n, scatter, scatter_glsl); }}};
+    return {
+        {"barriers, 128 in a loop, 64K items", Kind::variant, 1.10, 0, "", [](Bench& bench) { return barriers(bench, 65536); }},
+        {"local memory, 17 reads an item", Kind::variant, 1.10, 8.0 * n, "GB/s",
+         [](Bench& bench) { return local_memory(bench, n); }},
+        {"atomics on local memory", Kind::variant, 1.10, 4.0 * n, "GB/s",
+         [](Bench& bench) { return counts(bench, n, histogram, histogram_glsl); }},
+        {"atomics on global memory", Kind::variant, 1.10, 4.0 * n, "GB/s",
+         [](Bench& bench) { return counts(bench, n, scatter, scatter_glsl); }}};
 }
 
 }  // namespace bench

@@ -12,7 +12,7 @@ namespace bench::gradients {
 struct Case {
     std::string name;
     double target;
-    std::function<void()> seed;             ///< fills the shadows anew
+    std::function<void()> seed;                       ///< fills the shadows anew
     std::function<void()> primal, gradient, by_hand;  ///< each returns when it is done; by_hand may be empty
     std::function<std::vector<float>()> result;       ///< what was added to the shadows
 };

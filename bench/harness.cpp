@@ -30,7 +30,8 @@ double quantile(std::vector<double> values, double fraction) {
 }
 
 /// Both sides' medians, and the middle half of the ratios.
-void summarise(Measurement& m, const std::vector<double>& ours, const std::vector<double>& peer, const std::vector<double>& ratios) {
+void summarise(Measurement& m, const std::vector<double>& ours, const std::vector<double>& peer,
+               const std::vector<double>& ratios) {
     m.pairs = int(ratios.size());
     m.ours_ms = quantile(ours, 0.5);
     m.peer_ms = quantile(peer, 0.5);
@@ -103,8 +104,8 @@ Measurement compare_afresh(const Bench& bench, const std::string& name, const st
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     std::vector<double> a, b, ratios;
     for (int round = 0; round < bench.rounds(); ++round) {
-        const std::string command = pumice::text("'", program, "' --filter '", name, "' --round ", round, " --device ", bench.index,
-                                                 bench.quick ? " --quick" : "", bench.cpu_time ? " --cpu" : "");
+        const std::string command = pumice::text("'", program, "' --filter '", name, "' --round ", round, " --device ",
+                                                 bench.index, bench.quick ? " --quick" : "", bench.cpu_time ? " --cpu" : "");
         FILE* const said = popen(command.c_str(), "r");
         if (!said) pumice::fail("a round of the case cannot be started: ", command);
         double ours = 0, peer = 0, ratio = 0;

@@ -29,13 +29,14 @@ constexpr const char* usage =
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
     "  --out FILE     where the results go as JSON (without --filter: bench/results/latest.json of the repository)\n"
-    "Without PUMICE_DEVICE: the cases of the device cpu, then those of the best Vulkan device; VK_DRIVER_FILES selects the driver.\n";
+    "Without PUMICE_DEVICE: the cases of the device cpu, then those of the best Vulkan device; VK_DRIVER_FILES selects the "
+    "driver.\n";
 
 struct Options {
     std::string filter;
     bool quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
     int round = -1, device = 0;  // of compare_afresh(), for the processes that it starts
-    std::filesystem::path out;  // none: nowhere
+    std::filesystem::path out;   // none: nowhere
 };
 
 Options parse(int argc, char** argv) {
@@ -78,7 +79,8 @@ Options parse(int argc, char** argv) {
 
 std::vector<Case> chosen_cases(const std::string& filter) {
     std::vector<Case> all;
-    for (const auto& cases : {triad_cases, diffusion_cases, matmul_cases, reduction_cases, group_cases, launch_cases, first_use_cases})
+    for (const auto& cases :
+         {triad_cases, diffusion_cases, matmul_cases, reduction_cases, group_cases, launch_cases, first_use_cases})
         for (Case& c : cases())
             if (c.name.find(filter) != std::string::npos) all.push_back(std::move(c));
     return all;
@@ -140,10 +142,9 @@ void print_row(const Case& c, const Measurement& m) {
 }
 
 nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
-    nlohmann::json j{{"case", c.name},          {"device", bench.raw.name},
-                     {"ours_ms", m.ours_ms},    {"peers", nlohmann::json::object()},
-                     {"limit_share", nullptr},
-                     {"measurements", m.pairs}, {"times", m.times}};
+    nlohmann::json j{
+        {"case", c.name},         {"device", bench.raw.name}, {"ours_ms", m.ours_ms}, {"peers", nlohmann::json::object()},
+        {"limit_share", nullptr}, {"measurements", m.pairs},  {"times", m.times}};
     if (m.peer_ms > 0) {
         j["peers"]["raw Vulkan"] = m.peer_ms;
         j["ratio"] = m.ratio;

@@ -59,9 +59,11 @@ Device::Device(uint32_t index) {
     features.timelineSemaphore = VK_TRUE;
     check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
     std::vector<VkExtensionProperties> offered(count);
-    check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, offered.data()), "vkEnumerateDeviceExtensionProperties");
+    check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, offered.data()),
+          "vkEnumerateDeviceExtensionProperties");
     for (const VkExtensionProperties& one : offered)
-        if (std::strcmp(one.extensionName, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0) extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+        if (std::strcmp(one.extensionName, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0)
+            extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
     VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                             .pNext = &features,
                             .queueCreateInfoCount = 1,

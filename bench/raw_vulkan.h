@@ -62,12 +62,8 @@ public:
 
     void upload(const void* from, size_t count);
     void download(void* to, size_t count);
-    template <class T>
-    void upload(const std::vector<T>& host) {
-        upload(host.data(), host.size() * sizeof(T));
-    }
-    template <class T>
-    std::vector<T> download() {
+    template <class T> void upload(const std::vector<T>& host) { upload(host.data(), host.size() * sizeof(T)); }
+    template <class T> std::vector<T> download() {
         std::vector<T> host(bytes / sizeof(T));
         download(host.data(), bytes);
         return host;

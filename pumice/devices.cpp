@@ -23,9 +23,7 @@ std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::
     const auto made = [&] {
         try {
             return make();
-        } catch (const Error&) {
-            throw;
-        } catch (const std::exception& e) {
+        } catch (const Error&) { throw; } catch (const std::exception& e) {
             fail("the device ", spec, " does not open: ", e.what());
         }
     };
@@ -34,9 +32,13 @@ std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::
     return state;
 }
 
-Device open_interp_device() { return Device(shared("interp", [] { return open_interp(); })); }
+Device open_interp_device() {
+    return Device(shared("interp", [] { return open_interp(); }));
+}
 
-Device open_cpu() { return Device(shared("cpu", [] { return cpu::open(); })); }
+Device open_cpu() {
+    return Device(shared("cpu", [] { return cpu::open(); }));
+}
 
 /// Devices that looked usable and did not open, with the reason, until one opens after all.
 std::map<int, std::string> broken_devices;
@@ -75,9 +77,7 @@ std::optional<Device> first_vulkan(std::string& reasons, bool software_too, cons
         }
         try {
             return open_vulkan(i);
-        } catch (const Error& e) {
-            reasons += text("\n  vulkan:", i, " (", found[i].name, ") does not open: ", e.what());
-        }
+        } catch (const Error& e) { reasons += text("\n  vulkan:", i, " (", found[i].name, ") does not open: ", e.what()); }
     }
     return std::nullopt;
 }
@@ -90,9 +90,7 @@ Device Device::open(const std::string& spec) {
         if (!debug::device().empty()) {
             try {
                 return open(debug::device());
-            } catch (const Error& e) {
-                throw e.within("while opening the device that PUMICE_DEVICE names");
-            }
+            } catch (const Error& e) { throw e.within("while opening the device that PUMICE_DEVICE names"); }
         }
         // A software driver runs on the same processor as our own code, and slower.
         if (auto gpu = first_vulkan(reasons, false)) return *gpu;
@@ -139,7 +137,8 @@ std::vector<DeviceInfo> Device::all() {
     add_vulkan(false);
     if (const std::string reason = cpu::unavailable_reason(); !reason.empty())
         all.push_back({"cpu", "this processor, through LLVM", false, reason, {}, {}});
-    else all.push_back({"cpu", cpu::name(), true, "", cpu::limits(), everything});
+    else
+        all.push_back({"cpu", cpu::name(), true, "", cpu::limits(), everything});
     add_vulkan(true);
     if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason(), {}, {}});
     all.push_back({"interp", "the reference interpreter", true, "", open_interp()->limits(), everything});

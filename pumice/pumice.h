@@ -4,9 +4,9 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include "autodiff/api/autodiff.h"
-#include "autodiff/program/check_gradient.h"
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/api/derivative_functions.h"
+#include "autodiff/program/check_gradient.h"
 #include "autodiff/program/program.h"
 #include "core/host/array.h"
 #include "core/host/device.h"

@@ -18,7 +18,8 @@ public:
     enum class Features { all, least, none };  ///< that the device has, or timeline semaphores alone
 
     /// Opens the device with this number in the loader's order. `version`: the Vulkan version of the instance.
-    explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2) : version(version) {
+    explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2)
+        : version(version) {
         std::string reason;
         const pumice::vulkan::GlobalFunctions* global = pumice::vulkan::global_functions(reason);
         if (!global) pumice::fail(reason);
@@ -145,7 +146,8 @@ private:
         info.enabledLayerCount = info.enabledExtensionCount = 1;
         info.ppEnabledLayerNames = &layer;
         info.ppEnabledExtensionNames = &extension;
-        if (global.CreateInstance(&info, nullptr, &instance) != VK_SUCCESS) pumice::fail("vkCreateInstance with validation fails");
+        if (global.CreateInstance(&info, nullptr, &instance) != VK_SUCCESS)
+            pumice::fail("vkCreateInstance with validation fails");
         functions = pumice::vulkan::instance_functions(global, instance);
         VkDebugUtilsMessengerCreateInfoEXT debug{};
         debug.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;

@@ -30,8 +30,7 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(Messages& messages) {
     return info;
 }
 
-template <class Property, class Enumerate>
-std::vector<Property> enumerate(Enumerate&& call) {
+template <class Property, class Enumerate> std::vector<Property> enumerate(Enumerate&& call) {
     uint32_t count = 0;
     call(&count, nullptr);
     std::vector<Property> found(count);
@@ -138,8 +137,12 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
 }
 
 Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::string name_)
-    : name(std::move(name_)), snapshot(std::move(what)), plan(std::move(how)), validates(origin.messages),
-      wrapped(origin.application), messages(origin.messages) {
+    : name(std::move(name_)),
+      snapshot(std::move(what)),
+      plan(std::move(how)),
+      validates(origin.messages),
+      wrapped(origin.application),
+      messages(origin.messages) {
     if (const Application* application = origin.application) {
         device = application->device;
         queue = application->queue;

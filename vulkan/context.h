@@ -72,11 +72,11 @@ public:
     /// The description of a buffer for arrays or staging, of this size.
     VkBufferCreateInfo buffer_info(int64_t bytes) const;
 
-    const std::string name;      ///< "vulkan:0 llvmpipe (...)"
-    Snapshot snapshot;           ///< this and the plan do not change after construction
+    const std::string name;  ///< "vulkan:0 llvmpipe (...)"
+    Snapshot snapshot;       ///< this and the plan do not change after construction
     DevicePlan plan;
-    const bool validates;        ///< validation messages are collected
-    const bool wrapped;          ///< device and queue are an application's, which uses them, too
+    const bool validates;  ///< validation messages are collected
+    const bool wrapped;    ///< device and queue are an application's, which uses them, too
     DeviceFunctions vk;
     VkDevice device = nullptr;
     VkQueue queue = nullptr;

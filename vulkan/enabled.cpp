@@ -11,7 +11,7 @@ namespace {
 struct Switch {
     VkStructureType type;
     size_t offset;
-    bool Snapshot::*feature;
+    bool Snapshot::* feature;
 };
 
 #define PUMICE_SWITCH(TYPE, structure, member, feature) \

@@ -19,9 +19,9 @@ Snapshot all() {
 }
 
 int count(const Snapshot& s) {
-    return s.timeline_semaphore + s.buffer_device_address + s.scalar_block_layout + s.shader_int8 + s.shader_int16 + s.shader_int64 +
-           s.shader_float16 + s.shader_float64 + s.storage_8bit + s.storage_16bit + s.buffer_int64_atomics + s.shared_int64_atomics +
-           s.buffer_float32_atomic_add + s.shared_float32_atomic_add + s.subgroup_extended_types +
+    return s.timeline_semaphore + s.buffer_device_address + s.scalar_block_layout + s.shader_int8 + s.shader_int16 +
+           s.shader_int64 + s.shader_float16 + s.shader_float64 + s.storage_8bit + s.storage_16bit + s.buffer_int64_atomics +
+           s.shared_int64_atomics + s.buffer_float32_atomic_add + s.shared_float32_atomic_add + s.subgroup_extended_types +
            s.subgroup_size_control + s.full_subgroups;
 }
 
@@ -74,7 +74,8 @@ TEST(Enabled, TheStructuresOfTheExtensions) {
     EXPECT_EQ(count(s), 3);
     Snapshot without = all();
     without.shader_float16 = false;
-    EXPECT_FALSE(enabled(without, enabled_by(created), VK_API_VERSION_1_2).shader_float16) << "enabling does not make a device have it";
+    EXPECT_FALSE(enabled(without, enabled_by(created), VK_API_VERSION_1_2).shader_float16)
+        << "enabling does not make a device have it";
 }
 
 }  // namespace

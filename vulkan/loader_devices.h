@@ -13,14 +13,14 @@ namespace pumice::vulkan {
 
 /// A physical device.
 struct Found {
-    int index = 0;          ///< argument of open()
-    std::string name;       ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
-    std::string driver;     ///< driver's name and version; may be empty
+    int index = 0;       ///< argument of open()
+    std::string name;    ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
+    std::string driver;  ///< driver's name and version; may be empty
     bool usable = false;
-    std::string reason;     ///< "it has Vulkan 1.1, and 1.2 is needed"; "" if usable
-    bool software = false;  ///< runs on the host's processor
-    bool integrated = false;///< shares the host's memory
-    Limits limits;          ///< of a usable device
+    std::string reason;             ///< "it has Vulkan 1.1, and 1.2 is needed"; "" if usable
+    bool software = false;          ///< runs on the host's processor
+    bool integrated = false;        ///< shares the host's memory
+    Limits limits;                  ///< of a usable device
     std::vector<Feature> features;  ///< the supported ones
 };
 

@@ -13,13 +13,14 @@ struct Writer {
     std::string bytes;
     template <class T>
         requires std::is_trivially_copyable_v<T>
-    void operator()(const T& value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    void operator()(const T& value) {
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
     void operator()(const std::string& string) {
         (*this)(uint64_t(string.size()));
         bytes += string;
     }
-    template <class T>
-    void operator()(const std::vector<T>& items) {
+    template <class T> void operator()(const std::vector<T>& items) {
         (*this)(uint64_t(items.size()));
         for (const T& item : items) (*this)(item);
     }
@@ -46,8 +47,7 @@ struct Reader {
         (*this)(size);
         if (const char* data = take(size)) string.assign(data, size);
     }
-    template <class T>
-    void operator()(std::vector<T>& items) {
+    template <class T> void operator()(std::vector<T>& items) {
         uint64_t size = 0;
         (*this)(size);
         for (uint64_t i = 0; i < size && good; ++i) (*this)(items.emplace_back());
@@ -55,8 +55,7 @@ struct Reader {
 };
 
 /// Lists the stored fields, for both directions.
-template <class Archive, class Shader>
-void visit(Archive&& archive, Shader& shader) {
+template <class Archive, class Shader> void visit(Archive&& archive, Shader& shader) {
     archive(shader.name);
     archive(shader.glsl);
     archive(shader.spirv);

@@ -2,7 +2,8 @@
 
 namespace pumice::vulkan {
 
-PipelineCache::PipelineCache(Context& c, DiskCache& d, const std::string& device_key) : context(c), disk(d), name("pipelines-" + device_key) {
+PipelineCache::PipelineCache(Context& c, DiskCache& d, const std::string& device_key)
+    : context(c), disk(d), name("pipelines-" + device_key) {
     const std::string stored = disk.read(name).value_or("");
     VkPipelineCacheCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
@@ -16,7 +17,8 @@ PipelineCache::~PipelineCache() { context.vk.DestroyPipelineCache(context.device
 
 VkPipeline PipelineCache::make(const VkComputePipelineCreateInfo& info) {
     VkPipeline pipeline = VK_NULL_HANDLE;
-    context.check(context.vk.CreateComputePipelines(context.device, handle, 1, &info, nullptr, &pipeline), "vkCreateComputePipelines");
+    context.check(context.vk.CreateComputePipelines(context.device, handle, 1, &info, nullptr, &pipeline),
+                  "vkCreateComputePipelines");
     bool due;
     {
         const std::lock_guard lock(mutex);

@@ -28,7 +28,7 @@ private:
     DiskCache& disk;
     const std::string name;  // of the file
     VkPipelineCache handle = VK_NULL_HANDLE;
-    std::mutex mutex;        // guards all members below
+    std::mutex mutex;  // guards all members below
     size_t saved_bytes = 0;
     uint64_t made = 0, save_at = 1;
 };

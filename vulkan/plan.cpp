@@ -27,8 +27,8 @@ constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHE
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 // Memory to which ordinary buffers cannot be bound.
-constexpr VkMemoryPropertyFlags special = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
-                                          VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+constexpr VkMemoryPropertyFlags special =
+    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
 /// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one. Drivers list
 /// faster types first.
@@ -39,7 +39,8 @@ std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wan
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const VkMemoryType& type = memory.memoryTypes[i];
         const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
-        const bool fits = (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (s.buffer_memory_types >> i & 1);
+        const bool fits =
+            (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (s.buffer_memory_types >> i & 1);
         if (!fits || size <= best_size) continue;
         best = i;
         best_size = size;
@@ -73,16 +74,18 @@ constexpr uint32_t intel = 0x8086;  // a PCI vendor
 int required_subgroup_size(const Snapshot& s) {
     if (!s.subgroup_size_control || s.max_subgroup_size == 0) return 0;
     int size = std::clamp(s.vendor == intel ? 16 : s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
-    while (size < s.max_subgroup_size && uint64_t(size) * s.max_group_subgroups < s.limits.maxComputeWorkGroupInvocations) size *= 2;
+    while (size < s.max_subgroup_size && uint64_t(size) * s.max_group_subgroups < s.limits.maxComputeWorkGroupInvocations)
+        size *= 2;
     return size;
 }
 
 /// True for drivers that assign subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises
 /// no order.
 bool linear_subgroups(VkDriverId driver) {
-    constexpr VkDriverId known[] = {VK_DRIVER_ID_AMD_PROPRIETARY, VK_DRIVER_ID_AMD_OPEN_SOURCE, VK_DRIVER_ID_MESA_RADV,
-                                    VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS,
-                                    VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER};
+    constexpr VkDriverId known[] = {
+        VK_DRIVER_ID_AMD_PROPRIETARY,    VK_DRIVER_ID_AMD_OPEN_SOURCE,           VK_DRIVER_ID_MESA_RADV,
+        VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
+        VK_DRIVER_ID_MESA_LLVMPIPE,      VK_DRIVER_ID_GOOGLE_SWIFTSHADER};
     return std::find(std::begin(known), std::end(known), driver) != std::end(known);
 }
 
@@ -135,7 +138,8 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
     // Vulkan allows division an error of 2.5 units in the last place, and cards make use of it. These two drivers compute with
     // the processor's instructions, which round correctly.
-    plan.rounded_division = (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
+    plan.rounded_division =
+        (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
     plan.linear_subgroups = linear_subgroups(s.driver_id);
     // Without a required size, Intel's subgroups may be smaller than the reported size.
     const bool has_true_size = s.vendor != intel || plan.required_subgroup_size > 0;
@@ -146,8 +150,8 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
-    plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
-                                  s.limits.maxPerStageResources});
+    plan.max_bindings = std::min(
+        {s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers, s.limits.maxPerStageResources});
     if (plan.push_descriptors) {
         plan.max_bindings = std::min(plan.max_bindings, s.max_push_descriptors);
         plan.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
@@ -194,11 +198,13 @@ bool DevicePlan::supports(Feature feature) const {
 void plan_memory(const Snapshot& s, DevicePlan& plan) {
     const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
     const bool integrated = s.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    const auto local_type = memory_type(s, local), unified = memory_type(s, local | visible | cached), window = memory_type(s, local | visible);
+    const auto local_type = memory_type(s, local), unified = memory_type(s, local | visible | cached),
+               window = memory_type(s, local | visible);
     plan.arrays.clear();
     const auto add = [&](std::optional<uint32_t> type, bool mapped) {
         const auto same = [&](const DevicePlan::ArrayMemory& one) { return one.type == type; };
-        if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same)) plan.arrays.push_back({*type, mapped && !plan.always_staged});
+        if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same))
+            plan.arrays.push_back({*type, mapped && !plan.always_staged});
     };
     // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
     // memory into heaps, any of them will do.

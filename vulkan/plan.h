@@ -17,9 +17,9 @@ struct Switches {
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
     bool wide = false;             ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
-    bool divides = false;          ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
-    bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: check at a kernel's end that the driver has not ended loops
-    bool slices = false;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
+    bool divides = false;  ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
+    bool loops = false;    ///< PUMICE_VULKAN_LOOPS=1: check at a kernel's end that the driver has not ended loops
+    bool slices = false;   ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
     static Switches from_environment();
 };
 
@@ -39,50 +39,50 @@ struct DevicePlan {
     // features to enable
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
-    bool byte_storage = false;            ///< buffers hold bytes; arithmetic on them is int8
-    bool int64_atomics = false;           ///< in buffers
-    bool local_int64_atomics = false;     ///< in local memory
-    bool locks = true;                    ///< missing 64-bit atomics may be emulated by a table of locks
-    bool memory_barriers = true;          ///< memory barriers work
-    int64_t most_iterations = 0;          ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit
-    bool idle_lanes = false;              ///< lanes without an item of the group keep loops running
-    bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
-    bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds the low 31 bits first
-    bool opaque_masks = false;            ///< see codegen::Options
-    bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
-    bool exact_conversions = false;       ///< rounding conversions need a decoration, or the driver folds them
-    bool rounded_division = false;        ///< see codegen::Options
-    uint32_t float_modes = 0;             ///< see codegen::Options
-    bool linear_subgroups = false;        ///< see codegen::Options
-    bool packed_subgroups = false;        ///< see codegen::Options
-    bool wide_offsets = false;            ///< for every launch
-    uint32_t subgroups = 0;               ///< capabilities: bits of codegen::Subgroups
-    int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
-    bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
-    bool float_atomics = false;           ///< f32 add in buffers
-    bool local_float_atomics = false;     ///< f32 add in local memory
+    bool byte_storage = false;           ///< buffers hold bytes; arithmetic on them is int8
+    bool int64_atomics = false;          ///< in buffers
+    bool local_int64_atomics = false;    ///< in local memory
+    bool locks = true;                   ///< missing 64-bit atomics may be emulated by a table of locks
+    bool memory_barriers = true;         ///< memory barriers work
+    int64_t most_iterations = 0;         ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit
+    bool idle_lanes = false;             ///< lanes without an item of the group keep loops running
+    bool ordered_as_unsigned = false;    ///< signed 64-bit comparisons of widened integers are wrong
+    bool unsigned_rounds_twice = false;  ///< u32 to f32 rounds the low 31 bits first
+    bool opaque_masks = false;           ///< see codegen::Options
+    bool unrolled_imprecise = false;     ///< NoContraction does not hold in loops with the hint Unroll
+    bool exact_conversions = false;      ///< rounding conversions need a decoration, or the driver folds them
+    bool rounded_division = false;       ///< see codegen::Options
+    uint32_t float_modes = 0;            ///< see codegen::Options
+    bool linear_subgroups = false;       ///< see codegen::Options
+    bool packed_subgroups = false;       ///< see codegen::Options
+    bool wide_offsets = false;           ///< for every launch
+    uint32_t subgroups = 0;              ///< capabilities: bits of codegen::Subgroups
+    int required_subgroup_size = 0;      ///< of pipelines that use subgroups; 0: none can be required
+    bool full_subgroups = false;         ///< a pipeline may ask for subgroups without idle lanes
+    bool float_atomics = false;          ///< f32 add in buffers
+    bool local_float_atomics = false;    ///< f32 add in local memory
 
-    double most_seconds = 0;              ///< longest submission, on devices with a watchdog; 0: no limit
-    bool on_host = false;                 ///< work-items run on the host's processor
+    double most_seconds = 0;  ///< longest submission, on devices with a watchdog; 0: no limit
+    bool on_host = false;     ///< work-items run on the host's processor
     Batching batching;
 
-    uint32_t time_stamp_bits = 0;         ///< valid bits of the queue's time stamps; 0: none
+    uint32_t time_stamp_bits = 0;  ///< valid bits of the queue's time stamps; 0: none
 
-    bool push_descriptors = false;        ///< else descriptor sets
-    bool all_by_address = false;          ///< every array through its address
-    uint32_t max_bindings = 0;            ///< storage buffers of one kernel; further arrays go by address
+    bool push_descriptors = false;  ///< else descriptor sets
+    bool all_by_address = false;    ///< every array through its address
+    uint32_t max_bindings = 0;      ///< storage buffers of one kernel; further arrays go by address
 
     /// A memory type for arrays.
     struct ArrayMemory {
         uint32_t type = 0;
-        bool mapped = false;              ///< the host writes arrays in place, and reads them in place if the memory is host-cached
+        bool mapped = false;  ///< the host writes arrays in place, and reads them in place if the memory is host-cached
     };
-    std::vector<ArrayMemory> arrays;      ///< the best first; the others are used when it is full
-    bool always_staged = false;           ///< arrays are never mapped
-    uint32_t upload_memory = 0;           ///< memory types of the staging memory
+    std::vector<ArrayMemory> arrays;  ///< the best first; the others are used when it is full
+    bool always_staged = false;       ///< arrays are never mapped
+    uint32_t upload_memory = 0;       ///< memory types of the staging memory
     uint32_t download_memory = 0;
-    int64_t alignment = 256;              ///< of allocations' offsets and sizes; a power of two
-    int64_t max_block_bytes = 0;          ///< of one allocation from the driver
+    int64_t alignment = 256;      ///< of allocations' offsets and sizes; a power of two
+    int64_t max_block_bytes = 0;  ///< of one allocation from the driver
     Limits limits;
 
     /// True if kernels may use the type, in hardware or emulated (64-bit integers by pairs of 32-bit ones).

@@ -254,8 +254,11 @@ TEST(DevicePlan, MesaKeepsDecoratedConversions) {
 TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).ordered_as_unsigned);
-    for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true}, {"Mesa 24.0.1", true}, {"Mesa 25.0.7-2+deb13u1", false},
-                                        {"NVIDIA 550.54", false}, {"Mesa", false}}) {
+    for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true},
+                                        {"Mesa 24.0.1", true},
+                                        {"Mesa 25.0.7-2+deb13u1", false},
+                                        {"NVIDIA 550.54", false},
+                                        {"Mesa", false}}) {
         s.driver = driver;
         EXPECT_EQ(make_plan(s, {}).ordered_as_unsigned, wrong) << driver;
     }

@@ -61,8 +61,7 @@ Queue::~Queue() {
     // same.
     try {
         finish();
-    } catch (...) {
-    }
+    } catch (...) {}
     stop();
     context.wait_idle();
     for (Retired& item : retired) item.act();
@@ -147,13 +146,16 @@ void Queue::end() {
     if (front) return submit_front();
     const Batching& batching = context.plan.batching;
     const bool full = ++open->count >= (batching.when_idle ? threshold : batching.most_commands);
-    if (full || (batching.when_idle && held.empty() && poll() == submitted)) submit();
-    else if (batching.by_thread) attend();
+    if (full || (batching.when_idle && held.empty() && poll() == submitted))
+        submit();
+    else if (batching.by_thread)
+        attend();
 }
 
 /// Records one global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything
 /// before it.
-void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
+void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
+                    VkAccessFlags used) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = written;
@@ -167,7 +169,8 @@ void Queue::barrier(const Batch& batch, bool last) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
     if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
-    if (last && context.wrapped) to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    if (last && context.wrapped)
+        to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     barrier(batch, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used);
     if (audit) audit->push_back({true, {}});
 }
@@ -239,7 +242,8 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     const int count = batch->count;
     if (result == VK_SUCCESS) {
         submitted = on_timeline = batch->value;
-        if (debug::log() && count > 0) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
+        if (debug::log() && count > 0)
+            debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
         in_flight.push_back(std::move(batch));
         threshold = std::min(threshold * 2, context.plan.batching.most_commands);
         return;
@@ -251,9 +255,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     destroy(*batch);
     try {
         context.check(result, call);
-    } catch (const Error& error) {
-        throw error.within(text("the last ", count, " commands given to the device are lost"));
-    }
+    } catch (const Error& error) { throw error.within(text("the last ", count, " commands given to the device are lost")); }
 }
 
 /// Signals a value of the timeline from the host. The driver's queue must be idle.
@@ -305,8 +307,10 @@ VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t sto
 }
 
 void Queue::retire(uint64_t value, std::function<void()> act) {
-    if (value <= completed) act();
-    else retired.push_back({value, std::move(act)});
+    if (value <= completed)
+        act();
+    else
+        retired.push_back({value, std::move(act)});
 }
 
 void Queue::collect() {
@@ -321,8 +325,10 @@ void Queue::collect() {
         batch->count = 0;
         batch->awaits.clear();
         batch->awaited_values.clear();
-        if (result == VK_SUCCESS) unused.push_back(std::move(batch));
-        else destroy(*batch);
+        if (result == VK_SUCCESS)
+            unused.push_back(std::move(batch));
+        else
+            destroy(*batch);
     }
     // Values ascend, except those of objects whose last use is before that of an object retired earlier; these wait a little
     // longer.

@@ -124,8 +124,8 @@ private:
         VkCommandBuffer commands = nullptr;
         uint64_t value = 0;
         int count = 0;
-        std::vector<VkSemaphore> awaits;        // to be waited for before the batch starts
-        std::vector<uint64_t> awaited_values;   // their values
+        std::vector<VkSemaphore> awaits;       // to be waited for before the batch starts
+        std::vector<uint64_t> awaited_values;  // their values
         std::vector<VkDescriptorPool> sets;
         size_t sets_used = 0;  // pools that are full, and the one in use
     };
@@ -144,7 +144,8 @@ private:
     std::unique_ptr<Batch> new_batch();
     void open_batch();
     void barrier(const Batch& batch, bool last);
-    void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used);
+    void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
+                 VkAccessFlags used);
     void submit_front();
     void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
     void signal_from_host(uint64_t value);
@@ -168,30 +169,30 @@ private:
     Context& context;
     VkSemaphore timeline = VK_NULL_HANDLE;
     Hazards hazards;
-    std::unique_ptr<Batch> open;                  // being recorded
-    std::unique_ptr<Batch> front;                 // one command being recorded, which goes ahead of what is held back
-    std::deque<Step> held;                        // by rising value; empty, or the first one is a call
-    std::deque<std::unique_ptr<Batch>> in_flight; // by rising value
+    std::unique_ptr<Batch> open;                   // being recorded
+    std::unique_ptr<Batch> front;                  // one command being recorded, which goes ahead of what is held back
+    std::deque<Step> held;                         // by rising value; empty, or the first one is a call
+    std::deque<std::unique_ptr<Batch>> in_flight;  // by rising value
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
-    uint64_t batches = 0, commands = 0;           // numbers of batches begun and commands recorded
-    uint64_t assigned = 0;                        // value of the last closed batch or call, without those that went ahead
-    uint64_t signalled = 0;                       // value of the last closed batch
-    uint64_t on_timeline = 0;                     // the last value that is signalled, or will be by a submitted batch
-    uint64_t awaiting = 0;                        // value of the last batch that waits for a signal
-    uint64_t submitted = 0;                       // value of the last batch handed to the driver, or call that was run
+    uint64_t batches = 0, commands = 0;  // numbers of batches begun and commands recorded
+    uint64_t assigned = 0;               // value of the last closed batch or call, without those that went ahead
+    uint64_t signalled = 0;              // value of the last closed batch
+    uint64_t on_timeline = 0;            // the last value that is signalled, or will be by a submitted batch
+    uint64_t awaiting = 0;               // value of the last batch that waits for a signal
+    uint64_t submitted = 0;              // value of the last batch handed to the driver, or call that was run
     std::atomic<uint64_t> completed = 0;
-    int threshold = 1;                            // commands that a batch collects while the device is busy
+    int threshold = 1;  // commands that a batch collects while the device is busy
 
-    std::thread thread;                           // runs serve()
-    std::thread::id serving;                      // the thread's id while it runs
-    std::condition_variable wake, passed;         // for the thread; for threads that wait for calls
+    std::thread thread;                    // runs serve()
+    std::thread::id serving;               // the thread's id while it runs
+    std::condition_variable wake, passed;  // for the thread; for threads that wait for calls
     bool asleep = false;
-    std::atomic<bool> stopping = false;           // no thread, or it is about to end; threads that wait run the calls themselves
-    std::atomic<std::thread::id> caller;          // the thread that is inside a call
+    std::atomic<bool> stopping = false;   // no thread, or it is about to end; threads that wait run the calls themselves
+    std::atomic<std::thread::id> caller;  // the thread that is inside a call
     std::shared_ptr<bool> gone = std::make_shared<bool>(false);  // true if a call has destroyed the queue
-    std::exception_ptr fault;                     // exception of the thread, which the next wait throws
+    std::exception_ptr fault;                                    // exception of the thread, which the next wait throws
     std::atomic<bool> faulty = false;
 };
 

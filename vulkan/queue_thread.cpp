@@ -15,8 +15,8 @@ namespace {
 
 // Short enough that a device does not idle for long, and long enough to cost nothing.
 constexpr std::chrono::milliseconds tick{1};
-constexpr int idle_ticks = 50;      // ticks without a command, after which the thread sleeps until woken
-constexpr int longest_open = 8;     // ticks that a batch stays open while commands arrive
+constexpr int idle_ticks = 50;   // ticks without a command, after which the thread sleeps until woken
+constexpr int longest_open = 8;  // ticks that a batch stays open while commands arrive
 // Timeline values reserved before a call's, for commands that go ahead of it; and the largest gap on the timeline: some devices
 // allow at most 2^31 - 1 between the current value and a pending one.
 constexpr uint64_t reserved = 1 << 24, longest_leap = 1 << 30;
@@ -55,8 +55,7 @@ void Queue::end_all() {
     for (Queue* queue : queues) {
         try {
             queue->finish();
-        } catch (...) {
-        }
+        } catch (...) {}
         queue->stop();
         if (queue->at_exit) queue->at_exit();
     }
@@ -133,9 +132,7 @@ void Queue::serve() {
         if (open && !stopping && context.plan.batching.by_thread && (idle > 0 || ticks >= longest_open)) {
             try {
                 submit();
-            } catch (...) {
-                keep_fault(std::current_exception());
-            }
+            } catch (...) { keep_fault(std::current_exception()); }
         }
         seen = commands;
     }
@@ -180,17 +177,13 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     held.pop_front();
     try {
         if (value - on_timeline > longest_leap) signal_from_host(value);
-    } catch (...) {
-        keep_fault(std::current_exception());
-    }
+    } catch (...) { keep_fault(std::current_exception()); }
     while (!held.empty() && held.front().batch) {
         std::unique_ptr<Batch> batch = std::move(held.front().batch);
         held.pop_front();
         try {
             hand_over(std::move(batch), VK_SUCCESS, "");
-        } catch (...) {
-            keep_fault(std::current_exception());
-        }
+        } catch (...) { keep_fault(std::current_exception()); }
     }
     passed.notify_all();
     // The call may hold the last handle of this device.
@@ -247,8 +240,10 @@ void Queue::run_calls(uint64_t value) {
     const bool own = serving == std::this_thread::get_id();
     while (submitted < value && !held.empty()) {
         const bool theirs = !own && (serving != std::thread::id() || caller.load() != std::thread::id());
-        if (theirs) passed.wait_for(lock, tick);  // a timeout, since the thread may end
-        else if (!run_call(lock)) return;
+        if (theirs)
+            passed.wait_for(lock, tick);  // a timeout, since the thread may end
+        else if (!run_call(lock))
+            return;
     }
 }
 

@@ -39,7 +39,8 @@ Probe probe(const std::array<int64_t, 3>& groups) {
 /// Updates the pace from the timing of a finished launch; releases the queries.
 void Device::read_pace(Pace& pace) {
     if (!pace.timing.is_on || !queue.is_past(pace.timing.value)) return;
-    if (const auto seconds = seconds_between(pace.timing.begin, pace.timing.end)) pace.seconds_a_group = *seconds / double(pace.timing.groups);
+    if (const auto seconds = seconds_between(pace.timing.begin, pace.timing.end))
+        pace.seconds_a_group = *seconds / double(pace.timing.groups);
     pace.timing.is_on = false;
     const std::lock_guard lock(queue.mutex);
     queries.give_back(pace.timing.begin);

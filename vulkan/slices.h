@@ -29,7 +29,7 @@ constexpr int64_t fewest_timed_groups = 256;
 /// A pipeline's time for one group, measured on its last timed slice. The time depends on the arguments, so every launch that is
 /// large enough is timed, unless a timing is in progress.
 struct Pace {
-    std::mutex mutex;  // locked before the queue's mutex
+    std::mutex mutex;            // locked before the queue's mutex
     double seconds_a_group = 0;  // 0: unknown
     struct {
         bool is_on = false;

@@ -9,8 +9,7 @@ namespace pumice::vulkan {
 namespace {
 
 /// Prepends `item` to a pNext chain. All chained structures begin as VkBaseOutStructure does.
-template <class Item>
-void chain(void*& head, Item& item) {
+template <class Item> void chain(void*& head, Item& item) {
     item.pNext = head;
     head = &item;
 }

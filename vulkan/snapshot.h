@@ -10,12 +10,12 @@
 namespace pumice::vulkan {
 
 struct Snapshot {
-    std::string name;         ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
-    std::string driver;       ///< driver's name and version as text; may be empty
+    std::string name;    ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
+    std::string driver;  ///< driver's name and version as text; may be empty
     VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
     uint32_t api_version = 0;
     uint32_t vendor = 0, device = 0, driver_version = 0;
-    VkDriverId driver_id{};   ///< 0: unknown
+    VkDriverId driver_id{};  ///< 0: unknown
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};
@@ -25,9 +25,9 @@ struct Snapshot {
     int subgroup_size = 1;
     int min_subgroup_size = 0, max_subgroup_size = 0;  ///< sizes that a compute pipeline may require; 0: none
     uint32_t max_group_subgroups = 0;                  ///< of one work-group with a required size
-    uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlagBits of compute shaders
+    uint32_t subgroup_operations = 0;                  ///< VkSubgroupFeatureFlagBits of compute shaders
 
-    uint32_t float_modes = 0;          ///< bits of codegen::FloatModes that shaders may request for f32 alone
+    uint32_t float_modes = 0;  ///< bits of codegen::FloatModes that shaders may request for f32 alone
 
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;

@@ -69,17 +69,18 @@ private:
     Queue& queue;
     const uint32_t memory_type;
     std::atomic<uint64_t>& ids;
-    std::mutex mutex;       // guards the members below; locked before the queue's mutex
+    std::mutex mutex;  // guards the members below; locked before the queue's mutex
     std::shared_ptr<Block> block;
-    std::deque<Use> uses;   // oldest first
-    int64_t head = 0;       // where the next piece begins
-    uint64_t pieces = 0;    // taken so far
+    std::deque<Use> uses;  // oldest first
+    int64_t head = 0;      // where the next piece begins
+    uint64_t pieces = 0;   // taken so far
 };
 
 /// Blocks of host-visible memory for one copy each, which are recycled. Thread-safe.
 class StagingBlocks {
 public:
-    StagingBlocks(Context& context, uint32_t memory_type, std::atomic<uint64_t>& ids) : context(context), memory_type(memory_type), ids(ids) {}
+    StagingBlocks(Context& context, uint32_t memory_type, std::atomic<uint64_t>& ids)
+        : context(context), memory_type(memory_type), ids(ids) {}
     /// A block of `bytes` or more; null if there is no memory.
     std::shared_ptr<Block> take(int64_t bytes);
     /// Returns a block that neither host nor device uses any more.

@@ -27,8 +27,8 @@ private:
     void erase(std::map<int64_t, int64_t>::iterator range);
 
     int64_t size = 0, free_bytes = 0;
-    std::map<int64_t, int64_t> by_offset;            // free ranges, offset -> bytes; no two adjoin
-    std::set<std::pair<int64_t, int64_t>> by_size;   // the same, (bytes, offset)
+    std::map<int64_t, int64_t> by_offset;           // free ranges, offset -> bytes; no two adjoin
+    std::set<std::pair<int64_t, int64_t>> by_size;  // the same, (bytes, offset)
 };
 
 }  // namespace pumice::vulkan

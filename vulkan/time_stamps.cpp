@@ -43,10 +43,12 @@ std::optional<double> Device::seconds_between(const Query& begin, const Query& e
     bool written = true;
     const auto ticks = [&](const Query& query) {
         uint64_t read = 0;
-        const VkResult result =
-            context.vk.GetQueryPoolResults(context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, VK_QUERY_RESULT_64_BIT);
-        if (result == VK_NOT_READY) written = false;
-        else context.check(result, "vkGetQueryPoolResults");
+        const VkResult result = context.vk.GetQueryPoolResults(context.device, query.pool, query.index, 1, sizeof read, &read,
+                                                               sizeof read, VK_QUERY_RESULT_64_BIT);
+        if (result == VK_NOT_READY)
+            written = false;
+        else
+            context.check(result, "vkGetQueryPoolResults");
         return read;
     };
     const uint32_t bits = context.plan.time_stamp_bits;

@@ -51,7 +51,8 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
         busy = last > queue.poll();
     }
     // Inside a call the device may be busy with work that follows the call. A card copies without keeping the host waiting.
-    if (busy && (bytes <= small_write || queue.in_call() || !buffer.range.block->is_cached)) return write_staged(buffer, offset, data, bytes, 0);
+    if (busy && (bytes <= small_write || queue.in_call() || !buffer.range.block->is_cached))
+        return write_staged(buffer, offset, data, bytes, 0);
     if (busy) queue.wait(last);
     // Coherent memory: the next submission makes the write visible.
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
@@ -70,7 +71,8 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!buffer.range.block->readable() || bytes <= small_write || goes_ahead(buffer, true, stream)) return write_staged(buffer, offset, data, bytes, stream);
+    if (!buffer.range.block->readable() || bytes <= small_write || goes_ahead(buffer, true, stream))
+        return write_staged(buffer, offset, data, bytes, stream);
     std::byte* pointer = mapped + buffer.range.offset + offset;
     const std::lock_guard lock(queue.mutex);
     queue.call([=] { std::memcpy(pointer, data, size_t(bytes)); });
@@ -220,8 +222,8 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
     const Access both[] = {access(piece, false), access(to, offset, bytes, true)};
     std::vector<VkBufferCopy> regions;
     for (int64_t done = 0; done < bytes; done += part)
-        regions.push_back({VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done),
-                           VkDeviceSize(std::min(part, bytes - done))});
+        regions.push_back(
+            {VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
     const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
     context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()),
                              regions.data());

@@ -17,9 +17,7 @@ constexpr int64_t dummy_bytes = 256;
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std::move(on)), range(of) {
-    bytes = size;
-}
+Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std::move(on)), range(of) { bytes = size; }
 
 Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
     : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes} {
@@ -76,8 +74,11 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
             keep_objects(context.vk);
         };
     const DevicePlan& p = context.plan;
-    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.arrays[0].mapped ? "mapped, " : "staged, ",
-                         p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
+    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ",
+                         p.arrays[0].mapped ? "mapped, " : "staged, ",
+                         p.all_by_address     ? "by address"
+                         : p.push_descriptors ? "by push descriptors"
+                                              : "by descriptor sets",
                          cache.on() ? "" : ", no disk cache"));
 }
 

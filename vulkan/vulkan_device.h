@@ -94,10 +94,10 @@ public:
 
     Context context;
     DiskCache cache;
-    const std::string cache_key;   ///< device and driver
+    const std::string cache_key;  ///< device and driver
     PipelineCache pipelines;
-    Memory memory;                 ///< guarded by queue.mutex
-    Queries queries;               ///< guarded by queue.mutex
+    Memory memory;    ///< guarded by queue.mutex
+    Queries queries;  ///< guarded by queue.mutex
     Queue queue;
 
 private:
@@ -107,7 +107,7 @@ private:
     friend class Stamp;
     struct Stream {
         Priority priority = Priority::normal;
-        uint64_t last = 0;         // timeline value of its last command
+        uint64_t last = 0;  // timeline value of its last command
     };
 
     std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
@@ -147,14 +147,14 @@ private:
     struct Ring {
         std::unique_ptr<Buffer> buffer;
         struct Launched {
-            uint32_t number;              // from Reports::add
+            uint32_t number;  // from Reports::add
             uint64_t value;
         };
-        std::vector<Launched> launches;   // since the ring was cleared, and not taken yet
-        int beginning = 0;                // launches that are not in `launches` yet
-        int64_t expected = 0;             // words that these launches write if every item prints each line once
-        Reports::Taken taken;             // since the ring was cleared
-        const bool of_calls;              // for launches of calls, which may go ahead of all others
+        std::vector<Launched> launches;  // since the ring was cleared, and not taken yet
+        int beginning = 0;               // launches that are not in `launches` yet
+        int64_t expected = 0;            // words that these launches write if every item prints each line once
+        Reports::Taken taken;            // since the ring was cleared
+        const bool of_calls;             // for launches of calls, which may go ahead of all others
     };
     void launch_reporting(const VulkanProgram& program, const Launch& launch);
     Ring& ring_for(int64_t words);
@@ -179,24 +179,24 @@ private:
         std::atomic<bool> made = false;
         std::unique_ptr<Buffer> words;  // guarded by queue.mutex
     } locks;
-    std::atomic<uint64_t> staging_ids;              // numbers of staging blocks in the hazard tracker
+    std::atomic<uint64_t> staging_ids;  // numbers of staging blocks in the hazard tracker
     Staging upload, download;
-    StagingBlocks own_blocks;                       // for asynchronous reads
-    std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // application's buffers; guarded by queue.mutex
-    Range dummy;                                    // bound for an array of no elements
-    std::vector<Stream> streams;                    // by id; 0 is the default one
-    std::vector<int> unused_streams;                // released ones
-    std::shared_ptr<Event> last_event;              // most launches share that of the previous launch
-    std::vector<std::shared_ptr<Variants>> kernels; // alive ones; guarded by queue.mutex
-    std::vector<Access> accesses;                   // of the command being recorded
-    std::vector<std::byte> push;                    // its push constants
+    StagingBlocks own_blocks;                        // for asynchronous reads
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent;  // application's buffers; guarded by queue.mutex
+    Range dummy;                                     // bound for an array of no elements
+    std::vector<Stream> streams;                     // by id; 0 is the default one
+    std::vector<int> unused_streams;                 // released ones
+    std::shared_ptr<Event> last_event;               // most launches share that of the previous launch
+    std::vector<std::shared_ptr<Variants>> kernels;  // alive ones; guarded by queue.mutex
+    std::vector<Access> accesses;                    // of the command being recorded
+    std::vector<std::byte> push;                     // its push constants
 
     /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
     /// previous one skips them.
     struct Bound {
         uint64_t batch = 0;
-        const Variant* variant = nullptr;           // the variant whose buffers are bound
-        std::vector<std::byte> push;                // empty if nothing was pushed for it
+        const Variant* variant = nullptr;  // the variant whose buffers are bound
+        std::vector<std::byte> push;       // empty if nothing was pushed for it
     } bound;
 };
 

@@ -14,7 +14,8 @@
 namespace pumice::vulkan::test {
 namespace {
 
-const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "PUMICE_VULKAN_SLICES", "wrapped"};
+const char* const modes[] = {
+    "plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "PUMICE_VULKAN_SLICES", "wrapped"};
 
 /// Before the first use of Vulkan: turns validation on, and adds SwiftShader if Debian's chromium-common is installed.
 void set_up_environment() {
@@ -123,8 +124,10 @@ TEST_P(DeviceTest, TheRecordedStreamHasEveryBarrier) {
     std::mt19937 random(3);
     for (int i = 0; i < 400; ++i) {
         const size_t y = random() % 6, x = (y + 1 + random() % 5) % 6;
-        if (random() % 8 == 0) device->copy(*arrays[y], 0, *arrays[x], 512, 256, 0);
-        else device->launch(program, saxpy_launch(arrays[y], arrays[x], 0.0f));
+        if (random() % 8 == 0)
+            device->copy(*arrays[y], 0, *arrays[x], 512, 256, 0);
+        else
+            device->launch(program, saxpy_launch(arrays[y], arrays[x], 0.0f));
     }
     device->synchronize();
     device->queue.audit = nullptr;

@@ -61,13 +61,18 @@ inline Shader saxpy_shader(const codegen::Options& options) {
     const std::string fields = "float a; int start; int end; int base;";
     std::string glsl = head;
     if (by_address)
-        glsl += "layout(buffer_reference, std430) buffer Y { float at[]; };\n"
-                "layout(buffer_reference, std430) readonly buffer X { float at[]; };\n"
-                "layout(push_constant) uniform Push { uvec2 y; uvec2 x; " + fields + " };\n"
-                "#define YY Y(y).at\n#define XX X(x).at\n";
+        glsl +=
+            "layout(buffer_reference, std430) buffer Y { float at[]; };\n"
+            "layout(buffer_reference, std430) readonly buffer X { float at[]; };\n"
+            "layout(push_constant) uniform Push { uvec2 y; uvec2 x; " +
+            fields +
+            " };\n"
+            "#define YY Y(y).at\n#define XX X(x).at\n";
     else
-        glsl += "layout(binding = 0) buffer Y { float y[]; }; layout(binding = 1) readonly buffer X { float x[]; };\n"
-                "layout(push_constant) uniform Push { " + fields + " };\n#define YY y\n#define XX x\n";
+        glsl +=
+            "layout(binding = 0) buffer Y { float y[]; }; layout(binding = 1) readonly buffer X { float x[]; };\n"
+            "layout(push_constant) uniform Push { " +
+            fields + " };\n#define YY y\n#define XX x\n";
     glsl += "void main() { int i = start + int(gl_GlobalInvocationID.x); if (i < end) YY[i] = a * XX[i] + YY[i]; }\n";
     s.glsl = glsl;
     s.spirv = codegen::assemble(glsl, "saxpy");

@@ -73,11 +73,12 @@ TEST_P(DeviceTest, ALostDeviceSaysSoAndCanBeOpenedAgain) {
         try {
             act();
             ADD_FAILURE() << "no error";
-        } catch (const Error& error) {
-            EXPECT_NE(std::string(error.what()).find("is lost"), std::string::npos) << error.what();
-        }
+        } catch (const Error& error) { EXPECT_NE(std::string(error.what()).find("is lost"), std::string::npos) << error.what(); }
     };
-    lost([&] { device->launch(program, saxpy_launch(y, x, 1.0f)); device->synchronize(); });
+    lost([&] {
+        device->launch(program, saxpy_launch(y, x, 1.0f));
+        device->synchronize();
+    });
     submit_result = VK_SUCCESS;
     lost([&] { device->synchronize(); });
     lost([&] { download(y); });

@@ -79,6 +79,7 @@ DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice dev
 }
 
 void keep_objects(DeviceFunctions& functions) {
+    // clang-format off
 #define PUMICE_VULKAN_KEEP(name) functions.name = [](auto...) {};
     PUMICE_VULKAN_KEEP(DestroyPipeline) PUMICE_VULKAN_KEEP(DestroyPipelineLayout) PUMICE_VULKAN_KEEP(DestroyPipelineCache)
     PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
@@ -86,7 +87,8 @@ void keep_objects(DeviceFunctions& functions) {
     PUMICE_VULKAN_KEEP(DestroyQueryPool)
     PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
 #undef PUMICE_VULKAN_KEEP
-    functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };
+        // clang-format on
+        functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };
     functions.GetPipelineCacheData = [](auto...) { return VK_INCOMPLETE; };
 }
 
@@ -104,7 +106,8 @@ std::string missing(const DeviceFunctions& functions) {
 
 std::string name_of(VkResult result) {
     switch (int(result)) {
-#define PUMICE_VULKAN_RESULT(name) case name: return #name;
+#define PUMICE_VULKAN_RESULT(name) \
+    case name: return #name;
         PUMICE_VULKAN_RESULT(VK_SUCCESS)
         PUMICE_VULKAN_RESULT(VK_NOT_READY)
         PUMICE_VULKAN_RESULT(VK_TIMEOUT)

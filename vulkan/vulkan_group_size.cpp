@@ -14,13 +14,9 @@ int64_t bytes_of(const ir::Kernel& kernel, const ir::Memory& memory, const Exten
     return interp::asked_elements(kernel, memory, group) * memory.element.size;
 }
 
-int64_t items(const Extents& group) {
-    return group[0] * group[1] * group[2];
-}
+int64_t items(const Extents& group) { return group[0] * group[1] * group[2]; }
 
-int64_t floor_power(int64_t n) {
-    return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(n, 1))));
-}
+int64_t floor_power(int64_t n) { return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(n, 1)))); }
 
 /// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. A row of 8 items, and
 /// one item along the other axes, is always taken.
@@ -32,9 +28,7 @@ int64_t fitting(int64_t extent, int64_t most, int axis) {
 }
 
 /// Halves the largest extent.
-void shrink(Extents& group) {
-    *std::max_element(group.begin(), group.end()) /= 2;
-}
+void shrink(Extents& group) { *std::max_element(group.begin(), group.end()) /= 2; }
 
 }  // namespace
 

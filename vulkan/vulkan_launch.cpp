@@ -67,8 +67,10 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     queue.make_room();
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
-    if (program.variants->reports) launch_reporting(program, launch);
-    else launch_now(program, launch);
+    if (program.variants->reports)
+        launch_reporting(program, launch);
+    else
+        launch_now(program, launch);
 }
 
 /// Records a launch; returns its value.
@@ -86,7 +88,8 @@ uint64_t Device::launch_now(const VulkanProgram& program, const Launch& launch) 
         read_pace(*pipeline.pace);
         // An application's device may depend on work that is not submitted yet.
         const bool waits = !context.wrapped && !queue.held_back();
-        if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on) groups = take_probe(recorded, launch, *pipeline.pace);
+        if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on)
+            groups = take_probe(recorded, launch, *pipeline.pace);
     }
     return record_slices(recorded, launch, groups, *pipeline.pace);
 }
@@ -97,7 +100,8 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     // If not timed, nobody holds the lock of the pace.
     const bool timed =
         context.plan.most_seconds > 0 && GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
-    const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
+    const double most =
+        timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
     list_accesses(variant, launch, recorded.buffer_ranges);
@@ -112,7 +116,8 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
         for (slice.begin[1] = groups.begin[1]; slice.begin[1] < groups.end[1]; slice.begin[1] += step[1])
             for (slice.begin[0] = groups.begin[0]; slice.begin[0] < groups.end[0]; slice.begin[0] += step[0]) {
-                for (size_t axis = 0; axis < 3; ++axis) slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
+                for (size_t axis = 0; axis < 3; ++axis)
+                    slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
                 if (value > 0) queue.submit();
                 const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(variant, launch));
                 const bool times = timed && value == 0 && !pace.timing.is_on;
@@ -160,8 +165,10 @@ void Device::require_addresses(const Variant& variant, const Launch& launch) con
             if (field.kind != codegen::Field::Kind::address) continue;
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             if (!array.memory || static_cast<const Buffer*>(array.memory)->range.block->address) continue;
-            fail("argument ", field.index + 1, " of kernel ", variant.shader.name, " has to be reached by its address, as it is too large for a "
-                 "binding, begins at an odd place, or is one of too many, and the application's buffer has none (Place::addressable)");
+            fail("argument ", field.index + 1, " of kernel ", variant.shader.name,
+                 " has to be reached by its address, as it is too large for a "
+                 "binding, begins at an odd place, or is one of too many, and the application's buffer has none "
+                 "(Place::addressable)");
         }
 }
 
@@ -224,7 +231,8 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Buffe
     const uint32_t count = uint32_t(variant.writes.size());
     if (same || context.plan.push_descriptors) {
         if (!same)
-            context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count, variant.writes.data());
+            context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
+                                               variant.writes.data());
         bound.variant = now;
         return;
     }
@@ -299,8 +307,10 @@ void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorde
             begin[axis] = uint32_t(part.begin[axis]);
             count[axis] = uint32_t(part.end[axis] - part.begin[axis]);
         }
-        if (begin == std::array<uint32_t, 3>{}) context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
-        else context.vk.CmdDispatchBase(commands, begin[0], begin[1], begin[2], count[0], count[1], count[2]);
+        if (begin == std::array<uint32_t, 3>{})
+            context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+        else
+            context.vk.CmdDispatchBase(commands, begin[0], begin[1], begin[2], count[0], count[1], count[2]);
         return;
     }
     Extents most;

@@ -124,9 +124,7 @@ void Memory::release(const Range& range) {
     if (range.block->ranges.empty()) trim(std::max(block_bytes, context.plan.limits.memory / 16));
 }
 
-void Memory::release_empty() {
-    trim(0);
-}
+void Memory::release_empty() { trim(0); }
 
 /// Frees empty blocks, newest first, until the rest hold at most `keep` bytes: new blocks cost page faults.
 void Memory::trim(int64_t keep) {

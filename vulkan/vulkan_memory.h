@@ -16,23 +16,25 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
 /// One allocation of the driver with one buffer over all of it; or an application's buffer.
 struct Block {
     Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
-    Block(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : Block(context, id, bytes) { buffer = lent, owned = false; }
+    Block(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : Block(context, id, bytes) {
+        buffer = lent, owned = false;
+    }
     ~Block();
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
-    const uint64_t id;                 ///< unique on one device
+    const uint64_t id;  ///< unique on one device
     const int64_t bytes;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkBuffer buffer = VK_NULL_HANDLE;
-    std::byte* mapped = nullptr;       ///< null unless mapped
-    bool is_cached = false;            ///< cached for the host, which otherwise reads it slowly
-    bool is_spare = false;             ///< for arrays that did not fit the best memory
+    std::byte* mapped = nullptr;  ///< null unless mapped
+    bool is_cached = false;       ///< cached for the host, which otherwise reads it slowly
+    bool is_spare = false;        ///< for arrays that did not fit the best memory
     /// Before the host reads data of the device: drops the host's stale copies if memory is not coherent.
     void invalidate(int64_t offset, int64_t size);
     /// The mapped memory if the host reads arrays in place, else null.
     const std::byte* readable() const { return is_cached ? mapped : nullptr; }
-    VkDeviceAddress address = 0;       ///< 0 if the device has no addresses
+    VkDeviceAddress address = 0;  ///< 0 if the device has no addresses
     Suballocator ranges;
 
 private:
@@ -43,7 +45,7 @@ private:
 
 struct Range {
     Block* block = nullptr;
-    int64_t offset = 0, bytes = 0;     ///< both multiples of DevicePlan::alignment
+    int64_t offset = 0, bytes = 0;  ///< both multiples of DevicePlan::alignment
 };
 
 /// A new block, or null if the driver has no memory for it. Throws on any other failure.

@@ -35,8 +35,8 @@ void check_limits(const Context& context, const codegen::Shader& shader, const i
             fail(named(kernel), " uses ", name_of(feature), ", which ", context.name, " does not have");
     const uint32_t most = context.snapshot.limits.maxPushConstantsSize;
     if (shader.push_bytes > most)
-        fail(named(kernel), " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ",
-             context.name, " has ", most);
+        fail(named(kernel), " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ", context.name,
+             " has ", most);
 }
 
 /// Bindings are numbered without gaps.
@@ -94,7 +94,8 @@ struct OwnModule {
         info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
         info.codeSize = spirv.size() * 4;
         info.pCode = spirv.data();
-        if (!spirv.empty()) context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+        if (!spirv.empty())
+            context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
     }
     ~OwnModule() { context.vk.DestroyShaderModule(context.device, module, nullptr); }
     OwnModule(const OwnModule&) = delete;
@@ -129,7 +130,10 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
 }
 
 Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
-    : shader(std::move(with)), locks(binds_locks(shader)), subgroups(uses_subgroups(shader)), binding_of(kernel.params.size(), -1) {
+    : shader(std::move(with)),
+      locks(binds_locks(shader)),
+      subgroups(uses_subgroups(shader)),
+      binding_of(kernel.params.size(), -1) {
     check_limits(context, shader, kernel);
     try {
         VkShaderModuleCreateInfo info{};
@@ -157,7 +161,8 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     shifted.resize(kernel.params.size());
     for (const auto* fields : {&shader.push, &shader.block})
         for (const codegen::Field& field : *fields)
-            if (field.kind == codegen::Field::Kind::first) shifted[size_t(field.index)] = true;
+            if (field.kind == codegen::Field::Kind::first)
+                shifted[size_t(field.index)] = true;
             else if (field.kind == codegen::Field::Kind::address)
                 uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
     for (const ir::Parameter& parameter : kernel.params) {
@@ -250,9 +255,9 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     const bool at_origin = shader.asks_at_origin && launch.start == Extents{} && is_one_dispatch(launch, context.snapshot.limits);
     for (const Made& one : made)
-        if (one.group == group && one.full_groups == full && one.at_origin == at_origin) return {one.pipeline, at_origin, one.pace.get()};
-    interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory,
-                               context.name);
+        if (one.group == group && one.full_groups == full && one.at_origin == at_origin)
+            return {one.pipeline, at_origin, one.pace.get()};
+    interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory, context.name);
     std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full, at_origin};
     std::vector<VkSpecializationMapEntry> entries;
     for (uint32_t id = 0; id < 5; ++id) entries.push_back({id, id * 4, 4});
@@ -284,7 +289,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
             info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
     // Some drivers do not support arrays whose length is a specialisation constant (spirv.h).
-    const OwnModule fixed(context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
+    const OwnModule fixed(
+        context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
     if (fixed.module) info.stage.module = fixed.module;
     VkPipeline pipeline = VK_NULL_HANDLE;
     const auto start = std::chrono::steady_clock::now();
@@ -302,8 +308,11 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
 }
 
 Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
-    : kernel(std::move(k)), reports(pumice::reports(*kernel)), source(std::move(from)),
-      wide_in_arrays(has_wide_atomics(*kernel, ir::MemoryKind::array)), wide_in_local(has_wide_atomics(*kernel, ir::MemoryKind::local)) {
+    : kernel(std::move(k)),
+      reports(pumice::reports(*kernel)),
+      source(std::move(from)),
+      wide_in_arrays(has_wide_atomics(*kernel, ir::MemoryKind::array)),
+      wide_in_local(has_wide_atomics(*kernel, ir::MemoryKind::local)) {
     for (size_t i = 0; i < kernel->params.size(); ++i)
         if (kernel->params[i].is_array) arrays.push_back(int(i));
 }
@@ -373,8 +382,9 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
             options.shifted[size_t(parameter)] = true;
         }
     if (groups.size() > bindings(context))
-        fail(named(*kernel), " has ", arrays.size(), " array arguments, which lie in ", groups.size(), " places of device memory, and ", context.name,
-             " binds at most ", bindings(context), " and has no device addresses");
+        fail(named(*kernel), " has ", arrays.size(), " array arguments, which lie in ", groups.size(),
+             " places of device memory, and ", context.name, " binds at most ", bindings(context),
+             " and has no device addresses");
     for (const std::vector<int>& group : groups)
         for (const int parameter : group) options.shares[size_t(parameter)] = *std::min_element(group.begin(), group.end());
 }
@@ -409,8 +419,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
         for (const int parameter : arrays)
             options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
     if (options.wide_offsets && !plan.int64)
-        fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(),
-             " elements, and ", context.name, " has no 64-bit integers to index it");
+        fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
+             context.name, " has no 64-bit integers to index it");
     if (crowded(context)) {
         share_bindings(context, *launch, options);
         return options;
@@ -456,7 +466,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
 Variant* Variants::variant(Context& context, const Launch* launch) {
     const DevicePlan& plan = context.plan;
     if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
-        fail(named(*kernel), " updates 64-bit values atomically, and ", context.name, " has neither atomics for them nor locks that do for those");
+        fail(named(*kernel), " updates 64-bit values atomically, and ", context.name,
+             " has neither atomics for them nor locks that do for those");
     for (;;) {
         if (!launch && crowded(context)) return nullptr;
         const codegen::Options options = options_for(context, launch);

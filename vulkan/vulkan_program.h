@@ -76,15 +76,15 @@ public:
     BufferRanges buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
 
     const codegen::Shader shader;
-    const bool locks;                     ///< it binds the device's locks
-    const bool subgroups;                 ///< it uses subgroups
-    std::vector<Bound> bound;             ///< by binding
-    bool shares_bindings = false;         ///< some binding has several arrays
-    std::vector<int> binding_of;          ///< by parameter; -1: none
-    std::vector<Use> uses;                ///< the arrays that the shader accesses
-    std::vector<Scalar> argument_types;   ///< by parameter; meaningless for arrays
-    std::vector<int64_t> element_bytes;   ///< by parameter; 0 for scalars
-    std::vector<bool> shifted;            ///< by parameter: the array does not begin at its binding's begin
+    const bool locks;                    ///< it binds the device's locks
+    const bool subgroups;                ///< it uses subgroups
+    std::vector<Bound> bound;            ///< by binding
+    bool shares_bindings = false;        ///< some binding has several arrays
+    std::vector<int> binding_of;         ///< by parameter; -1: none
+    std::vector<Use> uses;               ///< the arrays that the shader accesses
+    std::vector<Scalar> argument_types;  ///< by parameter; meaningless for arrays
+    std::vector<int64_t> element_bytes;  ///< by parameter; 0 for scalars
+    std::vector<bool> shifted;           ///< by parameter: the array does not begin at its binding's begin
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers`.
@@ -123,7 +123,7 @@ public:
     void destroy(Context& context);
 
     const std::shared_ptr<const ir::Kernel> kernel;
-    const bool reports;       ///< it has print or require, so that a binding is the device's ring
+    const bool reports;  ///< it has print or require, so that a binding is the device's ring
 
 private:
     struct Made {
@@ -138,12 +138,12 @@ private:
     Variant* variant(Context& context, const Launch* launch);
 
     const Source source;
-    std::vector<int> arrays;     // parameter indices
+    std::vector<int> arrays;                   // parameter indices
     const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
     std::vector<Made> made;
-    Variant* usual = nullptr;    // the one of them that most launches need
-    size_t for_block = 0;        // bindings reserved for the argument block: 1 once the shader needs one
+    Variant* usual = nullptr;  // the one of them that most launches need
+    size_t for_block = 0;      // bindings reserved for the argument block: 1 once the shader needs one
 };
 
 }  // namespace pumice::vulkan

@@ -89,7 +89,8 @@ Device::Ring* Device::ring_with_room(int64_t words) {
 std::unique_ptr<Device::Ring> Device::new_ring() {
     auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
     // Not an owning reference, which would be a cycle.
-    ring->buffer = std::make_unique<Buffer>(std::shared_ptr<Device>(std::shared_ptr<Device>(), this), allocate_range(ring_bytes), ring_bytes);
+    ring->buffer = std::make_unique<Buffer>(std::shared_ptr<Device>(std::shared_ptr<Device>(), this), allocate_range(ring_bytes),
+                                            ring_bytes);
     clear_ring(*ring, ring::words);
     reporting.used = true;
     return ring;
@@ -161,7 +162,8 @@ void Device::take_ring(Ring& ring, uint64_t done) {
     // A launch may have begun meanwhile.
     all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
     reports.take(head, records, ended, all, ring.taken);
-    std::erase_if(ring.launches, [&](const Ring::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
+    std::erase_if(ring.launches,
+                  [&](const Ring::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
     if (all) clear_ring(ring, ring::records + written);
 }
 

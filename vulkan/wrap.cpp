@@ -23,7 +23,9 @@ void check(const Application& application) {
     if (!application.features && !application.created_with)
         throw Error("an application's Vulkan device cannot be wrapped: neither Application::features nor created_with is set");
     if (application.created_with && (application.features || !application.extensions.empty()))
-        throw Error("an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, too");
+        throw Error(
+            "an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, "
+            "too");
     if (!application.created_with) return;
     const VkDeviceCreateInfo& created = *application.created_with;
     const auto* const queues = created.pQueueCreateInfos;
@@ -39,7 +41,9 @@ InstanceFunctions functions_of(const Application& application) {
     } else {
         std::string reason;
         const GlobalFunctions* loaded = global_functions(reason);
-        if (!loaded) fail("an application's Vulkan device cannot be wrapped: ", reason, ", and Application::get_instance_proc_addr is not set");
+        if (!loaded)
+            fail("an application's Vulkan device cannot be wrapped: ", reason,
+                 ", and Application::get_instance_proc_addr is not set");
         global = *loaded;
     }
     const InstanceFunctions functions = instance_functions(global, application.instance);
@@ -61,7 +65,8 @@ DevicePlan plan_for(const Application& application, const Snapshot& snapshot, co
     const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
     DevicePlan plan = make_plan(snapshot, Switches::from_environment());
     if (snapshot.api_version >= VK_API_VERSION_1_2 && !snapshot.timeline_semaphore)
-        refuse("the feature timelineSemaphore is not enabled in its ", application.created_with ? "VkDeviceCreateInfo" : "features");
+        refuse("the feature timelineSemaphore is not enabled in its ",
+               application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
     plan.time_stamp_bits = snapshot.queue_families[plan.queue_family].timestampValidBits;
@@ -86,7 +91,8 @@ Device& wrapped(const pumice::Device& device, const char* what) {
 pumice::Device wrap(const Application& application) {
     check(application);
     const Origin origin{functions_of(application), application.physical_device, nullptr, &application};
-    Snapshot snapshot = enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
+    Snapshot snapshot =
+        enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
     std::string name = "vulkan:application " + snapshot.name;
     DevicePlan plan = plan_for(application, snapshot, name);
     pumice::Device device(std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name)));
@@ -128,16 +134,19 @@ std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Pla
     int64_t bytes = element.size;
     bool too_large = false;
     for (int d = 0; d < rank; ++d) {
-        if (extents[d] < 1) fail("an array of extent ", extents[d], " along dimension ", d, " is put into a buffer: extents are positive there");
+        if (extents[d] < 1)
+            fail("an array of extent ", extents[d], " along dimension ", d, " is put into a buffer: extents are positive there");
         too_large = too_large || __builtin_mul_overflow(bytes, extents[d], &bytes);
     }
     if (!place.buffer) throw Error("an array is put into a buffer that is not there: Place::buffer is not set");
     if (place.offset < 0 || place.offset % 4 != 0 || place.bytes % 4 != 0)
-        fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes, " bytes: both have to be multiples of 4");
+        fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes,
+             " bytes: both have to be multiples of 4");
     if (place.bytes > INT64_MAX - place.offset)
         fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes, " bytes: no buffer reaches that far");
     if (too_large || bytes > place.bytes)
-        fail("an array of ", too_large ? text("more than 2^63") : text(bytes), " bytes is put into a place of ", place.bytes, " bytes");
+        fail("an array of ", too_large ? text("more than 2^63") : text(bytes), " bytes is put into a place of ", place.bytes,
+             " bytes");
     auto state = std::make_shared<detail::ArrayState>();
     state->device = device.state;
     state->memory = backend.lend(place.buffer, place.offset + place.bytes, place.addressable);

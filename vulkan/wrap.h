@@ -77,10 +77,7 @@ std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Pla
 /// The place of an array's elements, valid while a handle of the array lives. Submits the commands on the array so far. The
 /// buffer may be used for transfers, and as a storage, uniform, vertex, index or indirect buffer, by queues of the wrapped one's
 /// family.
-template <class T, int N>
-Place place(const Array<T, N>& array) {
-    return place_of(detail::held(array.state));
-}
+template <class T, int N> Place place(const Array<T, N>& array) { return place_of(detail::held(array.state)); }
 
 /// An array in a buffer of the application, which keeps the buffer until the device is done with it. The buffer needs the usages
 /// STORAGE_BUFFER, TRANSFER_SRC and TRANSFER_DST. Arrays that overlap in one buffer are handled correctly.

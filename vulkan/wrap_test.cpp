@@ -36,7 +36,8 @@ struct HostBuffer {
         VkBufferCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
         info.size = VkDeviceSize(bytes);
-        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | more;
+        info.usage =
+            VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | more;
         app.vk.CreateBuffer(app.device, &info, nullptr, &buffer);
         VkMemoryRequirements needs{};
         app.vk.GetBufferMemoryRequirements(app.device, buffer, &needs);
@@ -101,13 +102,10 @@ protected:
     VulkanApplication app{GetParam()};
 };
 
-template <class Act>
-std::string error_of(Act&& act) {
+template <class Act> std::string error_of(Act&& act) {
     try {
         act();
-    } catch (const Error& error) {
-        return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     return "no error";
 }
 
@@ -156,9 +154,9 @@ TEST_P(Wrap, AFrameIsOneSubmission) {
 
 PFN_vkCmdPipelineBarrier real_barrier = nullptr;
 std::vector<std::pair<VkPipelineStageFlags, VkPipelineStageFlags>> barriers;  // from, to
-VKAPI_ATTR void VKAPI_CALL noted_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags,
-                                         uint32_t count, const VkMemoryBarrier* memory, uint32_t, const VkBufferMemoryBarrier*, uint32_t,
-                                         const VkImageMemoryBarrier*) {
+VKAPI_ATTR void VKAPI_CALL noted_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to,
+                                         VkDependencyFlags flags, uint32_t count, const VkMemoryBarrier* memory, uint32_t,
+                                         const VkBufferMemoryBarrier*, uint32_t, const VkImageMemoryBarrier*) {
     barriers.push_back({from, to});
     real_barrier(commands, from, to, flags, count, memory, 0, nullptr, 0, nullptr);
 }
@@ -261,7 +259,8 @@ TEST_P(Wrap, ArraysAtUnalignedOffsets) {
     HostBuffer buffer(app, 4096, has_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     for (const bool addressable : {false, has_addresses}) {
         buffer.floats[3] = 5.0f;
-        const Array<float> x = vulkan::array<float>(device, {buffer.buffer, 0, 4096, addressable}, {1024}), y = device.zeros<float>(3);
+        const Array<float> x = vulkan::array<float>(device, {buffer.buffer, 0, 4096, addressable}, {1024}),
+                           y = device.zeros<float>(3);
         saxpy(ndrange(3), y, x.slice(1, 4), 2.0f);
         EXPECT_EQ(y.download(), (std::vector<float>{0.0f, 0.0f, 10.0f}));
         saxpy(ndrange(3), x.slice(1, 4), y, 0.5f);
@@ -274,7 +273,8 @@ TEST_P(Wrap, OnlyWhatIsEnabledIsUsed) {
     VulkanApplication least(GetParam(), VulkanApplication::Features::least);
     {
         const Device device = vulkan::wrap(least.application());
-        for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16, Feature::float64}) EXPECT_FALSE(device.supports(feature));
+        for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16, Feature::float64})
+            EXPECT_FALSE(device.supports(feature));
         const Array<float> y = device.full<float>(100, 1.0f), x = device.full<float>(100, 2.0f);
         saxpy(ndrange(100), y, x, 3.0f);
         EXPECT_EQ(y.download(), std::vector<float>(100, 7.0f));
@@ -332,14 +332,17 @@ TEST_P(Wrap, MisuseIsAnError) {
         change(application);
         return error_of([&] { vulkan::wrap(application); });
     };
-    EXPECT_EQ(wrong([](auto& a) { a.device = nullptr; }), "an application's Vulkan device cannot be wrapped: Application::device is not set");
+    EXPECT_EQ(wrong([](auto& a) { a.device = nullptr; }),
+              "an application's Vulkan device cannot be wrapped: Application::device is not set");
     EXPECT_EQ(wrong([](auto& a) { a.created_with = nullptr; }),
               "an application's Vulkan device cannot be wrapped: neither Application::features nor created_with is set");
-    EXPECT_EQ(wrong([](auto& a) { a.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}; }),
-              "an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, too");
+    EXPECT_EQ(
+        wrong([](auto& a) { a.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}; }),
+        "an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, too");
     const VkPhysicalDeviceFeatures2 no_features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
-    EXPECT_NE(wrong([&](auto& a) { a.created_with = nullptr, a.features = &no_features; })
-                  .find("the feature timelineSemaphore is not enabled in its features"),
+    EXPECT_NE(wrong([&](auto& a) {
+                  a.created_with = nullptr, a.features = &no_features;
+              }).find("the feature timelineSemaphore is not enabled in its features"),
               std::string::npos);
     EXPECT_EQ(wrong([](auto& a) { a.unlock = nullptr; }),
               "an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
@@ -347,9 +350,12 @@ TEST_P(Wrap, MisuseIsAnError) {
               "an application's Vulkan device cannot be wrapped: it was made with no queue of family 7");
     VkDeviceCreateInfo bare = app.created;
     bare.pNext = nullptr;
-    EXPECT_NE(wrong([&](auto& a) { a.created_with = &bare; }).find("the feature timelineSemaphore is not enabled in its VkDeviceCreateInfo"),
+    EXPECT_NE(wrong([&](auto& a) {
+                  a.created_with = &bare;
+              }).find("the feature timelineSemaphore is not enabled in its VkDeviceCreateInfo"),
               std::string::npos);
-    EXPECT_NE(wrong([](auto& a) { a.api_version = VK_API_VERSION_1_1; }).find("it has Vulkan 1.1, and 1.2 is needed"), std::string::npos);
+    EXPECT_NE(wrong([](auto& a) { a.api_version = VK_API_VERSION_1_1; }).find("it has Vulkan 1.1, and 1.2 is needed"),
+              std::string::npos);
 
     const Device device = vulkan::wrap(app.application()), interp = Device::open("interp");
     const Array<float> elsewhere = interp.zeros<float>(4);
@@ -359,12 +365,14 @@ TEST_P(Wrap, MisuseIsAnError) {
               "vulkan::submit is called for interp, which is no device of an application's (vulkan::wrap)");
     EXPECT_EQ(error_of([&] { vulkan::wait_for(device, {}); }), "vulkan::wait_for is called for a point without a semaphore");
     HostBuffer lent(app, 64);
-    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {17}); }), "an array of 68 bytes is put into a place of 64 bytes");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {17}); }),
+              "an array of 68 bytes is put into a place of 64 bytes");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {lent.buffer, 2, 8}, {1}); }),
               "an array is put at byte 2 of a buffer, into 8 bytes: both have to be multiples of 4");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {lent.buffer, INT64_MAX - 3, 8}, {1}); }),
               "an array is put at byte 9223372036854775804 of a buffer, into 8 bytes: no buffer reaches that far");
-    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {}, {1}); }), "an array is put into a buffer that is not there: Place::buffer is not set");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {}, {1}); }),
+              "an array is put into a buffer that is not there: Place::buffer is not set");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {0}); }),
               "an array of extent 0 along dimension 0 is put into a buffer: extents are positive there");
 }

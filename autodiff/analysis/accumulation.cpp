@@ -27,7 +27,6 @@ using namespace ir;
 
 namespace {
 
-
 /// True where this item also stores to the place of the load, in the same phase: the element then belongs to the item.
 bool owns(const Kernel& k, const Structure& where, InstId load) {
     const Inst& i = k[load];

@@ -41,7 +41,6 @@ bool raise(std::vector<bool>& flags, uint32_t at) {
     return flags[at] = true;
 }
 
-
 }  // namespace
 
 Kernel with_rules(const Kernel& kernel, bool reverse) {

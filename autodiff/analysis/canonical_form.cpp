@@ -92,10 +92,10 @@ private:
         }
     }
 
-    template <class Then>
-    void guarded(Value condition, Then then) { guarded(condition, then, [] {}); }
-    template <class Then, class Else>
-    void guarded(Value condition, Then then, Else otherwise) {
+    template <class Then> void guarded(Value condition, Then then) {
+        guarded(condition, then, [] {});
+    }
+    template <class Then, class Else> void guarded(Value condition, Then then, Else otherwise) {
         const BlockId yes = b.new_block(), no = b.new_block();
         b.enter(yes);
         then();
@@ -158,9 +158,7 @@ private:
                 set_all(scopes.back().state, v);
                 b.set(scopes.back().run, no);
                 return b.set(scopes.back().live, no);
-            case Op::continue_:
-                set_all(scopes.back().state, v);
-                return b.set(scopes.back().live, no);
+            case Op::continue_: set_all(scopes.back().state, v); return b.set(scopes.back().live, no);
             default:  // return
                 for (const Scope& scope : scopes) {
                     b.set(scope.live, no);
@@ -276,19 +274,19 @@ private:
                         if (&from[t] != &test) inst(t);
                     const std::vector<Value> v = of(from.operands(test));
                     b.loc = test.loc;
-                    guarded(v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
-                            [&] {
-                                for (size_t c = 1; c < v.size(); ++c) b.set(scopes.back().state[c - 1], v[c]);
-                                b.set(scopes.back().run, b.constant_bool(false));
-                            });
+                    guarded(
+                        v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
+                        [&] {
+                            for (size_t c = 1; c < v.size(); ++c) b.set(scopes.back().state[c - 1], v[c]);
+                            b.set(scopes.back().run, b.constant_bool(false));
+                        });
                 });
         const std::vector<Value> state = scopes.back().state;
         scopes.pop_back();
         close(id, state);
     }
 
-    template <class Condition, class Body>
-    void looping(Condition condition, Body fill) {
+    template <class Condition, class Body> void looping(Condition condition, Body fill) {
         const Loc loc = b.loc;
         const BlockId test = b.new_block(), body = b.new_block();
         b.enter(test);
@@ -305,9 +303,9 @@ private:
 
     const Structure where;
     std::vector<bool> leaves;
-    std::deque<Scope> scopes;                     ///< of the body, if any, then of open loops being rewritten
-    std::vector<bool> plain{true};                ///< true for an open construct that is copied as it is
-    std::vector<std::vector<Value>*> yielded;     ///< of the others: the variables that their yields set
+    std::deque<Scope> scopes;                                    ///< of the body, if any, then of open loops being rewritten
+    std::vector<bool> plain{true};                               ///< true for an open construct that is copied as it is
+    std::vector<std::vector<Value>*> yielded;                    ///< of the others: the variables that their yields set
     std::unordered_map<uint32_t, std::vector<Value>> variables;  ///< of rewritten constructs: their results
 };
 
@@ -337,9 +335,7 @@ Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) 
     return b.cast(counter, b.select(upward, up, downward));
 }
 
-Kernel forwarded(const Kernel& kernel) {
-    return dead(ir::forward_stores(dead(simplify(promote(kernel)))));
-}
+Kernel forwarded(const Kernel& kernel) { return dead(ir::forward_stores(dead(simplify(promote(kernel))))); }
 
 Kernel canonical(const Kernel& kernel) {
     // Store-to-load forwarding runs first, so that each value is loaded and taped once. Predication adds variables, so

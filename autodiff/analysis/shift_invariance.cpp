@@ -55,9 +55,11 @@ std::optional<double> number(const Kernel& k, Value v) {
 /// Propagates one shift through the kernel.
 class Shift {
 public:
-    Shift(const Kernel& kernel, const Structure& structure, Value value) : k(kernel), where(structure), shift(value), responses(k.values.size()) {
+    Shift(const Kernel& kernel, const Structure& structure, Value value)
+        : k(kernel), where(structure), shift(value), responses(k.values.size()) {
         const ValueInfo& info = k[shift];
-        for (InstId i = info.inst.id != none ? where.around(info.inst) : where.owner_of(info.block); i.id != none; i = where.around(i))
+        for (InstId i = info.inst.id != none ? where.around(info.inst) : where.owner_of(info.block); i.id != none;
+             i = where.around(i))
             around.push_back(i);
     }
 

@@ -22,11 +22,13 @@ std::string softened(const std::string& loop, const std::string& end) {
     }
     %s = for %j = %zero to %n step %one carry (%t = %nothing) : f64 {
       %y = load arg2[%i, %j] : f64
-      )" + loop + R"(
+      )" + loop +
+           R"(
       %next = add %t, %e : f64
       yield %next
     }
-    )" + end + R"(
+    )" + end +
+           R"(
     return
 })";
 }
@@ -42,7 +44,8 @@ int found(const std::string& kernel) {
 }
 
 int loops(const std::string& kernel) {
-    const std::string text = ir::print(adjoint(ir::parse(kernel), {{Activity::duplicated, Activity::duplicated, Activity::duplicated}, 1}).kernel);
+    const std::string text =
+        ir::print(adjoint(ir::parse(kernel), {{Activity::duplicated, Activity::duplicated, Activity::duplicated}, 1}).kernel);
     int count = 0;
     for (size_t at = 0; (at = text.find(" for ", at)) != text.npos; ++at) ++count;
     return count;
@@ -53,10 +56,15 @@ TEST(shift_invariance, found_in_log_sum_exp) {
     EXPECT_EQ(found(kernel), 1);
     check_derivatives(kernel.c_str(), {some(20), some(20 * 9, -1, 1, {20, 9}), some(20 * 9, -1, 1, {20, 9})}, {{20}, {16}});
     EXPECT_EQ(loops(kernel), 3) << "the sum's loop alone is reversed";
-    EXPECT_EQ(found(softened("%d = sub %y, %m : f64\n%f = exp %d : f64\n%limit = constant -9.0 : f64\n%near = gt %d, %limit : bool\n"
-                             "%e = select %near, %f, %nothing : f64", logarithm)), 0) << "the distance from m decides";
+    EXPECT_EQ(
+        found(softened("%d = sub %y, %m : f64\n%f = exp %d : f64\n%limit = constant -9.0 : f64\n%near = gt %d, %limit : bool\n"
+                       "%e = select %near, %f, %nothing : f64",
+                       logarithm)),
+        0)
+        << "the distance from m decides";
     EXPECT_EQ(found(softened("%d = sub %y, %m : f64\n%dd = mul %d, %two : f64\n%e = exp %dd : f64",
-                             "%l = log %s : f64\n%h = div %l, %two : f64\n%r = add %m, %h : f64\nstore arg1[%i], %r : f64")), 1);
+                             "%l = log %s : f64\n%h = div %l, %two : f64\n%r = add %m, %h : f64\nstore arg1[%i], %r : f64")),
+              1);
 }
 
 TEST(shift_invariance, found_in_softmax) {
@@ -74,11 +82,12 @@ TEST(shift_invariance, found_in_softmax) {
 }
 
 TEST(shift_invariance, not_found_where_a_result_depends_on_the_value) {
-    for (const char* end : {"store arg1[%i], %m : f64", "%l = log %s : f64\nstore arg1[%i], %l : f64",
-                            "%l = log %s : f64\n%r = sub %m, %l : f64\nstore arg1[%i], %r : f64",
-                            "%l = log %s : f64\n%mm = mul %m, %two : f64\n%r = add %mm, %l : f64\nstore arg1[%i], %r : f64",
-                            "%l = log %s : f64\n%r = add %m, %l : f64\n%big = gt %m, %nothing : bool\nif %big { store arg1[%i], %r : f64 yield } "
-                            "else { yield }"}) {
+    for (const char* end :
+         {"store arg1[%i], %m : f64", "%l = log %s : f64\nstore arg1[%i], %l : f64",
+          "%l = log %s : f64\n%r = sub %m, %l : f64\nstore arg1[%i], %r : f64",
+          "%l = log %s : f64\n%mm = mul %m, %two : f64\n%r = add %mm, %l : f64\nstore arg1[%i], %r : f64",
+          "%l = log %s : f64\n%r = add %m, %l : f64\n%big = gt %m, %nothing : bool\nif %big { store arg1[%i], %r : f64 yield } "
+          "else { yield }"}) {
         const std::string kernel = softened(exponential, end);
         EXPECT_EQ(found(kernel), 0) << kernel;
         check_derivatives(kernel.c_str(), {some(20), some(20 * 9, -1, 1, {20, 9}), some(20 * 9, -1, 1, {20, 9})}, {{20}, {16}});
@@ -103,7 +112,8 @@ TEST(shift_invariance, not_found_where_the_next_iteration_depends_on_the_value) 
       %l = log %e : f64
       %back = add %l, %m : f64
       %half = sub %c, %l : f64
-      yield )", carried, R"(
+      yield )",
+                    carried, R"(
     }
     store arg1[%i], %r : f64
     return

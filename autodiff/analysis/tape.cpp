@@ -91,7 +91,8 @@ bool TapePlan::any_order(InstId id) const {
     each_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
         if (op == Op::barrier) fits = false;
-        if (analysis.moves(inner)) fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
+        if (analysis.moves(inner))
+            fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
     });
     return fits;
 }
@@ -104,7 +105,8 @@ bool TapePlan::adds_to(Value sum, Value v, int& uses) const {
     const Inst& i = k[k[v].inst];
     const auto operands = k.operands(i);
     if (i.op == Op::if_) {
-        return std::all_of(i.blocks, i.blocks + 2, [&](BlockId arm) { return adds_to(sum, k.operands(last_inst(k, arm))[k[v].index], uses); });
+        return std::all_of(i.blocks, i.blocks + 2,
+                           [&](BlockId arm) { return adds_to(sum, k.operands(last_inst(k, arm))[k[v].index], uses); });
     }
     if (i.op == Op::sub) return adds_to(sum, operands[0], uses);
     if (i.op != Op::add) return false;
@@ -144,7 +146,8 @@ void TapePlan::demand_operation(const Inst& i) {
     for (size_t o = 0; o < v.size(); ++o) {
         if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
         if (has_none(i.op, int(o)))
-            fail(named(k), " is differentiated through the op ", name_of(i.op), " on line ", i.loc.line, ", which has no derivative");
+            fail(named(k), " is differentiated through the op ", name_of(i.op), " on line ", i.loc.line,
+                 ", which has no derivative");
         const unsigned from = uses(i.op, int(o));
         for (size_t n = 0; n < v.size(); ++n)
             if (from & (1u << n)) need(v[n]);

@@ -53,15 +53,18 @@ uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
         case Op::bitcast: return operands[0];
         default: break;
     }
-    if (!evaluate_scalar(i.op, k.type_of(k.operands(i)[0]), operands, result)) library_bug("a bound of a tape is not to be computed by the host");
+    if (!evaluate_scalar(i.op, k.type_of(k.operands(i)[0]), operands, result))
+        library_bug("a bound of a tape is not to be computed by the host");
     return result;
 }
 void add(Bound& sum, Bound&& b) {
     sum.number += b.number;
     sum.exact = sum.exact && b.exact;
     if (!b.more) return;
-    if (!sum.more) sum.more = std::move(b.more);
-    else sum.more = [x = std::move(sum.more), y = std::move(b.more)](const HostValues& known) { return x(known) + y(known); };
+    if (!sum.more)
+        sum.more = std::move(b.more);
+    else
+        sum.more = [x = std::move(sum.more), y = std::move(b.more)](const HostValues& known) { return x(known) + y(known); };
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ enum class Activity { constant, active, duplicated, duplicated_no_need };
 struct Signature {
     std::vector<Activity> params;
     int width = 1;
-    bool as_reverse = false;  ///< forward mode: functions use their rules for reverse mode, so that both modes agree
-    bool any_range = false;   ///< reverse mode: correct for launches of any size, so that Adjoint::fits is empty
+    bool as_reverse = false;          ///< forward mode: functions use their rules for reverse mode, so that both modes agree
+    bool any_range = false;           ///< reverse mode: correct for launches of any size, so that Adjoint::fits is empty
     int64_t private_elements = 1024;  ///< tape elements in private memory: Limits::private_memory / 4 bytes
     bool operator==(const Signature&) const = default;
 };
@@ -53,7 +53,7 @@ struct Tape {
     Size size = Size::item;
     int64_t count = 0;
     std::function<int64_t(const HostValues&)> more = {};  ///< if set: more elements an item, computed from the arguments
-    bool zeroed = false;  ///< must hold zeros before the first kernel runs
+    bool zeroed = false;                                  ///< must hold zeros before the first kernel runs
 };
 
 /// A kernel that is launched after another one to complete it; both take the same arguments.
@@ -88,9 +88,9 @@ struct PairwiseAdjoint {
 struct LoopPartialSumsAdjoint {
     ir::Kernel kernel;
     std::optional<ir::Kernel> interchanged;
-    ir::Kernel total;  ///< launched last: an item adds the cells of one iteration to the shadows
-    Scalar type = Scalar::f32;              ///< type of the tapes
-    int64_t count = 0, passed_values = 0;   ///< cells per iteration; values per item
+    ir::Kernel total;                      ///< launched last: an item adds the cells of one iteration to the shadows
+    Scalar type = Scalar::f32;             ///< type of the tapes
+    int64_t count = 0, passed_values = 0;  ///< cells per iteration; values per item
     std::function<int64_t(const HostValues&)> iterations;
 };
 
@@ -120,14 +120,14 @@ struct Accumulated {
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
-    std::optional<HaloGather> halo_gather;  ///< replaces the kernel on devices where it is faster
-    std::optional<PairwiseAdjoint> pairwise;  ///< likewise, where `fits` holds
+    std::optional<HaloGather> halo_gather;                                  ///< replaces the kernel on devices where it is faster
+    std::optional<PairwiseAdjoint> pairwise;                                ///< likewise, where `fits` holds
     std::optional<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< likewise; without and with loop interchange
-    std::vector<Step> after;  ///< to be launched after the kernel
+    std::vector<Step> after;                                                ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
     std::vector<Accumulated> accumulated;
-    Fits fits;                   ///< launches that do not fit need the adjoint of Signature::any_range
+    Fits fits;  ///< launches that do not fit need the adjoint of Signature::any_range
 };
 
 /// Reverse mode in halves: "NAME.augmented" runs the primal and writes the tapes, "NAME.reverse" reads them; between them the
@@ -135,7 +135,7 @@ struct Adjoint {
 struct SplitDerivative {
     ir::Kernel augmented, reverse;
     std::optional<HaloGather> halo_gather;  ///< replaces `reverse` on devices where it is faster
-    std::vector<Step> after;  ///< to be launched after `reverse`
+    std::vector<Step> after;                ///< to be launched after `reverse`
     std::vector<Tape> tapes;
     std::optional<Count> count;
     std::vector<Accumulated> accumulated;

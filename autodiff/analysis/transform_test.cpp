@@ -12,17 +12,14 @@ constexpr Activity constant_ = Activity::constant, active = Activity::active, du
 
 /// A kernel over arg1 (inout) and arg2 (in), with `%i` its index and more memories.
 ir::Kernel kernel(const std::string& body, const std::string& memories = "", const std::string& more = "") {
-    return ir::parse("kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]" + more + ") @2 files [\"k.cpp\"] {\n" + memories +
-                     "%i = global_index 0 : i32 @3\n" + body + "\nreturn @9\n}\n");
+    return ir::parse("kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]" + more +
+                     ") @2 files [\"k.cpp\"] {\n" + memories + "%i = global_index 0 : i32 @3\n" + body + "\nreturn @9\n}\n");
 }
 
-template <class F>
-std::string message(F f) {
+template <class F> std::string message(F f) {
     try {
         f();
-    } catch (const Error& e) {
-        return e.what();
-    }
+    } catch (const Error& e) { return e.what(); }
     return "";
 }
 std::string refusal_of_reverse(const ir::Kernel& k) {
@@ -36,7 +33,9 @@ TEST(transforms, square_gives_the_expected_text) {
     const ir::Kernel k = kernel(R"(%x = load arg1[%i] : f32 @4
         %y = mul %x, %x : f32 @4
         store arg1[%i], %y : f32 @4)");
-    EXPECT_EQ(ir::print(adjoint(k, {{duplicated, constant_}, 1}).kernel), R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+    EXPECT_EQ(
+        ir::print(adjoint(k, {{duplicated, constant_}, 1}).kernel),
+        R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
   %0 = global_index 0 : i32 @3
   %1 = load arg1[%0] : f32 @4
   %2 = mul %1, %1 : f32 @4
@@ -48,7 +47,9 @@ TEST(transforms, square_gives_the_expected_text) {
   return @2
 }
 )");
-    EXPECT_EQ(ir::print(derive::forward(k, {{duplicated, constant_}, 1})), R"(kernel "k.forward" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+    EXPECT_EQ(
+        ir::print(derive::forward(k, {{duplicated, constant_}, 1})),
+        R"(kernel "k.forward" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
   %0 = global_index 0 : i32 @3
   %1 = load arg1[%0] : f32 @4
   %2 = load arg2[%0] : f32 @4
@@ -77,7 +78,8 @@ TEST(transforms, nothing_active_costs_nothing) {
         store arg1[%i], %y : f32 @4)");
     const Adjoint made = adjoint(k, {{constant_, constant_}, 1});
     EXPECT_TRUE(made.tapes.empty() && made.after.empty() && made.accumulated.empty());
-    EXPECT_EQ(ir::print(made.kernel), R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]) @2 files ["k.cpp"] {
+    EXPECT_EQ(ir::print(made.kernel),
+              R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]) @2 files ["k.cpp"] {
   %0 = global_index 0 : i32 @3
   %1 = load arg2[%0] : f32 @4
   %2 = sin %1 : f32 @4
@@ -92,7 +94,8 @@ Accumulation of_load(const std::string& index, const std::string& before = "") {
     const ir::Kernel k = kernel(before + index + R"( @5
         %x = load arg2[%at] : f32 @6
         %y = sin %x : f32 @6
-        store arg1[%i], %y : f32 @6)", "", ", arg3: in i32[1], arg4: i32");
+        store arg1[%i], %y : f32 @6)",
+                                "", ", arg3: in i32[1], arg4: i32");
     const Adjoint made = adjoint(k, {{duplicated, duplicated, constant_, constant_}, 1});
     EXPECT_EQ(made.accumulated.size(), 1u);
     EXPECT_EQ(made.accumulated[0].memory, "arg2");
@@ -164,7 +167,8 @@ TEST(transforms, an_item_owns_the_elements_that_it_stores) {
     const ir::Kernel k = kernel(R"(%j = load arg3[%i] : i32 @4
         %y = load arg1[%j] : f32 @5
         %z = mul %y, %y : f32 @5
-        store arg1[%j], %z : f32 @5)", "", ", arg3: in i32[1]");
+        store arg1[%j], %z : f32 @5)",
+                                "", ", arg3: in i32[1]");
     const Adjoint made = adjoint(k, {{duplicated, constant_, constant_}, 1});
     EXPECT_EQ(made.accumulated, (std::vector<Accumulated>{{{0, 5}, "arg1", Accumulation::plain}}));
 }
@@ -179,7 +183,8 @@ TEST(transforms, tapes_have_the_size_that_is_needed) {
               %s = sin %c : f32
               yield %s
             }
-            store arg1[%i], %y : f32)", "", ", arg3: i32, arg4: in i32[1]");
+            store arg1[%i], %y : f32)",
+                      "", ", arg3: i32, arg4: in i32[1]");
     };
     const Signature signature{{duplicated, duplicated, constant_, constant_}, 1};
     const Adjoint small = adjoint(loop("%n = constant 100 : i32"), signature);
@@ -198,7 +203,8 @@ TEST(transforms, tapes_have_the_size_that_is_needed) {
     ASSERT_EQ(given.tapes.size(), 1u);
     EXPECT_FALSE(given.count) << "the host computes it";
     EXPECT_TRUE(given.tapes[0].size == Tape::Size::item && given.tapes[0].count == 0 && given.tapes[0].more);
-    const HostValues values{[](size_t p) { return uint64_t(p == 2 ? 30 : 0); }, [](size_t p, int) { return int64_t(p == 1 ? 7 : 0); }};
+    const HostValues values{[](size_t p) { return uint64_t(p == 2 ? 30 : 0); },
+                            [](size_t p, int) { return int64_t(p == 1 ? 7 : 0); }};
     EXPECT_EQ(given.tapes[0].more(values), 37);
     const Adjoint unknown = adjoint(loop("%n = load arg4[%i] : i32"), {{duplicated, duplicated, constant_, constant_}, 1});
     ASSERT_EQ(unknown.tapes.size(), 2u);
@@ -256,7 +262,8 @@ TEST(transforms, rematerialised_values_are_dead_in_the_primal) {
           barrier @9
           yield %s
         }
-        store arg1[%i], %y : f32 @10)", "local local1: f32[16]\n");
+        store arg1[%i], %y : f32 @10)",
+                                "local local1: f32[16]\n");
     const auto stores = [&](Activity of_result) {
         const std::string text = ir::print(adjoint(k, {{of_result, duplicated}, 1}).kernel);
         int count = 0;
@@ -304,8 +311,10 @@ TEST(transforms, loops_of_sums_are_reversed_in_their_own_order) {
     };
     EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
     EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = sub %c, %s : f32 @5\n"));
-    EXPECT_FALSE(goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %c\n}\n"));
-    EXPECT_TRUE(goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %x\n}\n"));
+    EXPECT_FALSE(
+        goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %c\n}\n"));
+    EXPECT_TRUE(
+        goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %x\n}\n"));
     EXPECT_TRUE(goes_back("%d = mul %c, %x : f32 @5\n"));
     EXPECT_TRUE(goes_back("%s = sin %x : f32 @5\n%d = sub %s, %c : f32 @5\n")) << "the adjoint changes its sign each time";
     EXPECT_TRUE(goes_back("%s = mul %c, %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
@@ -336,15 +345,17 @@ TEST(transforms, sums_of_products_share_a_factor) {
 
 /// (dy a) x + (dy b) z becomes dy (a x + b z): the whole slope of sin(x) exp(x) + x^3 is computed, then multiplied by dy once.
 TEST(transforms, sums_of_products_of_products_share_a_factor) {
-    const ir::Kernel now = adjoint(kernel("%x = load arg2[%i] : f32 @4\n%s = sin %x : f32\n%e = exp %x : f32\n%p = mul %s, %e : f32\n"
-                                          "%xx = mul %x, %x : f32\n%c = mul %xx, %x : f32\n%y = add %p, %c : f32\nstore arg1[%i], %y : f32 @5"),
-                                   {{duplicated, duplicated}, 1})
-                               .kernel;
+    const ir::Kernel now =
+        adjoint(kernel("%x = load arg2[%i] : f32 @4\n%s = sin %x : f32\n%e = exp %x : f32\n%p = mul %s, %e : f32\n"
+                       "%xx = mul %x, %x : f32\n%c = mul %xx, %x : f32\n%y = add %p, %c : f32\nstore arg1[%i], %y : f32 @5"),
+                {{duplicated, duplicated}, 1})
+            .kernel;
     int products = 0, by_the_adjoint = 0;
     for (const ir::Inst& i : now.insts) {
         products += i.op == ir::Op::mul;
         for (const ir::Value v : now.operands(i))
-            by_the_adjoint += i.op == ir::Op::mul && now[v].inst.id != ir::none && now[now[v].inst].op == ir::Op::load && now[now[v].inst].memory.id == 1;
+            by_the_adjoint += i.op == ir::Op::mul && now[v].inst.id != ir::none && now[now[v].inst].op == ir::Op::load &&
+                              now[now[v].inst].memory.id == 1;
     }
     EXPECT_EQ(by_the_adjoint, 1) << print(now);
     EXPECT_EQ(products, 6) << print(now);  // two in x^3, sin times exp in the primal, with cos, with 3, with the adjoint
@@ -353,19 +364,27 @@ TEST(transforms, sums_of_products_of_products_share_a_factor) {
 TEST(transforms, refusals_name_kernel_and_line) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),
-              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic min of differentiated memory on line 5, which has no reverse rule");
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic min of differentiated memory on line 5, "
+              "which has no reverse rule");
     EXPECT_EQ(refusal_of_forward(minimum),
-              "kernel \"k\" (k.cpp:2) is differentiated through an atomic min on differentiated memory on line 5, which has no derivative");
+              "kernel \"k\" (k.cpp:2) is differentiated through an atomic min on differentiated memory on line 5, which has no "
+              "derivative");
     EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = atomic exchange arg1[%i], %x : f32 @5")),
-              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic exchange of differentiated memory on line 5, which has no reverse rule");
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic exchange of differentiated memory on line "
+              "5, which has no reverse rule");
     EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = compare_exchange arg1[%i], %x, %x : f32 @5")),
-              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic compare_exchange of differentiated memory on line 5, which has no reverse rule");
-    EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = atomic add arg1[%i], %x : f32 @5\nstore arg1[%i], %old : f32 @6")),
-              "kernel \"k\" (k.cpp:2) is differentiated in reverse through the old value of the atomic on line 5, which depends on the order of the "
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic compare_exchange of differentiated memory "
+              "on line 5, which has no reverse rule");
+    EXPECT_EQ(refusal_of_reverse(
+                  kernel("%x = load arg2[%i] : f32 @4\n%old = atomic add arg1[%i], %x : f32 @5\nstore arg1[%i], %old : f32 @6")),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through the old value of the atomic on line 5, which depends "
+              "on the order of the "
               "work-items and has no derivative");
     const ir::Kernel trigamma = kernel("%x = load arg2[%i] : f32 @4\n%y = trigamma %x : f32 @5\nstore arg1[%i], %y : f32 @6");
-    EXPECT_EQ(refusal_of_reverse(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
-    EXPECT_EQ(refusal_of_forward(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
+    EXPECT_EQ(refusal_of_reverse(trigamma),
+              "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
+    EXPECT_EQ(refusal_of_forward(trigamma),
+              "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
 }
 
 TEST(transforms, refuse_annotations_that_do_not_fit) {
@@ -375,12 +394,16 @@ TEST(transforms, refuse_annotations_that_do_not_fit) {
     };
     const std::string is = "kernel \"k\" (k.cpp:2) is differentiated with ";
     EXPECT_EQ(with({duplicated}), is + "1 annotations; it takes 5 arguments");
-    EXPECT_EQ(with({active, constant_, constant_, constant_, constant_}), is + "argument 1 Active: an array has a shadow, so it is Duplicated or Const");
+    EXPECT_EQ(with({active, constant_, constant_, constant_, constant_}),
+              is + "argument 1 Active: an array has a shadow, so it is Duplicated or Const");
     EXPECT_EQ(with({constant_, constant_, duplicated, constant_, constant_}),
               is + "argument 3 Duplicated: its elements have no floating-point member, so it is Const");
-    EXPECT_EQ(with({constant_, constant_, constant_, active, constant_}), is + "argument 4 Active: it is of type i32, so it is Const");
-    EXPECT_EQ(with({constant_, constant_, constant_, constant_, duplicated}), is + "argument 5 Duplicated: in reverse mode a scalar is Active or Const");
-    EXPECT_EQ(with({constant_, constant_, constant_, constant_, active}, false), is + "argument 5 Active: in forward mode a scalar is Duplicated or Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, active, constant_}),
+              is + "argument 4 Active: it is of type i32, so it is Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, constant_, duplicated}),
+              is + "argument 5 Duplicated: in reverse mode a scalar is Active or Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, constant_, active}, false),
+              is + "argument 5 Active: in forward mode a scalar is Duplicated or Const");
 }
 
 }  // namespace

@@ -12,9 +12,10 @@ public:
     int states = 0;  ///< 0: no checkpoints
 
 protected:
-    template <class Mode>
-    static Mode with(int n) {
-        if (n < 1) fail("autodiff is asked to work with ", n, " checkpoints; it needs at least 1, the state in which the program starts");
+    template <class Mode> static Mode with(int n) {
+        if (n < 1)
+            fail("autodiff is asked to work with ", n,
+                 " checkpoints; it needs at least 1, the state in which the program starts");
         Mode mode;
         mode.states = n;
         return mode;
@@ -71,19 +72,32 @@ template <class T> struct MixedDuplicated {
 };
 
 namespace detail {
-template <class> struct annotation { static constexpr bool is = false; };
-template <class T> struct annotated { using type = T; static constexpr bool is = true; static constexpr std::size_t width = 0; };
+template <class> struct annotation {
+    static constexpr bool is = false;
+};
+template <class T> struct annotated {
+    using type = T;
+    static constexpr bool is = true;
+    static constexpr std::size_t width = 0;
+};
 template <class T> struct annotation<Const<T>> : annotated<T> {};
 template <class T> struct annotation<Active<T>> : annotated<T> {};
-template <class T> struct annotation<Duplicated<T>> : annotated<T> { static constexpr std::size_t width = 1; };
-template <class T> struct annotation<DuplicatedNoNeed<T>> : annotated<T> { static constexpr std::size_t width = 1; };
-template <class T> struct annotation<MixedDuplicated<T>> : annotated<T> { static constexpr std::size_t width = 1; };
-template <class T, std::size_t N> struct annotation<BatchDuplicated<T, N>> : annotated<T> { static constexpr std::size_t width = N; };
+template <class T> struct annotation<Duplicated<T>> : annotated<T> {
+    static constexpr std::size_t width = 1;
+};
+template <class T> struct annotation<DuplicatedNoNeed<T>> : annotated<T> {
+    static constexpr std::size_t width = 1;
+};
+template <class T> struct annotation<MixedDuplicated<T>> : annotated<T> {
+    static constexpr std::size_t width = 1;
+};
+template <class T, std::size_t N> struct annotation<BatchDuplicated<T, N>> : annotated<T> {
+    static constexpr std::size_t width = N;
+};
 template <class A> concept Annotation = annotation<A>::is;
 
 /// Directions of a call: those of its batches, else 1.
-template <class... A>
-constexpr std::size_t batch_width() {
+template <class... A> constexpr std::size_t batch_width() {
     std::size_t width = 1;
     ((annotation<A>::width > width ? void(width = annotation<A>::width) : void()), ...);
     return width;

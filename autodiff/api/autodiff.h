@@ -6,41 +6,47 @@ namespace pumice {
 namespace derive {
 
 /// The host type of a parameter of a kernel; for a kernel that was read from text, the type of the argument.
-template <class K, std::size_t I, class T> struct host_type { using type = T; };
+template <class K, std::size_t I, class T> struct host_type {
+    using type = T;
+};
 template <class... P, std::size_t I, class T> struct host_type<Kernel<P...>, I, T> {
     using type = typename detail::parameter<std::tuple_element_t<I, std::tuple<P...>>>::host;
 };
-template <class K, std::size_t I, class A>
-using host_of = typename host_type<K, I, typename detail::annotation<A>::type>::type;
+template <class K, std::size_t I, class A> using host_of = typename host_type<K, I, typename detail::annotation<A>::type>::type;
 
 /// Compiles if each annotation holds the type that the parameter takes; otherwise the message of the compiler names the
 /// annotation.
-template <class K, class... A> struct Annotated { static constexpr void check() {} };
-template <class... P, class... A>
-struct Annotated<Kernel<P...>, A...> {
-    static_assert(sizeof...(P) == sizeof...(A), "pumice: autodiff is given another number of annotated arguments than the kernel has parameters");
-    template <class Parameter, class Given> static constexpr bool right = detail::parameter<Parameter>::template takes<typename detail::annotation<Given>::type>;
+template <class K, class... A> struct Annotated {
+    static constexpr void check() {}
+};
+template <class... P, class... A> struct Annotated<Kernel<P...>, A...> {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "pumice: autodiff is given another number of annotated arguments than the kernel has parameters");
+    template <class Parameter, class Given> static constexpr bool right =
+        detail::parameter<Parameter>::template takes<typename detail::annotation<Given>::type>;
     static constexpr void check() {
         if constexpr (sizeof...(P) == sizeof...(A))
             []<std::size_t... I>(std::index_sequence<I...>) {
-                (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, typename detail::annotation<A>::type, right<P, A>>...>();
+                (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host,
+                                                  typename detail::annotation<A>::type, right<P, A>>...>();
             }(std::index_sequence_for<P...>());
     }
 };
 
-template <class K, class... A>
-Call make_call(const K& kernel, const Range& range, const A&... annotations) {
+template <class K, class... A> Call make_call(const K& kernel, const Range& range, const A&... annotations) {
     Annotated<K, A...>::check();
     Call call{kernel, range, {}, int(detail::batch_width<A...>())};
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (put_slots<host_of<K, I, A>>(annotations, call.slots), ...); }(std::index_sequence_for<A...>());
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (put_slots<host_of<K, I, A>>(annotations, call.slots), ...);
+    }(std::index_sequence_for<A...>());
     return call;
 }
 
 // The derivatives of the Active scalars, as a tuple: one number each (for a struct, a struct), or an array of them for several
 // directions.
-template <class H, class A, std::size_t W>
-auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
-    if constexpr (!requires(A a) { []<class T>(const Active<T>&) {}(a); } || detail::is_array<H>::value || detail::HoldsArrays<H>) {
+template <class H, class A, std::size_t W> auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
+    if constexpr (!requires(A a) { []<class T>(const Active<T>&) {}(a); } || detail::is_array<H>::value ||
+                  detail::HoldsArrays<H>) {
         return std::tuple<>();
     } else {
         std::array<H, W> all{};
@@ -50,12 +56,13 @@ auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
         for (std::size_t m = 0; m < types.size(); ++m)
             for (std::size_t w = 0; w < W && next < bits.size(); ++w)
                 __builtin_memcpy(members[w][m], &bits[next++], std::size_t(size_of(types[m].type)));
-        if constexpr (W == 1) return std::tuple<H>(all[0]);
-        else return std::tuple<std::array<H, W>>(all);
+        if constexpr (W == 1)
+            return std::tuple<H>(all[0]);
+        else
+            return std::tuple<std::array<H, W>>(all);
     }
 }
-template <class K, class... A>
-auto actives(const std::vector<uint64_t>& bits) {
+template <class K, class... A> auto actives(const std::vector<uint64_t>& bits) {
     std::size_t next = 0;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         using All = decltype(std::tuple_cat(take_active<host_of<K, I, A>, A, detail::batch_width<A...>()>(bits, next)...));
@@ -100,28 +107,24 @@ public:
 
 namespace derive {
 /// The first half of autodiff_split.
-template <KernelType K>
-class SplitForward {
+template <KernelType K> class SplitForward {
 public:
     K kernel;
     Range range;
     /// Runs the primal on the annotated arguments. Gives the tape for the second half.
-    template <detail::Annotation... A>
-    pumice::Tape operator()(const A&... annotations) const {
+    template <detail::Annotation... A> pumice::Tape operator()(const A&... annotations) const {
         const Call call = make_call(kernel, range, annotations...);
         return {split_forward(call), kernel.recorded(), activities_of(call)};
     }
 };
 /// The second half.
-template <KernelType K>
-class SplitReverse {
+template <KernelType K> class SplitReverse {
 public:
     K kernel;
     Range range;
     /// Takes the annotated arguments, then the tape; gives the derivatives of the Active scalars as autodiff does. Throws Error for a tape
     /// of another kernel.
-    template <class... A>
-    auto operator()(const A&... annotations_and_tape) const {
+    template <class... A> auto operator()(const A&... annotations_and_tape) const {
         const auto all = std::tie(annotations_and_tape...);
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             const pumice::Tape& tape = std::get<sizeof...(I)>(all);
@@ -129,8 +132,10 @@ public:
                 fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape of kernel \"", tape.kernel->name, "\"");
             const Call call = make_call(kernel, range, std::get<I>(all)...);
             if (tape.kernel && tape.activities != activities_of(call))
-                fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape for other annotations: both halves take the same ones");
-            return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(split_reverse(call, tape.arrays));
+                fail("the reverse half of kernel \"", kernel.name(),
+                     "\" is given a tape for other annotations: both halves take the same ones");
+            return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(
+                split_reverse(call, tape.arrays));
         }(std::make_index_sequence<sizeof...(A) - 1>());
     }
 };
@@ -152,18 +157,22 @@ template <> inline constexpr Activity named<Active> = Activity::active;
 template <> inline constexpr Activity named<DuplicatedNoNeed> = Activity::duplicated_no_need;
 
 /// Appends the activity of one parameter. In reverse mode the floats of a struct are active.
-template <class H>
-void put_named(Activity activity, bool reverse, Signature& signature) {
-    if constexpr (ScalarType<H>) signature.params.push_back(activity);
-    else if constexpr (detail::is_array<H>::value) signature.params.push_back(activity);
-    else structure<H>::each_type([&]<class F>(const char*, size_t, F*) {
-        Activity member = activity;
-        if constexpr (ScalarType<F>) member = activity == Activity::constant || !is_float(*scalar_of<F>()) ? Activity::constant : reverse ? Activity::active : Activity::duplicated;
-        put_named<F>(member, reverse, signature);
-    });
+template <class H> void put_named(Activity activity, bool reverse, Signature& signature) {
+    if constexpr (ScalarType<H>)
+        signature.params.push_back(activity);
+    else if constexpr (detail::is_array<H>::value)
+        signature.params.push_back(activity);
+    else
+        structure<H>::each_type([&]<class F>(const char*, size_t, F*) {
+            Activity member = activity;
+            if constexpr (ScalarType<F>)
+                member = activity == Activity::constant || !is_float(*scalar_of<F>()) ? Activity::constant
+                         : reverse                                                    ? Activity::active
+                                                                                      : Activity::duplicated;
+            put_named<F>(member, reverse, signature);
+        });
 }
-template <template <class> class... A, class... P>
-Signature signature_of(const Kernel<P...>&, bool reverse) {
+template <template <class> class... A, class... P> Signature signature_of(const Kernel<P...>&, bool reverse) {
     static_assert(sizeof...(A) == sizeof...(P), "pumice: name one annotation for each of the kernel's parameters");
     Signature signature;
     (put_named<typename detail::parameter<P>::host>(named<A>, reverse, signature), ...);
@@ -174,10 +183,12 @@ Signature signature_of(const Kernel<P...>&, bool reverse) {
 /// The kernel of reverse mode for these annotations (`adjoint<Duplicated, Active>(scale)`), to be inspected, dumped, launched
 /// or differentiated. Its parameters are those of the primal in order; each Duplicated array is followed by its shadow, each
 /// Active scalar by an array of one element, to which its derivative is added; tapes come last. Its name is "scale.adjoint".
-template <template <class> class... A, class... P>
-AnyKernel adjoint(const Kernel<P...>& kernel) { return derive::derivative(kernel, "adjoint", derive::signature_of<A...>(kernel, true)); }
+template <template <class> class... A, class... P> AnyKernel adjoint(const Kernel<P...>& kernel) {
+    return derive::derivative(kernel, "adjoint", derive::signature_of<A...>(kernel, true));
+}
 /// The kernel of forward mode, "scale.forward". Each Duplicated array or scalar is followed by its tangent.
-template <template <class> class... A, class... P>
-AnyKernel tangent(const Kernel<P...>& kernel) { return derive::derivative(kernel, "forward", derive::signature_of<A...>(kernel, false)); }
+template <template <class> class... A, class... P> AnyKernel tangent(const Kernel<P...>& kernel) {
+    return derive::derivative(kernel, "forward", derive::signature_of<A...>(kernel, false));
+}
 
 }  // namespace pumice

@@ -14,7 +14,8 @@ std::string extents_of(const HostArgument& array) {
 
 std::string wrong_width(const ArgumentSlot& slot, const std::string& who, int width) {
     if (int(slot.shadows.size()) == width) return "";
-    return text(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ", width, " directions");
+    return text(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ",
+                width, " directions");
 }
 
 class CallCheck {
@@ -35,8 +36,7 @@ public:
     }
 
 private:
-    template <class... Parts>
-    [[noreturn]] void refuse(const Parts&... parts) const {
+    template <class... Parts> [[noreturn]] void refuse(const Parts&... parts) const {
         fail("the derivative of kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", parts...);
     }
 
@@ -61,9 +61,10 @@ private:
                 if (other.value.array && overlap(*shadow.array, *other.value.array))
                     refuse("the shadow of ", kernel->label(i), " overlaps ", kernel->label(j), " in memory");
                 for (const HostArgument& second : other.shadows)
-                    if (&second != &shadow && second.array && overlap(*shadow.array, *second.array) && (written(i) || written(j) || i == j))
-                        refuse("the shadows of ", kernel->label(std::min(i, j)), " and ", kernel->label(std::max(i, j)), " overlap in memory, and ",
-                               kernel->label(written(i) ? i : j), " is written");
+                    if (&second != &shadow && second.array && overlap(*shadow.array, *second.array) &&
+                        (written(i) || written(j) || i == j))
+                        refuse("the shadows of ", kernel->label(std::min(i, j)), " and ", kernel->label(std::max(i, j)),
+                               " overlap in memory, and ", kernel->label(written(i) ? i : j), " is written");
             }
         }
     }
@@ -82,7 +83,8 @@ std::string wrong_scalar(const ArgumentSlot& slot, const std::string& who, int w
     if (!forward && slot.activity != Activity::active)
         return who + " is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back";
     if (!is_float(slot.value.type))
-        return text(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type), ", which has no derivative: write Const");
+        return text(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type),
+                    ", which has no derivative: write Const");
     return forward ? wrong_width(slot, who, width) : "";
 }
 
@@ -95,15 +97,17 @@ std::string wrong_in_program(const ArgumentSlot& slot, int width, bool forward) 
     // The program receives the plain struct, so the derivative cannot follow its numbers: they are constant.
     const auto moves = [&](const HostArgument& t) { return from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)) != 0; };
     if (!forward || std::none_of(slot.shadows.begin(), slot.shadows.end(), moves)) return "";
-    return slot.label + " has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does not follow: "
-                        "write MixedDuplicated, and let the program take the struct as auto&";
+    return slot.label +
+           " has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does not follow: "
+           "write MixedDuplicated, and let the program take the struct as auto&";
 }
 
 std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int width) {
     if (slot.activity == Activity::active)
         return who + " is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow";
     if (!slot.mixed && !has_floats(*slot.value.element))
-        return text(who, " is Duplicated and of type ", slot.value.element->is_scalar() ? name_of(slot.value.element->leaves[0].type) : "struct without floats",
+        return text(who, " is Duplicated and of type ",
+                    slot.value.element->is_scalar() ? name_of(slot.value.element->leaves[0].type) : "struct without floats",
                     ", which has no derivative: write Const");
     if (const std::string wrong = wrong_width(slot, who, width); !wrong.empty()) return wrong;
     for (const HostArgument& shadow : slot.shadows) {
@@ -111,7 +115,8 @@ std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int wi
         if (!slot.value.array) return who + " is an array that was never allocated";
         if (!shadow.array) return text("the shadow of ", who, " is an array that was never allocated");
         if (shadow.extents != slot.value.extents)
-            return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ", extents_of(slot.value));
+            return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ",
+                        extents_of(slot.value));
         if (shadow.device->backend != slot.value.device->backend)
             return text("the shadow of ", who, " lies on ", shadow.device->name, ", and the array on ", slot.value.device->name);
     }

@@ -44,7 +44,8 @@ void launch_in_chunks(const AnyKernel& kernel, const ir::Kernel& primal, const s
     const int64_t group = range.group_rank ? range.group_extents[0] : 1,
                   rows = (range.to[0] - range.from[0] + chunks - 1) / chunks;
     const int64_t step = (rows + group - 1) / group * group;  // whole groups, except in the last part
-    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> parts;  // parts and the shadows they belong to
+    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>>
+        parts;  // parts and the shadows they belong to
     Range piece = range;
     for (piece.from[0] = range.from[0]; piece.from[0] < range.to[0]; piece.from[0] += step) {
         piece.to[0] = std::min(piece.from[0] + step, range.to[0]);
@@ -52,7 +53,8 @@ void launch_in_chunks(const AnyKernel& kernel, const ir::Kernel& primal, const s
         for (const size_t p : summed) {
             if (piece.from[0] == range.from[0]) break;
             const detail::ArrayState& shadow = *arguments[p].array;
-            parts.emplace_back(allocate_like(shadow, shadow.bytes, true), const_cast<detail::ArrayState&>(shadow).shared_from_this());
+            parts.emplace_back(allocate_like(shadow, shadow.bytes, true),
+                               const_cast<detail::ArrayState&>(shadow).shared_from_this());
             list[p] = rebound(arguments[p], *parts.back().first);
         }
         kernel.launch(piece, list);

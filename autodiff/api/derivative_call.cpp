@@ -68,7 +68,8 @@ std::vector<uint64_t> reverse_by_rule(const KernelRules& rules, const Call& call
 }  // namespace
 
 KernelRules& rules_of(const KernelBase& kernel) {
-    return *static_cast<KernelRules*>(kernel.kept("rules", []() -> std::shared_ptr<void> { return std::make_shared<KernelRules>(); }).get());
+    return *static_cast<KernelRules*>(
+        kernel.kept("rules", []() -> std::shared_ptr<void> { return std::make_shared<KernelRules>(); }).get());
 }
 const KernelRules* find_rules(const KernelBase& kernel) {
     const KernelRules& rules = rules_of(kernel);
@@ -94,7 +95,8 @@ void forward(const Call& call) {
         for (size_t i = 0; i < call.slots.size(); ++i)
             if (!call.slots[i].value.is_array && call.slots[i].activity != Activity::constant)
                 fail("the rule of kernel \"", call.kernel.name(), "\" for forward mode is called with tangents of arrays, and ",
-                     call.kernel.recorded()->label(i), " is a Duplicated scalar: write Const, or put it into an array of one element");
+                     call.kernel.recorded()->label(i),
+                     " is a Duplicated scalar: write Const, or put it into an array of one element");
         for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
         call.kernel.launch(call.range, values_of(call));
     } else {

@@ -12,9 +12,9 @@ struct ArgumentSlot {
     Activity activity = Activity::constant;
     HostArgument value;
     std::vector<HostArgument> shadows;  ///< one a direction: shadows of an array, or tangents of a scalar (forward mode)
-    void* target = nullptr;             ///< reverse mode, a scalar of a MixedDuplicated: the host scalar to which its adjoint is added
-    bool mixed = false;                 ///< it belongs to a struct, which may have integers beside its floats
-    std::string label = {};             ///< name of an argument of a program: "argument 2 (h)"
+    void* target = nullptr;  ///< reverse mode, a scalar of a MixedDuplicated: the host scalar to which its adjoint is added
+    bool mixed = false;      ///< it belongs to a struct, which may have integers beside its floats
+    std::string label = {};  ///< name of an argument of a program: "argument 2 (h)"
 };
 
 /// A differentiated launch.
@@ -48,19 +48,17 @@ void check_tapeless(const KernelBase& kernel);
 
 // ---- annotations to slots ------------------------------------------------------------------------------------------------------
 
-template <class T>
-std::vector<HostArgument> flat(const T& value) {
+template <class T> std::vector<HostArgument> flat(const T& value) {
     const auto all = detail::host_arguments(value);
     return {all.begin(), all.end()};
 }
 
 /// `H` is the type that the kernel takes: a number of another type is converted.
-template <class H, class T>
-void put_slots(const Const<T>& a, std::vector<ArgumentSlot>& slots) {
-    for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::constant, value, {}, nullptr, false});
+template <class H, class T> void put_slots(const Const<T>& a, std::vector<ArgumentSlot>& slots) {
+    for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
+        slots.push_back({Activity::constant, value, {}, nullptr, false});
 }
-template <class H, class T>
-void put_slots(const Active<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const Active<T>& a, std::vector<ArgumentSlot>& slots) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
         slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
 }
@@ -76,27 +74,25 @@ void put_duplicated(Activity activity, const T& value, const Shadows& shadows, s
         for (size_t i = 0; i < given.size(); ++i) slots[first + i].shadows.push_back(given[i]);
     }
 }
-template <class H, class T>
-void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
 }
-template <class H, class T>
-void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, slots);
 }
-template <class H, class T, size_t N>
-void put_slots(const BatchDuplicated<T, N>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T, size_t N> void put_slots(const BatchDuplicated<T, N>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, a.shadows, slots);
 }
 /// The addresses of the scalars of a struct, in the order of its arguments; null for arrays.
-template <class T>
-void put_targets(T& value, std::vector<void*>& targets) {
-    if constexpr (ScalarType<T>) targets.push_back(&value);
-    else if constexpr (detail::is_array<T>::value) targets.push_back(nullptr);
-    else structure<T>::each_value(value, [&](auto& member) { put_targets(member, targets); });
+template <class T> void put_targets(T& value, std::vector<void*>& targets) {
+    if constexpr (ScalarType<T>)
+        targets.push_back(&value);
+    else if constexpr (detail::is_array<T>::value)
+        targets.push_back(nullptr);
+    else
+        structure<T>::each_value(value, [&](auto& member) { put_targets(member, targets); });
 }
-template <class H, class T>
-void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& slots) {
     const size_t first = slots.size();
     put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
     std::vector<void*> targets;
@@ -105,8 +101,7 @@ void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& slots) {
 }
 
 /// The scalar with these bits.
-template <class T>
-T from_bits(uint64_t bits) {
+template <class T> T from_bits(uint64_t bits) {
     T value;
     __builtin_memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     return value;

@@ -106,7 +106,10 @@ std::string derived_name(const std::string& name, const char* what) { return nam
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
                                        const std::function<std::shared_ptr<void>()>& make) {
     // The derived function keeps the body of the function alive, so that its address stays unique.
-    struct Kept { std::shared_ptr<const detail::FunctionBody> body; std::shared_ptr<void> made; };
+    struct Kept {
+        std::shared_ptr<const detail::FunctionBody> body;
+        std::shared_ptr<void> made;
+    };
     static std::recursive_mutex mutex;
     static std::map<std::pair<const void*, std::string>, Kept> all;
     std::lock_guard lock(mutex);
@@ -158,14 +161,18 @@ std::vector<Handle> record_gradient(Recorder& r, const FunctionBase& f, std::spa
         for (size_t i = 0; i < types.size(); ++i)
             if (is_float(types[i])) directions.back().push_back(r.handle(r.build.constant_float(types[i], i == along ? 1 : 0)));
     }
-    const std::vector<Handle> tangents = directions.empty() ? std::vector<Handle>() : record_tangents(r, f, params, directions, true);
+    const std::vector<Handle> tangents =
+        directions.empty() ? std::vector<Handle>() : record_tangents(r, f, params, directions, true);
     std::vector<Handle> gradient;
     size_t next = 0;
     const Scalar result = tangents.empty() ? Scalar::f32 : r.kernel.type_of(tangents[0].value);
     for (const Scalar type : types) {
-        if (!is_float(type)) gradient.push_back(r.handle(r.build.constant(type, 0)));
-        else if (type == result) gradient.push_back(tangents[next++]);
-        else gradient.push_back(r.handle(r.build.cast(type, tangents[next++].value)));
+        if (!is_float(type))
+            gradient.push_back(r.handle(r.build.constant(type, 0)));
+        else if (type == result)
+            gradient.push_back(tangents[next++]);
+        else
+            gradient.push_back(r.handle(r.build.cast(type, tangents[next++].value)));
     }
     return gradient;
 }
@@ -173,7 +180,8 @@ std::vector<Handle> record_gradient(Recorder& r, const FunctionBase& f, std::spa
 HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot> slots) {
     const std::shared_ptr<const ir::Kernel> primal = f.recorded();
     static std::mutex mutex;
-    static std::map<const ir::Kernel*, AnyKernel> kernels;  // they keep the recorded kernel alive, so that its address stays unique
+    static std::map<const ir::Kernel*, AnyKernel>
+        kernels;  // they keep the recorded kernel alive, so that its address stays unique
     std::unique_lock lock(mutex);
     const AnyKernel kernel = kernels.try_emplace(primal.get(), primal).first->second;
     lock.unlock();

@@ -68,8 +68,8 @@ void drop_unread(Adjoint& a, const Signature& signature) {
 }
 
 /// Derived::summed. `whole`: the derivative is one kernel, not a half.
-std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature, const std::vector<Accumulated>& accumulated,
-                                   const std::vector<Tape>& tapes, bool whole) {
+std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature,
+                                   const std::vector<Accumulated>& accumulated, const std::vector<Tape>& tapes, bool whole) {
     // Tapes that another kernel counts or writes are indexed by the linear index of an item in the whole range.
     const auto own = [&](const Tape& t) { return t.size == Tape::Size::fixed || (whole && t.size == Tape::Size::item); };
     std::vector<size_t> found;
@@ -90,7 +90,9 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
 }
 
 bool depends_on_groups(const ir::Kernel& k) {
-    return k.whole_groups || std::any_of(k.memories.begin(), k.memories.end(), [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
+    return k.whole_groups ||
+           std::any_of(k.memories.begin(), k.memories.end(),
+                       [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
            std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) {
                return (i.op >= ir::Op::local_index && i.op <= ir::Op::subgroup_count) || i.op == ir::Op::subgroup;
            });
@@ -105,8 +107,14 @@ Derived::LoopPartialSumsKernels ready_cells(LoopPartialSumsAdjoint&& cells) {
     const bool adds = cells.interchanged && (atomics(cells.kernel) > 0 || atomics(*cells.interchanged) > cells.count);
     std::optional<AnyKernel> interchanged;
     if (cells.interchanged) interchanged = as_kernel(std::move(*cells.interchanged));
-    return {as_kernel(std::move(cells.kernel)), std::move(interchanged), as_kernel(std::move(cells.total)), cells.type,
-            cells.count, cells.passed_values, std::move(cells.iterations), adds};
+    return {as_kernel(std::move(cells.kernel)),
+            std::move(interchanged),
+            as_kernel(std::move(cells.total)),
+            cells.type,
+            cells.count,
+            cells.passed_values,
+            std::move(cells.iterations),
+            adds};
 }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
@@ -114,8 +122,24 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
                            std::optional<Count>&& count, std::optional<HaloGather>&& halo_gather = {},
                            const std::vector<Accumulated>& accumulated = {}, Fits&& fits = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {}, {}, {},
-                  std::move(summed), std::move(fits), std::make_shared<Derived::Any>()};
+        Derived d{as_kernel(std::move(kernel)),
+                  mode,
+                  signature,
+                  {},
+                  std::move(tapes),
+                  {},
+                  count && count->writes,
+                  primal,
+                  depends_on_groups(*primal),
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {},
+                  std::move(summed),
+                  std::move(fits),
+                  std::make_shared<Derived::Any>()};
         if (halo_gather)
             d.halo_gather = {as_kernel(std::move(halo_gather->kernel)), {}, halo_gather->before, halo_gather->behind};
         if (halo_gather && halo_gather->by_rows) d.halo_gather->by_rows = as_kernel(std::move(*halo_gather->by_rows));
@@ -174,7 +198,8 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>
     Signature signature;
     signature.width = width;
     for (const ArgumentSlot& slot : slots)
-        if (slot.value.is_array && slot.value.array) signature.private_elements = slot.value.array->device->backend->limits().private_memory / 4;
+        if (slot.value.is_array && slot.value.array)
+            signature.private_elements = slot.value.array->device->backend->limits().private_memory / 4;
     for (size_t i = 0; i < slots.size(); ++i) {
         const ArgumentSlot& slot = slots[i];
         Activity activity = slot.activity;
@@ -197,8 +222,8 @@ namespace {
 
 void check_dimensions(const ir::Kernel& kernel) {
     if (kernel.folded == 1) return;
-    fail("the derivative of kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): it takes ranges of ", kernel.dimensions(),
-         " dimensions, and there are derivatives of kernels over 3 at most");
+    fail("the derivative of kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): it takes ranges of ",
+         kernel.dimensions(), " dimensions, and there are derivatives of kernels over 3 at most");
 }
 
 }  // namespace
@@ -259,7 +284,8 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
             Signature tidy = signature;
             for (size_t i = 0; i < tidy.params.size(); ++i) {
                 const ir::Parameter& p = primal->params[i];
-                if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
+                if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type)))
+                    tidy.params[i] = Activity::constant;
             }
             tidy.any_range = true;
             if (Mode(m) == Mode::adjoint) return single_kernel(kernel, tidy);
@@ -277,7 +303,8 @@ void check_tapeless(const KernelBase& kernel) {
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
          " that autodiff makes for each launch, ",
          counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",
-         "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff where it runs");
+         "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff "
+         "where it runs");
 }
 
 // ---- arrays ----------------------------------------------------------------------------------------------------------------------
@@ -350,7 +377,8 @@ void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared
     for (int64_t first = 0; first < arguments[0].extents[0]; first += INT32_MAX) {
         const int64_t past[1] = {std::min<int64_t>(arguments[0].extents[0] - first, INT32_MAX)};
         detail::ArrayState a = *to, b = *from;
-        for (detail::ArrayState* part : {&a, &b}) part->offset += first * to->element->size, part->bytes = past[0] * to->element->size;
+        for (detail::ArrayState* part : {&a, &b})
+            part->offset += first * to->element->size, part->bytes = past[0] * to->element->size;
         const auto to_part = std::make_shared<detail::ArrayState>(a), from_part = std::make_shared<detail::ArrayState>(b);
         const HostArgument parts[2] = {argument_of(*to_part), argument_of(*from_part)};
         accumulating(*to->element).launch(ndrange(past[0]), parts);

@@ -10,9 +10,20 @@ enum class Mode { forward, adjoint, augmented, reverse };
 
 /// The derivative of a kernel, ready to launch.
 struct Derived {
-    struct After { AnyKernel kernel; int64_t items; std::optional<AnyKernel> row_by_row; };  // as Step
-    struct HaloGatherKernel { AnyKernel kernel; std::optional<AnyKernel> by_rows; std::array<int64_t, 3> before, behind; };
-    struct PairwiseKernels { AnyKernel kernel, zero; std::function<bool(const HostValues&, int64_t, int64_t)> fits; };
+    struct After {
+        AnyKernel kernel;
+        int64_t items;
+        std::optional<AnyKernel> row_by_row;
+    };  // as Step
+    struct HaloGatherKernel {
+        AnyKernel kernel;
+        std::optional<AnyKernel> by_rows;
+        std::array<int64_t, 3> before, behind;
+    };
+    struct PairwiseKernels {
+        AnyKernel kernel, zero;
+        std::function<bool(const HostValues&, int64_t, int64_t)> fits;
+    };
     struct LoopPartialSumsKernels {
         AnyKernel kernel;
         std::optional<AnyKernel> interchanged;
@@ -25,23 +36,26 @@ struct Derived {
     AnyKernel kernel;
     Mode mode;
     Signature signature;
-    std::vector<After> after;      // kernels that are launched after `kernel`, with the same arguments
+    std::vector<After> after;  // kernels that are launched after `kernel`, with the same arguments
     std::vector<Tape> tapes;
     std::optional<AnyKernel> count;
     bool count_writes = false;
     std::shared_ptr<const ir::Kernel> primal;
-    bool by_group = false;         // the results of the primal depend on its groups
+    bool by_group = false;  // the results of the primal depend on its groups
     // By parameter of the primal: the derivative loads from it; the derivative writes to it. The tape of a program keeps only
     // arrays that are read; a step of its reverse sweep writes to copies, because earlier steps need the arrays.
     std::vector<bool> reads, writes;
-    std::optional<HaloGatherKernel> halo_gather;  // replaces `kernel` where it applies
-    std::optional<PairwiseKernels> pairwise;  // likewise
+    std::optional<HaloGatherKernel> halo_gather;                            // replaces `kernel` where it applies
+    std::optional<PairwiseKernels> pairwise;                                // likewise
     std::optional<LoopPartialSumsKernels> loop_partial_sums, interchanged;  // likewise
     // Chunked summation: the shadows of `in` arrays to which items add atomically, by parameter of the derivative. Empty where
     // the range must not be split.
     std::vector<size_t> summed;
     /// The derivative for launches that `fits` refuses; made for the first such launch.
-    struct Any { std::once_flag once; std::unique_ptr<Derived> derived; };
+    struct Any {
+        std::once_flag once;
+        std::unique_ptr<Derived> derived;
+    };
     Fits fits;
     std::shared_ptr<Any> any;
 };

@@ -45,7 +45,8 @@ std::vector<ArgumentSlot> slots_of(const Call& call, const Derived& derived, siz
     std::vector<ArgumentSlot> slots = call.slots;
     for (size_t i = 0; i < slots.size(); ++i) {
         ArgumentSlot& slot = slots[i];
-        if (slot.shadows.size() > count) slot.shadows = {slot.shadows.begin() + long(first), slot.shadows.begin() + long(first + count)};
+        if (slot.shadows.size() > count)
+            slot.shadows = {slot.shadows.begin() + long(first), slot.shadows.begin() + long(first + count)};
         const detail::ArrayState* array = slot.value.array;
         if (!apart || !slot.value.is_array || !derived.writes[i] || !array || !array->memory) continue;
         copies.push_back(allocate_like(*array, array->bytes, false));
@@ -57,8 +58,7 @@ std::vector<ArgumentSlot> slots_of(const Call& call, const Derived& derived, siz
 
 /// Inserts the results of the directions of a part into the results of all directions; both are ordered by scalar, then by
 /// direction.
-template <class T>
-void place(std::vector<T>& all, const std::vector<T>& part, size_t width, size_t first, size_t count) {
+template <class T> void place(std::vector<T>& all, const std::vector<T>& part, size_t width, size_t first, size_t count) {
     all.resize(part.size() / count * width);
     for (size_t n = 0; n < part.size(); ++n) all[n / count * width + first + n % count] = part[n];
 }

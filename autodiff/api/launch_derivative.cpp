@@ -19,9 +19,12 @@ double to_double(Scalar type, uint64_t bits) {
 
 void add_to(void* target, Scalar type, uint64_t bits) {
     const double d = to_double(type, bits);
-    if (type == Scalar::f64) *static_cast<double*>(target) += d;
-    else if (type == Scalar::f32) *static_cast<float*>(target) += float(d);
-    else *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
+    if (type == Scalar::f64)
+        *static_cast<double*>(target) += d;
+    else if (type == Scalar::f32)
+        *static_cast<float*>(target) += float(d);
+    else
+        *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
 }
 
 namespace {
@@ -50,9 +53,12 @@ public:
             if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
             for (int w = 0; w < derived.signature.width; ++w) {
                 uint64_t bits = 0;
-                if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target)) detail::read(*sums[next++], &bits);
-                if (slot.target && is_float(slot.value.type)) add_to(slot.target, slot.value.type, bits);
-                else if (slot.activity == Activity::active && adjoints) adjoints->push_back(bits);
+                if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target))
+                    detail::read(*sums[next++], &bits);
+                if (slot.target && is_float(slot.value.type))
+                    add_to(slot.target, slot.value.type, bits);
+                else if (slot.activity == Activity::active && adjoints)
+                    adjoints->push_back(bits);
             }
         }
     }
@@ -69,9 +75,11 @@ private:
         const HostArgument& shadow = slot.shadows[w];
         bool twice = false;
         if (derived.mode == Mode::forward) return list.push_back(shadow);
-        for (const HostArgument& before : list) twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
+        for (const HostArgument& before : list)
+            twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
         if (!twice) return list.push_back(shadow);
-        apart.push_back({allocate_like(*shadow.array, shadow.array->bytes, true), const_cast<detail::ArrayState*>(shadow.array)->shared_from_this()});
+        apart.push_back({allocate_like(*shadow.array, shadow.array->bytes, true),
+                         const_cast<detail::ArrayState*>(shadow.array)->shared_from_this()});
         list.push_back(rebound(shadow, *apart.back().first));
     }
 
@@ -168,7 +176,8 @@ std::optional<Range> halo_range(const Derived& derived, Range range, const detai
     return range;
 }
 
-void launch_after(const Derived::After& after, Range range, std::vector<HostArgument> arguments, const detail::DeviceState& device) {
+void launch_after(const Derived::After& after, Range range, std::vector<HostArgument> arguments,
+                  const detail::DeviceState& device) {
     if (after.items > 0) {
         range.from = {}, range.to.fill(1), range.group_rank = 0;
         range.to[size_t(range.rank - 1)] = after.items;
@@ -211,7 +220,8 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
     for (size_t i = 0; i < slots.size(); ++i) {
         arguments.push_back(slots[i].value);
-        const bool written = slots[i].value.is_array && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
+        const bool written =
+            slots[i].value.is_array && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
         if (!derived.count_writes || !written || !slots[i].value.array->memory) continue;
         copies.push_back(allocate_like(*slots[i].value.array, slots[i].value.array->bytes, false));
         detail::copy(*slots[i].value.array, *copies.back());
@@ -271,7 +281,8 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
                 tapes.push_back(counted[next].offsets);
                 bytes += tapes.back()->bytes;
             } else {
-                const int64_t n = tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
+                const int64_t n =
+                    tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }
@@ -283,8 +294,8 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
                  " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
     if (debug::log())
-        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items,
-                             " work-items"));
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ",
+                             items, " work-items"));
     return tapes;
 }
 
@@ -299,7 +310,8 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<A
     for (size_t t = 0; t < tapes.size(); ++t) {
         const Tape& tape = derived.tapes[t];
         const Scalar type = tapes[t]->element->leaves[0].type;
-        if (type != tape.type) refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
+        if (type != tape.type)
+            refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
         const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
         const int64_t wants = tape.size == Tape::Size::counted ? has : elements_of(tape, derived, slots, items);
         if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
@@ -317,9 +329,11 @@ void launch(const Derived& given, const Range& range, const std::vector<Argument
     TapeArrays own;
     TapeArrays& tapes = tape ? *tape : own;
     const bool any = items_of(grouped, false) > 0;
-    if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
-    else for (size_t t = 0; t < tapes.size(); ++t)  // a second sweep over a tape starts with zeroed cells, too
-        if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
+    if (any && tapes.empty())
+        tapes = make_tapes(derived, grouped, slots);
+    else
+        for (size_t t = 0; t < tapes.size(); ++t)  // a second sweep over a tape starts with zeroed cells, too
+            if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
         if (runs_pairwise(derived, grouped, slots, *device)) {
@@ -330,7 +344,8 @@ void launch(const Derived& given, const Range& range, const std::vector<Argument
             const detail::NextLaunchHint hint(!derived.after.empty());
             if (const auto extended = halo_range(derived, grouped, *device))
                 halo_gather_kernel(derived, *device)->launch(*extended, arguments.list);
-            else launch_in_chunks(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
+            else
+                launch_in_chunks(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
         }
         for (const Derived::After& after : derived.after) {
             const detail::NextLaunchHint hint(&after != &derived.after.back());

@@ -12,7 +12,7 @@ constexpr int64_t most_in_one = 1 << 16;
 /// Limits on the cpu. With more cells, private copies of rows are faster. A short group keeps the values that pass from one loop
 /// to the next in the first-level cache (0.155 ms against 0.172 ms for a mixture of 16 components).
 constexpr int64_t most_cells = 512, short_group = 64;
-constexpr int64_t least_items = 256;   ///< with fewer, cells and their kernel cost more than they save
+constexpr int64_t least_items = 256;  ///< with fewer, cells and their kernel cost more than they save
 
 /// The items of the primal that one item of the interchanged loop covers: enough that the final additions are cheap, and on
 /// devices with wide subgroups not so many that lanes are idle.
@@ -45,8 +45,8 @@ bool launch_loop_partial_sums(const Derived& derived, const Range& range, const 
     tape(iterations * way->count, true);
     if (interchanged) tape(items * way->passed_values, false);
     if (debug::log())
-        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ",
-                             iterations, " iterations over ", items, " work-items"));
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes,
+                             " bytes for the sums of a loop of ", iterations, " iterations over ", items, " work-items"));
     Range beside = range;
     beside.from = {}, beside.to.fill(1), beside.group_rank = 0;
     if (interchanged) {

@@ -35,7 +35,12 @@ using namespace ir;
 class Forward : public Rewriter {
 public:
     Forward(const Kernel& kernel, const Signature& what)
-        : Rewriter(kernel), signature(what), width(size_t(what.width)), where(kernel), analysis(kernel, what, where), tangents(kernel.values.size()) {}
+        : Rewriter(kernel),
+          signature(what),
+          width(size_t(what.width)),
+          where(kernel),
+          analysis(kernel, what, where),
+          tangents(kernel.values.size()) {}
 
 private:
     using Tangents = std::vector<Value>;  ///< one a direction; empty where the value is not active
@@ -184,12 +189,14 @@ private:
         copy(id);
         if (!shadowed(i)) return;
         const Atomic what = Atomic(i.immediate);
-        if (what == Atomic::min || what == Atomic::max) refuse(i, text("an atomic ", what == Atomic::min ? "min" : "max", " on differentiated memory"));
+        if (what == Atomic::min || what == Atomic::max)
+            refuse(i, text("an atomic ", what == Atomic::min ? "min" : "max", " on differentiated memory"));
         const Value value = from.operands(i).back();
         const bool wanted = analysis.active(from.result(i));
         if (of_tangent(value).empty() && !wanted && what != Atomic::exchange) return;
         for (size_t w = 0; w < width; ++w) {
-            const Value old = b.atomic(shadows->of(i.memory, int(w)), i.leaf, what, of(indices_of(from, i)), tangent_or_zero(value, w));
+            const Value old =
+                b.atomic(shadows->of(i.memory, int(w)), i.leaf, what, of(indices_of(from, i)), tangent_or_zero(value, w));
             if (wanted) tangents[from.result(i).id].push_back(old);
         }
     }
@@ -248,7 +255,7 @@ private:
     const Structure where;
     const Analysis analysis;
     std::unique_ptr<Shadows> shadows;
-    std::vector<Tangents> tangents;     ///< of values of `from`
+    std::vector<Tangents> tangents;    ///< of values of `from`
     std::vector<Columns> arms, loops;  ///< the active columns of open constructs, and of open loops
 };
 

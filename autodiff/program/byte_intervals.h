@@ -15,15 +15,19 @@ namespace pumice::derive {
 /// A set of integers as disjoint, ascending intervals; the end of an interval does not belong to it.
 class Intervals {
 public:
-    struct Interval { int64_t from, to; };
+    struct Interval {
+        int64_t from, to;
+    };
 
     void add(int64_t from, int64_t to) {
         if (from >= to) return;
         remove(from, to);
         list.insert(std::find_if(list.begin(), list.end(), [&](const Interval& i) { return i.from >= to; }), {from, to});
         for (size_t i = 1; i < list.size();)  // adjacent intervals are merged
-            if (list[i - 1].to == list[i].from) list[i - 1].to = list[i].to, list.erase(list.begin() + int64_t(i));
-            else ++i;
+            if (list[i - 1].to == list[i].from)
+                list[i - 1].to = list[i].to, list.erase(list.begin() + int64_t(i));
+            else
+                ++i;
     }
     void remove(int64_t from, int64_t to) {
         std::vector<Interval> rest;

@@ -7,20 +7,20 @@ namespace pumice {
 
 /// The options of check_gradient.
 struct GradientCheckOptions {
-    int directions = 4;       ///< random directions, each through all arrays at once
-    double step = 0;          ///< step of the differences, relative to 1 or the element; 0: 5e-3 for float, 1e-5 for double
-    double tolerance = 0;     ///< relative; 0: 1e-2 for float, 1e-6 for double
+    int directions = 4;    ///< random directions, each through all arrays at once
+    double step = 0;       ///< step of the differences, relative to 1 or the element; 0: 5e-3 for float, 1e-5 for double
+    double tolerance = 0;  ///< relative; 0: 1e-2 for float, 1e-6 for double
     uint64_t seed = 1;
 };
 
 /// The result of check_gradient: the worst component of the worst direction.
 struct GradientCheck {
-    bool good = true;         ///< every direction agreed within the tolerance
-    double error = 0;         ///< the worst relative disagreement along a direction
-    int argument = 0;         ///< the argument of the component, counted from 1
-    int64_t index = 0;        ///< its linear index
-    double gradient = 0;      ///< the derivative by the component
-    double difference = 0;    ///< the central difference by the component
+    bool good = true;       ///< every direction agreed within the tolerance
+    double error = 0;       ///< the worst relative disagreement along a direction
+    int argument = 0;       ///< the argument of the component, counted from 1
+    int64_t index = 0;      ///< its linear index
+    double gradient = 0;    ///< the derivative by the component
+    double difference = 0;  ///< the central difference by the component
     explicit operator bool() const { return good; }
     /// "the gradient agrees with central differences (worst error 1.2e-05)", or a sentence with the worst component.
     std::string text() const;
@@ -41,20 +41,21 @@ struct Checked {
 GradientCheck check(const Checked& checked, const GradientCheckOptions& options);
 
 template <class A> struct is_checked : std::false_type {};
-template <class T, int N> requires(std::is_same_v<T, float> || std::is_same_v<T, double>)
-struct is_checked<Array<T, N>> : std::true_type { static constexpr bool single = std::is_same_v<T, float>; };
+template <class T, int N>
+    requires(std::is_same_v<T, float> || std::is_same_v<T, double>)
+struct is_checked<Array<T, N>> : std::true_type {
+    static constexpr bool single = std::is_same_v<T, float>;
+};
 
 /// A new array with these elements, of the shape of the other array.
-template <class T, int N>
-Array<T, N> fresh(const Array<T, N>& like, const std::vector<double>& elements) {
+template <class T, int N> Array<T, N> fresh(const Array<T, N>& like, const std::vector<double>& elements) {
     Array<T, N> a(like.device(), like.extents, false);
     std::vector<T> host(elements.size());
     for (size_t i = 0; i < host.size(); ++i) host[i] = T(elements[i]);
     a.copy_from(host);
     return a;
 }
-template <class A>
-std::vector<double> elements_of(const A& array) {
+template <class A> std::vector<double> elements_of(const A& array) {
     const auto host = array.download();
     return {host.begin(), host.end()};
 }
@@ -76,14 +77,25 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
     c.run = [&](const std::vector<std::vector<double>>& at) {
         size_t next = 0;
         const auto own = [&]<class G>(const G& a) {
-            if constexpr (is_checked<G>::value) return fresh(a, at[next++]);
-            else if constexpr (requires { a.value; }) return a.value.clone();
-            else return a;
+            if constexpr (is_checked<G>::value)
+                return fresh(a, at[next++]);
+            else if constexpr (requires { a.value; })
+                return a.value.clone();
+            else
+                return a;
         };
         std::tuple<decltype(own(arguments))...> values{own(arguments)...};
         std::apply([&](auto&... v) { call(std::false_type(), v...); }, values);
         std::vector<std::vector<double>> after;
-        std::apply([&](auto&... v) { ([&] { if constexpr (is_checked<A>::value) after.push_back(elements_of(v)); }(), ...); }, values);
+        std::apply(
+            [&](auto&... v) {
+                (
+                    [&] {
+                        if constexpr (is_checked<A>::value) after.push_back(elements_of(v));
+                    }(),
+                    ...);
+            },
+            values);
         return after;
     };
     c.reverse = [&](const std::vector<std::vector<double>>& seeds) {
@@ -101,7 +113,15 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
         std::tuple<decltype(annotated(arguments))...> values{annotated(arguments)...};
         std::apply([&](auto&... v) { call(std::true_type(), v...); }, values);
         std::vector<std::vector<double>> after;
-        std::apply([&](auto&... v) { ([&] { if constexpr (is_checked<A>::value) after.push_back(elements_of(v.shadow)); }(), ...); }, values);
+        std::apply(
+            [&](auto&... v) {
+                (
+                    [&] {
+                        if constexpr (is_checked<A>::value) after.push_back(elements_of(v.shadow));
+                    }(),
+                    ...);
+            },
+            values);
         return after;
     };
     return check(c, options);
@@ -113,19 +133,26 @@ template <class P> using CheckedParameter = std::conditional_t<std::is_floating_
 template <class... R, class... P>
 GradientCheck check_function(const GradientCheckOptions& options, const Function<std::tuple<R...>, P...>& f, const P&... x) {
     static_assert((std::is_arithmetic_v<P> && ...) && (std::is_floating_point_v<R> && ...),
-                  "pumice: check_gradient takes functions of numbers that give floats or doubles; for others write a kernel around the function");
+                  "pumice: check_gradient takes functions of numbers that give floats or doubles; for others write a kernel "
+                  "around the function");
     const Device device = Device::open("interp");
     const auto k = kernel(f.name(), [f](CheckedParameter<P>... a, Out<R>... y) {
         const auto value = [](const auto& parameter) {
-            if constexpr (requires { parameter.size(0); }) return parameter[0];
-            else return parameter;
+            if constexpr (requires { parameter.size(0); })
+                return parameter[0];
+            else
+                return parameter;
         };
-        if constexpr (sizeof...(R) == 1) ((y[0] = f(value(a)...)), ...);
-        else std::apply([&](const auto&... result) { ((y[0] = result), ...); }, f(value(a)...));
+        if constexpr (sizeof...(R) == 1)
+            ((y[0] = f(value(a)...)), ...);
+        else
+            std::apply([&](const auto&... result) { ((y[0] = result), ...); }, f(value(a)...));
     });
     const auto argument = [&](const auto& value) {
-        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return device.full(1, value);
-        else return value;
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>)
+            return device.full(1, value);
+        else
+            return value;
     };
     return check_gradient(options, k, ndrange(1), argument(x)..., device.zeros<R>(1)...);
 }
@@ -137,43 +164,62 @@ GradientCheck check_function(const GradientCheckOptions& options, const Function
 /// component that contributes most is found by bisection.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const K& kernel, const Range& range, const A&... arguments) {
-    return derive::check_arguments([&](auto reverse, auto&... a) {
-        if constexpr (decltype(reverse)::value) autodiff(Reverse, kernel, range, a...);
-        else kernel(range, a...);
-    }, {}, arguments...);
+    return derive::check_arguments(
+        [&](auto reverse, auto&... a) {
+            if constexpr (decltype(reverse)::value)
+                autodiff(Reverse, kernel, range, a...);
+            else
+                kernel(range, a...);
+        },
+        {}, arguments...);
 }
 /// The same for a program.
-template <derive::ProgramFunction F, class... A> requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
+template <derive::ProgramFunction F, class... A>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
 GradientCheck check_gradient(F&& program, const A&... arguments) {
-    return derive::check_arguments([&](auto reverse, auto&... a) {
-        if constexpr (decltype(reverse)::value) autodiff(Reverse, program, a...);
-        else program(a...);
-    }, {}, arguments...);
+    return derive::check_arguments(
+        [&](auto reverse, auto&... a) {
+            if constexpr (decltype(reverse)::value)
+                autodiff(Reverse, program, a...);
+            else
+                program(a...);
+        },
+        {}, arguments...);
 }
 /// The same for a function of scalars at a point, on the interpreter; integers are held fixed. If the function has a rule for
 /// reverse mode, the rule is checked.
-template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...(P))
+template <class... R, class... P, class... X>
+    requires(sizeof...(X) == sizeof...(P))
 GradientCheck check_gradient(const GradientCheckOptions& options, const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return derive::check_function(options, f, P(x)...);
 }
-template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...(P))
+template <class... R, class... P, class... X>
+    requires(sizeof...(X) == sizeof...(P))
 GradientCheck check_gradient(const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return derive::check_function({}, f, P(x)...);
 }
 /// The same with options as the first argument, for kernels and programs.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
-    return derive::check_arguments([&](auto reverse, auto&... a) {
-        if constexpr (decltype(reverse)::value) autodiff(Reverse, kernel, range, a...);
-        else kernel(range, a...);
-    }, options, arguments...);
+    return derive::check_arguments(
+        [&](auto reverse, auto&... a) {
+            if constexpr (decltype(reverse)::value)
+                autodiff(Reverse, kernel, range, a...);
+            else
+                kernel(range, a...);
+        },
+        options, arguments...);
 }
 template <derive::ProgramFunction F, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, F&& program, const A&... arguments) {
-    return derive::check_arguments([&](auto reverse, auto&... a) {
-        if constexpr (decltype(reverse)::value) autodiff(Reverse, program, a...);
-        else program(a...);
-    }, options, arguments...);
+    return derive::check_arguments(
+        [&](auto reverse, auto&... a) {
+            if constexpr (decltype(reverse)::value)
+                autodiff(Reverse, program, a...);
+            else
+                program(a...);
+        },
+        options, arguments...);
 }
 
 }  // namespace pumice

@@ -35,16 +35,19 @@ public:
 private:
     std::unique_ptr<ProgramRecord> record;
     bool is_forward;
-    struct Target { void* to; HostArgument number; };
+    struct Target {
+        void* to;
+        HostArgument number;
+    };
     std::vector<Target> targets;  ///< numbers of a MixedDuplicated: their derivatives are added to the shadow
 };
 
 /// The tangents of the result of the function where it is an array (for several directions an array of them), else nothing.
 template <std::size_t W, class T> std::tuple<> result_tangents(Program&, const T&) { return {}; }
-template <std::size_t W, class T, int N>
-auto result_tangents(Program& program, const Array<T, N>& result) {
+template <std::size_t W, class T, int N> auto result_tangents(Program& program, const Array<T, N>& result) {
     const auto along = [&](int w) { return Array<T, N>(result.extents, program.tangent(flat(result)[0], w)); };
-    if constexpr (W == 1) return std::tuple(along(0));
+    if constexpr (W == 1)
+        return std::tuple(along(0));
     else {
         std::array<Array<T, N>, W> all;
         for (std::size_t w = 0; w < W; ++w) all[w] = along(int(w));
@@ -53,15 +56,14 @@ auto result_tangents(Program& program, const Array<T, N>& result) {
 }
 
 /// The names of the scalars and arrays of an argument in messages: "" or, in a struct, " (grid.h)".
-template <class T>
-void put_names(const std::string& path, std::vector<std::string>& names) {
-    if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
+template <class T> void put_names(const std::string& path, std::vector<std::string>& names) {
+    if constexpr (ScalarType<T> || detail::is_array<T>::value)
+        names.push_back(path.empty() ? "" : " (" + path + ")");
     else
         structure<T>::each_type(
             [&]<class F>(const char* name, size_t, F*) { put_names<F>(detail::member_path(path, name), names); });
 }
-template <class A>
-void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& slots) {
+template <class A> void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& slots) {
     using T = typename detail::annotation<A>::type;
     const std::size_t first = slots.size();
     put_slots<T>(annotation, slots);
@@ -72,25 +74,26 @@ void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& sl
 
 /// True where the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
 /// which has a place for the derivatives.
-template <class A>
-constexpr bool is_followed() {
+template <class A> constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
-    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value) return false;
-    else return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
+    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value)
+        return false;
+    else
+        return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
 }
 /// The value that the function receives for an annotated argument, whose slots begin at `next`: followed numbers, else the
 /// argument itself.
-template <class A>
-decltype(auto) given(Program& program, A& annotation, const ArgumentSlot*& next) {
+template <class A> decltype(auto) given(Program& program, A& annotation, const ArgumentSlot*& next) {
     using T = typename detail::annotation<A>::type;
     TracedSource source{program, next};
     next += detail::host_count<T>();
-    if constexpr (is_followed<A>()) return Traced<T>(source);
-    else return (annotation.value);
+    if constexpr (is_followed<A>())
+        return Traced<T>(source);
+    else
+        return (annotation.value);
 }
 /// The derivatives of the numbers of an Active argument, one a direction, as a tuple; nothing for other arguments.
-template <class A, std::size_t W, class Given>
-auto active_of(const Program& program, const Given& given) {
+template <class A, std::size_t W, class Given> auto active_of(const Program& program, const Given& given) {
     using T = typename detail::annotation<A>::type;
     if constexpr (std::is_same_v<A, Active<T>> && is_followed<A>()) {
         std::array<T, W> all{};
@@ -104,8 +107,10 @@ auto active_of(const Program& program, const Given& given) {
                 __builtin_memcpy(to[i], &bits, std::size_t(size_of(numbers[i].type)));
             }
         }
-        if constexpr (W == 1) return std::tuple<T>(all[0]);
-        else return std::tuple<std::array<T, W>>(all);
+        if constexpr (W == 1)
+            return std::tuple<T>(all[0]);
+        else
+            return std::tuple<std::array<T, W>>(all);
     } else {
         return std::tuple<>();
     }
@@ -113,8 +118,7 @@ auto active_of(const Program& program, const Given& given) {
 
 /// Runs the function in the mode. Gives a tuple of the derivatives of the Active scalars (reverse mode) or of the tangents of
 /// the result (forward mode), and the result where it is asked for.
-template <bool primal, class Mode, class F, class... A>
-auto run_program(Mode mode, F& f, A&... annotations) {
+template <bool primal, class Mode, class F, class... A> auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
     Program program(mode, int(width));
     std::vector<ArgumentSlot> slots;
@@ -126,8 +130,10 @@ auto run_program(Mode mode, F& f, A&... annotations) {
     std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
     const auto inputs = arguments;  // the program may assign other values to its arguments
     static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations, next))>&...>,
-                  "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, or as Traced<float>, "
-                  "so that the derivative can follow what it computes with it, and a struct S that is so, or MixedDuplicated, and has numbers, as Traced<S>");
+                  "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, "
+                  "or as Traced<float>, "
+                  "so that the derivative can follow what it computes with it, and a struct S that is so, or MixedDuplicated, "
+                  "and has numbers, as Traced<S>");
     const auto call = [&](auto&... given) -> decltype(auto) { return f(given...); };
     using Result = std::remove_cvref_t<decltype(std::apply(call, arguments))>;
     const auto actives = [&] {
@@ -143,15 +149,20 @@ auto run_program(Mode mode, F& f, A&... annotations) {
         if constexpr (detail::is_array<Result>::value && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
         program.reverse();
         const auto derivatives = [&] {
-            if constexpr (std::is_base_of_v<ForwardMode, Mode>) return result_tangents<width>(program, *result);
-            else return actives();
+            if constexpr (std::is_base_of_v<ForwardMode, Mode>)
+                return result_tangents<width>(program, *result);
+            else
+                return actives();
         }();
-        if constexpr (primal) return std::tuple_cat(derivatives, std::tuple<Result>(*result));
-        else return derivatives;
+        if constexpr (primal)
+            return std::tuple_cat(derivatives, std::tuple<Result>(*result));
+        else
+            return derivatives;
     }
 }
 
-template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>> && !std::is_base_of_v<FunctionBase, std::remove_cvref_t<F>>;
+template <class F> concept ProgramFunction =
+    !KernelType<std::remove_cvref_t<F>> && !std::is_base_of_v<FunctionBase, std::remove_cvref_t<F>>;
 
 }  // namespace derive
 
@@ -161,25 +172,28 @@ template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>>
 /// function takes a Traced number (or auto). Gives a tuple of the derivatives of the Active scalars, in order; arrays of them
 /// for a batch. Throws Error for misuse, and where the function uploads floats that the result depends on after it has read
 /// back active data.
-template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ReverseMode mode, F&& f, A... annotations) {
+    return derive::run_program<false>(mode, f, annotations...);
+}
 /// The same; the result of the function follows the derivatives.
-template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
+template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) {
+    return derive::run_program<true>(mode, f, annotations...);
+}
 /// Forward mode of a program: tangents run along with its commands. Gives a tuple of the tangent of the array that the function
 /// returns, if it returns one; ForwardWithPrimal adds the array.
-template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ForwardMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
-template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ForwardWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
+template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ForwardMode mode, F&& f, A... annotations) {
+    return derive::run_program<false>(mode, f, annotations...);
+}
+template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ForwardWithPrimalMode mode, F&& f, A... annotations) {
+    return derive::run_program<true>(mode, f, annotations...);
+}
 
 /// Runs `act` inside a program without derivatives: arrays that it writes are constant, and its reads end no derivative.
 void no_derivative(const std::function<void()>& act);
 
 /// A host function that a program calls as one step: it may read arrays, compute, and write them. P are its parameters:
 /// `Array<T, N>&` for arrays that it writes, `const Array<T, N>&` for arrays that it only reads, and scalars.
-template <class... P>
-class HostStep {
+template <class... P> class HostStep {
 public:
     HostStep(std::string name, std::function<void(P...)> f) : name(std::move(name)), function(std::move(f)) {}
 
@@ -205,8 +219,7 @@ public:
 
 private:
     using Rule = std::function<void(std::span<const detail::HostArgument>, std::span<const detail::HostArgument>)>;
-    template <class Given>
-    HostStep with(Given given, Rule HostStep::*rule) const {
+    template <class Given> HostStep with(Given given, Rule HostStep::* rule) const {
         HostStep other = *this;
         other.*rule = [given](std::span<const detail::HostArgument> values, std::span<const detail::HostArgument> shadows) {
             [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -236,10 +249,11 @@ private:
         };
         return c;
     }
-    template <class T>
-    static T value_of(const detail::HostArgument& a) {
-        if constexpr (ScalarType<T>) return derive::from_bits<T>(a.bits);
-        else return derive::RuleArgumentFrom<T>::take(slot(a, {})).value;
+    template <class T> static T value_of(const detail::HostArgument& a) {
+        if constexpr (ScalarType<T>)
+            return derive::from_bits<T>(a.bits);
+        else
+            return derive::RuleArgumentFrom<T>::take(slot(a, {})).value;
     }
 
     std::string name;
@@ -250,11 +264,14 @@ private:
 
 namespace derive {
 template <class> struct step_type;
-template <class R, class F, class... P> struct step_type<R (F::*)(P...) const> { using type = HostStep<P...>; };
+template <class R, class F, class... P> struct step_type<R (F::*)(P...) const> {
+    using type = HostStep<P...>;
+};
 }  // namespace derive
 /// A host step with rules for its derivative:
 /// `host_step("clip", [](Array<float>& y, const Array<float>& x) { ... }).reverse(rule)`.
-template <class F>
-auto host_step(std::string name, F f) { return typename derive::step_type<decltype(&F::operator())>::type(std::move(name), std::move(f)); }
+template <class F> auto host_step(std::string name, F f) {
+    return typename derive::step_type<decltype(&F::operator())>::type(std::move(name), std::move(f));
+}
 
 }  // namespace pumice

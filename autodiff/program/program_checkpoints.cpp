@@ -51,9 +51,10 @@ void ProgramTape::execute(const Command& c, int index) {
     }
     for (size_t i = 0; i < c.spans.size(); ++i) {
         if (!c.spans[i].any()) continue;
-        const bool written = c.kind == Command::Kind::launch ? (*c.kernel->recorded())[c.kernel->recorded()->params[i].memory].access != ir::Access::in
-                           : c.kind == Command::Kind::call   ? bool(c.host->written[i])
-                           : c.kind == Command::Kind::copy   ? i == 1
+        const bool written = c.kind == Command::Kind::launch
+                                 ? (*c.kernel->recorded())[c.kernel->recorded()->params[i].memory].access != ir::Access::in
+                             : c.kind == Command::Kind::call ? bool(c.host->written[i])
+                             : c.kind == Command::Kind::copy ? i == 1
                                                              : true;
         if (written) use(c.spans[i].buffer).version = index;
     }

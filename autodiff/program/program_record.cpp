@@ -18,7 +18,8 @@ namespace pumice::derive {
 
 void ProgramRecord::annotate(const std::vector<ArgumentSlot>& slots, bool forward) {
     for (const ArgumentSlot& slot : slots) {
-        if (slot.value.is_array) annotate_array(slot);
+        if (slot.value.is_array)
+            annotate_array(slot);
         else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty())
             fail("the derivative of a program: ", wrong);
     }
@@ -27,7 +28,8 @@ void ProgramRecord::annotate(const std::vector<ArgumentSlot>& slots, bool forwar
 
 void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
     if (slot.activity != Activity::constant)
-        if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
+        if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty())
+            fail("the derivative of a program: ", wrong);
     if (!slot.value.array || slot.value.array->bytes == 0) return;
     const Span span = span_of(*slot.value.array);
     Buffer& buffer = buffers[size_t(span.buffer)];
@@ -36,10 +38,12 @@ void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
         fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
     for (const Buffer::Region& r : buffer.regions)
         if (r.from < span.end() && span.offset < r.to)
-            fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another", " Duplicated argument in memory");
+            fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another",
+                 " Duplicated argument in memory");
     if (constant) return buffer.constant.add(span.offset, span.end());
     Buffer::Region region{span.offset, span.end(), {}, slot.label};
-    for (const HostArgument& shadow : slot.shadows) region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
+    for (const HostArgument& shadow : slot.shadows)
+        region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
     buffer.regions.push_back(std::move(region));
     buffer.varied.add(span.offset, span.end());
 }
@@ -123,8 +127,8 @@ const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
     for (const Buffer::Region& r : buffers[size_t(s.buffer)].regions) {
         if (r.from <= s.offset && s.end() <= r.to) return &r;
         if (r.from < s.end() && s.offset < r.to)
-            fail("the derivative of a program: it uses an array of which only a part is Duplicated (bytes ", r.from, " to ", r.to, " of ", s.offset, " to ", s.end(),
-                 "): use views of the part, or give all of it a shadow");
+            fail("the derivative of a program: it uses an array of which only a part is Duplicated (bytes ", r.from, " to ", r.to,
+                 " of ", s.offset, " to ", s.end(), "): use views of the part, or give all of it a shadow");
     }
     return nullptr;
 }
@@ -148,7 +152,8 @@ std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int directio
     ArrayState like;
     like.device = b.device;
     like.element = s.element;
-    for (int w = 0; w < width; ++w) b.own.push_back(allocate_like(like, (b.bytes + s.element->size - 1) / s.element->size * s.element->size, true));
+    for (int w = 0; w < width; ++w)
+        b.own.push_back(allocate_like(like, (b.bytes + s.element->size - 1) / s.element->size * s.element->size, true));
     return shadow_if_any(s, direction);
 }
 
@@ -165,7 +170,8 @@ std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> argument
     return spans;
 }
 
-Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const {
+Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const HostArgument> arguments,
+                                  const std::vector<Span>& spans) const {
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const auto written = [&](size_t i) { return spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
     bool varies = false, useful = false;
@@ -180,7 +186,8 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     for (const HostArgument& a : arguments)
         if (a.is_array && a.array) signature.private_elements = a.array->device->backend->limits().private_memory / 4;
     for (size_t i = 0; i < arguments.size(); ++i) {
-        const bool active = spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
+        const bool active =
+            spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
         signature.params.push_back(follows(arguments[i]) ? Activity::active
                                    : !active             ? Activity::constant
                                    : written(i)          ? Activity::duplicated_no_need

@@ -31,12 +31,12 @@ struct Buffer {
     std::shared_ptr<detail::DeviceState> device;
     const Element* element = nullptr;
     int64_t bytes = 0;
-    bool inside = false;                  ///< allocated by the program
-    bool zero = false;                    ///< its contents start as zeros
-    std::weak_ptr<Allocation> seen;       ///< the allocation that the program itself uses
-    std::shared_ptr<Allocation> memory;   ///< the memory that holds the contents now; null: none
-    Intervals varied;                     ///< bytes that depend on a differentiated argument
-    Intervals constant;                   ///< bytes that the caller annotated Const
+    bool inside = false;                 ///< allocated by the program
+    bool zero = false;                   ///< its contents start as zeros
+    std::weak_ptr<Allocation> seen;      ///< the allocation that the program itself uses
+    std::shared_ptr<Allocation> memory;  ///< the memory that holds the contents now; null: none
+    Intervals varied;                    ///< bytes that depend on a differentiated argument
+    Intervals constant;                  ///< bytes that the caller annotated Const
     std::vector<Region> regions;
     std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };
@@ -60,7 +60,9 @@ protected:
     Span span_of(const ArrayState& array);
     /// Enters a buffer for an array that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
-    bool is_varied(const Span& s) const { return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end()); }
+    bool is_varied(const Span& s) const {
+        return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end());
+    }
     bool is_constant(const Span& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
     void set_varied(const Span& s, bool varied);
     /// The array over the current memory of the buffer.

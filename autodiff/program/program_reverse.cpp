@@ -25,20 +25,27 @@ void ProgramTape::reverse() {
     for (const Span& s : seeds)
         for (int w = 0; w < width; ++w) {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);
-            if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type)) fail("a program whose derivative is asked for returns an array that has no float elements");
+            if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type))
+                fail("a program whose derivative is asked for returns an array that has no float elements");
             const Scalar type = s.element->leaves[0].type;
             const double d = 1;
             const float f = 1;
             const half h(1);
-            detail::fill(*shadow, type == Scalar::f64 ? static_cast<const void*>(&d) : type == Scalar::f32 ? static_cast<const void*>(&f) : &h, size_of(type));
+            detail::fill(*shadow,
+                         type == Scalar::f64   ? static_cast<const void*>(&d)
+                         : type == Scalar::f32 ? static_cast<const void*>(&f)
+                                               : &h,
+                         size_of(type));
         }
-    debug::log_line(text("the tape of a program has ", commands.size(), commands.size() == 1 ? " command" : " commands", " and keeps ", saved_bytes, " bytes",
+    debug::log_line(text("the tape of a program has ", commands.size(), commands.size() == 1 ? " command" : " commands",
+                         " and keeps ", saved_bytes, " bytes",
                          states ? text("; ", states, " of its states are kept at most") : std::string()));
     states > 0 ? reverse_from_states() : reverse_all();
     for (const ScalarSum& sum : scalar_sums) {
         uint64_t bits = 0;
         detail::read(*sum.array, &bits);
-        scalars->derivative(sum.number, sum.direction) += from_bits<double>(cast_bits(sum.array->element->leaves[0].type, Scalar::f64, bits));
+        scalars->derivative(sum.number, sum.direction) +=
+            from_bits<double>(cast_bits(sum.array->element->leaves[0].type, Scalar::f64, bits));
     }
     scalars->sweep();
 }
@@ -50,23 +57,31 @@ void ProgramTape::find_live() {
         for (const Buffer::Region& r : buffers[b].regions) live[b].add(r.from, r.to);
     for (const Span& s : seeds) live[size_t(s.buffer)].add(s.offset, s.end());
     const auto is_live = [&](const Span& s) { return s.any() && live[size_t(s.buffer)].meets(s.offset, s.end()); };
-    const auto set_live = [&](const Span& s) { if (s.any()) live[size_t(s.buffer)].add(s.offset, s.end()); };
+    const auto set_live = [&](const Span& s) {
+        if (s.any()) live[size_t(s.buffer)].add(s.offset, s.end());
+    };
 
     for (size_t n = commands.size(); n-- > 0;) {
         Command& c = commands[n];
         if (c.cut && is_live(c.spans[0]))
             fail("the derivative of a program: it writes ", c.spans[0].bytes / int64_t(c.spans[0].element->size),
-                 " elements from the host that the result depends on, after it has read back an array that depends on what is differentiated; "
-                 "the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to end");
+                 " elements from the host that the result depends on, after it has read back an array that depends on what is "
+                 "differentiated; "
+                 "the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to "
+                 "end");
         for (const Span& s : c.ended) c.live = c.live || is_live(s);
         for (const Span& s : c.ended) live[size_t(s.buffer)].remove(s.offset, s.end());
         if (c.kind == Command::Kind::allocate) live[size_t(c.spans[0].buffer)].clear();
         if (c.kind == Command::Kind::copy && c.live && c.varied[0]) set_live(c.spans[0]);
         if (c.kind != Command::Kind::launch && c.kind != Command::Kind::call) continue;
 
-        const auto active = [&](size_t i) { return c.kind == Command::Kind::call ? bool(c.varied[i]) : !c.signature.params.empty() && c.signature.params[i] != Activity::constant; };
+        const auto active = [&](size_t i) {
+            return c.kind == Command::Kind::call ? bool(c.varied[i])
+                                                 : !c.signature.params.empty() && c.signature.params[i] != Activity::constant;
+        };
         const auto written = [&](size_t i) {
-            return c.kind == Command::Kind::call ? bool(c.host->written[i]) : active(i) && c.signature.params[i] == Activity::duplicated_no_need;
+            return c.kind == Command::Kind::call ? bool(c.host->written[i])
+                                                 : active(i) && c.signature.params[i] == Activity::duplicated_no_need;
         };
         for (size_t i = 0; i < c.spans.size(); ++i) c.live = c.live || (active(i) && written(i) && is_live(c.spans[i]));
         for (size_t i = 0; i < c.spans.size() && c.live; ++i)
@@ -79,7 +94,8 @@ void ProgramTape::find_live() {
 void ProgramTape::adjoint_of(const Command& c) {
     if (!c.live) return;
     if (c.kind == Command::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
-    if (c.kind == Command::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end()) return adjoint_of_call(c);
+    if (c.kind == Command::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end())
+        return adjoint_of_call(c);
     if (c.kind == Command::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
     for (const Span& s : c.ended) zero_shadows(s);
 }
@@ -117,7 +133,8 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
     const TapeArrays sums = reverse_step(call);
     size_t next = 0;
     for (size_t i = 0; i < c.arguments.size(); ++i)
-        for (int w = 0; w < width && c.signature.params[i] == Activity::active; ++w) scalar_sums.push_back({c.arguments[i].number, w, sums[next++]});
+        for (int w = 0; w < width && c.signature.params[i] == Activity::active; ++w)
+            scalar_sums.push_back({c.arguments[i].number, w, sums[next++]});
 }
 
 void ProgramTape::adjoint_of_call(const Command& c) {

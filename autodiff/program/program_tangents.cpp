@@ -48,7 +48,8 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
         for (int w = 0; w < width && active; ++w) {
             if (follows(arguments[i])) {
                 slot.shadows.push_back(arguments[i]);
-                slot.shadows.back().bits = cast_bits(Scalar::f64, arguments[i].type, to_bits(scalars->derivative(arguments[i].number, w)));
+                slot.shadows.back().bits =
+                    cast_bits(Scalar::f64, arguments[i].type, to_bits(scalars->derivative(arguments[i].number, w)));
                 continue;
             }
             keep.push_back(shadow_of(spans[i], w));
@@ -103,7 +104,9 @@ bool ProgramTangents::calling(const detail::HostCall& call, std::span<const Host
     for (const Span& s : spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();
     if (active && !call.forward)
-        fail("the host step \"", call.name, "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or .inactive()");
+        fail("the host step \"", call.name,
+             "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or "
+             ".inactive()");
     for (int w = 0; w < width && active; ++w) {
         std::vector<std::shared_ptr<ArrayState>> keep;
         std::vector<HostArgument> tangents(arguments.begin(), arguments.end());
@@ -118,7 +121,7 @@ bool ProgramTangents::calling(const detail::HostCall& call, std::span<const Host
     }
     for (size_t i = 0; i < spans.size(); ++i) {
         if (!call.written[i] || !spans[i].any()) continue;
-        active && has_floats(*spans[i].element) && !is_constant(spans[i]) ? set_varied(spans[i], true) : end(spans[i]);
+        active&& has_floats(*spans[i].element) && !is_constant(spans[i]) ? set_varied(spans[i], true) : end(spans[i]);
     }
     if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
     return true;

@@ -91,7 +91,9 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     c.spans = spans_of(arguments);
     c.signature = activity(kernel, arguments, c.spans);
     for (const Span& s : c.spans) c.varied.push_back(is_varied(s));
-    const auto written = [&](size_t i) { return c.spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
+    const auto written = [&](size_t i) {
+        return c.spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in;
+    };
 
     std::vector<Span> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
@@ -190,7 +192,9 @@ bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgu
     for (const Span& s : c.spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();
     if (active && !call.reverse)
-        fail("the host step \"", call.name, "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or .inactive()");
+        fail("the host step \"", call.name,
+             "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or "
+             ".inactive()");
     std::vector<Span> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (call.written[i]) outputs.push_back(c.spans[i]);
@@ -199,7 +203,8 @@ bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgu
         if (active && s.any()) need(s);
     for (size_t i = 0; i < c.spans.size(); ++i) {
         const bool written = call.written[i] && c.spans[i].any();
-        c.varied.push_back(active && c.spans[i].any() && has_floats(*c.spans[i].element) && (written || is_varied(c.spans[i])) && !is_constant(c.spans[i]));
+        c.varied.push_back(active && c.spans[i].any() && has_floats(*c.spans[i].element) && (written || is_varied(c.spans[i])) &&
+                           !is_constant(c.spans[i]));
         if (!written) continue;
         next_starts_group = next_starts_group || active;
         if (!active && is_varied(c.spans[i])) c.ended.push_back(c.spans[i]);

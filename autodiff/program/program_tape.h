@@ -10,21 +10,24 @@ struct Command {
     enum class Kind { allocate, launch, fill, write, copy, call };
     explicit Command(Kind kind) : kind(kind) {}
     Kind kind;
-    std::vector<Span> spans;             ///< launch, call: one per argument; copy: from, to; else the one array
-    std::optional<KernelBase> kernel;    ///< launch
-    Range range;                         ///< launch, on the default stream
-    std::vector<HostArgument> arguments; ///< launch, call: arrays use the memory of `spans`, not their own
+    std::vector<Span> spans;              ///< launch, call: one per argument; copy: from, to; else the one array
+    std::optional<KernelBase> kernel;     ///< launch
+    Range range;                          ///< launch, on the default stream
+    std::vector<HostArgument> arguments;  ///< launch, call: arrays use the memory of `spans`, not their own
     std::optional<detail::HostCall> host;
-    Signature signature;                 ///< launch: empty where nothing is differentiated
-    std::vector<bool> varied;            ///< by span: it varies before the command or after it
-    std::vector<Span> ended;             ///< spans that varied and are overwritten without a derivative
-    std::vector<std::byte> data;         ///< write: the elements; fill: the value
-    bool cut = false;                    ///< write: after the host has read bytes that vary
+    Signature signature;          ///< launch: empty where nothing is differentiated
+    std::vector<bool> varied;     ///< by span: it varies before the command or after it
+    std::vector<Span> ended;      ///< spans that varied and are overwritten without a derivative
+    std::vector<std::byte> data;  ///< write: the elements; fill: the value
+    bool cut = false;             ///< write: after the host has read bytes that vary
 
-    struct Saved { Span span; std::shared_ptr<ArrayState> copy; };
-    std::vector<Saved> saved;            ///< overwritten contents that an adjoint needs
-    bool starts_group = false;           ///< with checkpoints: it overwrites bytes that adjoints of the group before need
-    bool live = false;                   ///< its adjoint has an effect
+    struct Saved {
+        Span span;
+        std::shared_ptr<ArrayState> copy;
+    };
+    std::vector<Saved> saved;   ///< overwritten contents that an adjoint needs
+    bool starts_group = false;  ///< with checkpoints: it overwrites bytes that adjoints of the group before need
+    bool live = false;          ///< its adjoint has an effect
 };
 
 /// The tape of commands. Without checkpoints, overwritten bytes are saved at once if the adjoint of an earlier command reads
@@ -67,7 +70,10 @@ private:
     void forget(int buffer);
     // Checkpoints: program_checkpoints.cpp.
     struct Snapshot {
-        struct Part { int buffer, version; std::shared_ptr<ArrayState> copy; };
+        struct Part {
+            int buffer, version;
+            std::shared_ptr<ArrayState> copy;
+        };
         std::vector<Part> parts;
     };
     void reverse_from_states();
@@ -88,7 +94,10 @@ private:
     int64_t saved_bytes = 0;
 
     /// The adjoint of a host scalar from one launch; read when all launches are reversed.
-    struct ScalarSum { int number, direction; std::shared_ptr<ArrayState> array; };
+    struct ScalarSum {
+        int number, direction;
+        std::shared_ptr<ArrayState> array;
+    };
     std::vector<ScalarSum> scalar_sums;
 
     // By buffer; later buffers have no entry yet.
@@ -97,8 +106,8 @@ private:
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
         std::shared_ptr<ArrayState> initial;  ///< with checkpoints: contents before the program, if it overwrites them
-        int version = -1;       ///< the last command that wrote it; -1: none
-        bool scratch = false;   ///< `memory` is no longer the program's own
+        int version = -1;                     ///< the last command that wrote it; -1: none
+        bool scratch = false;                 ///< `memory` is no longer the program's own
     };
     Use& use(int buffer) {
         if (size_t(buffer) >= table.size()) table.resize(size_t(buffer) + 1);

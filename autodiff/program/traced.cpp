@@ -29,7 +29,9 @@ int HostScalars::result(ir::Op op, std::span<const double> operands, double resu
     const int number = input({});
     for (size_t o = 0; o < operands.size(); ++o) {
         if (of[o] < 0 || vanishes(op, int(o))) continue;
-        if (has_none(op, int(o))) fail("a program computes ", ir::name_of(op), " of a number that its derivative follows, which has no derivative: compute with its value()");
+        if (has_none(op, int(o)))
+            fail("a program computes ", ir::name_of(op),
+                 " of a number that its derivative follows, which has no derivative: compute with its value()");
         const Source s{of[o], partial(op, int(o), operands, result)};
         sources[size_t(number)][o] = s;
         for (int w = 0; w < width; ++w) derivative(number, w) += s.partial * derivative(s.from, w);
@@ -53,10 +55,12 @@ HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands)
         values[o] = from_bits<double>(cast_bits(type, Scalar::f64, bits[o]));
         of[o] = operands[o].number;
         if (operands[o].all && made.all && operands[o].all != made.all)
-            fail("a program computes ", ir::name_of(op), " of numbers that two derivatives follow, one inside the other: give the inner program its value()");
+            fail("a program computes ", ir::name_of(op),
+                 " of numbers that two derivatives follow, one inside the other: give the inner program its value()");
         if (operands[o].all) made.all = operands[o].all;
     }
-    if (!evaluate_scalar(op, type, bits, made.bits)) library_bug(text("the host computes ", ir::name_of(op), " of ", name_of(type)));
+    if (!evaluate_scalar(op, type, bits, made.bits))
+        library_bug(text("the host computes ", ir::name_of(op), " of ", name_of(type)));
     if (!made.all) return made;
     const double result = from_bits<double>(cast_bits(type, Scalar::f64, made.bits));
     made.number = made.all->result(op, {values, operands.size()}, result, {of, operands.size()});

@@ -27,7 +27,10 @@ public:
     const int width;
 
 private:
-    struct Source { int from = -1; double partial = 0; };
+    struct Source {
+        int from = -1;
+        double partial = 0;
+    };
     std::vector<std::array<Source, 3>> sources;  ///< by number
     std::vector<double> derivatives;
 };
@@ -45,32 +48,46 @@ HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands)
 }  // namespace derive
 
 namespace derive {
-template <class A> struct traced_in { using type = void; };
-template <ScalarType T> struct traced_in<Traced<T>> { using type = T; };
-template <class A, class B, class C>
-using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
-                                              std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
+template <class A> struct traced_in {
+    using type = void;
+};
+template <ScalarType T> struct traced_in<Traced<T>> {
+    using type = T;
+};
+template <class A, class B, class C> using traced_of = typename std::conditional_t<
+    !std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
+    std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
 template <class A, class T> concept TracedOr = std::is_same_v<A, Traced<T>> || std::is_arithmetic_v<A> || std::is_same_v<A, T>;
 /// Operands of which at least one is traced; the others are of its type or plain numbers.
-template <class A, class B, class C>
-concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> && TracedOr<A, traced_of<A, B, C>> && TracedOr<B, traced_of<A, B, C>> &&
-                         TracedOr<C, traced_of<A, B, C>>;
+template <class A, class B, class C> concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> &&
+                                                              TracedOr<A, traced_of<A, B, C>> &&
+                                                              TracedOr<B, traced_of<A, B, C>> && TracedOr<C, traced_of<A, B, C>>;
 template <class T, class... A> Traced<T> compute(ir::Op op, const A&... a);
 
 /// A function for each row that takes floats and gives one. They are friends of a base class of all traced numbers, and are
 /// found by argument-dependent lookup.
 struct TracedFunctions {
-#define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
-                                      std::is_same_v<detail::result_##result, detail::result_same>)
-#define OP1(name, types, result, ...)                                     \
-    template <ScalarType T> requires PUMICE_FLOATS(types, result)         \
-    friend Traced<T> name(const Traced<T>& a) { return compute<T>(ir::Op::name, a); }
-#define OP2(name, types, result, ...)                                                               \
-    template <class A, class B> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, A>)    \
-    friend auto name(const A& a, const B& b) { return compute<traced_of<A, B, A>>(ir::Op::name, a, b); }
-#define OP3(name, types, result, ...)                                                                        \
-    template <class A, class B, class C> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, C>)    \
-    friend auto name(const A& a, const B& b, const C& c) { return compute<traced_of<A, B, C>>(ir::Op::name, a, b, c); }
+#define PUMICE_FLOATS(types, result)                                               \
+    (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
+     std::is_same_v<detail::result_##result, detail::result_same>)
+#define OP1(name, types, result, ...)                           \
+    template <ScalarType T>                                     \
+        requires PUMICE_FLOATS                                  \
+    (types, result) friend Traced<T> name(const Traced<T>& a) { \
+        return compute<T>(ir::Op::name, a);                     \
+    }
+#define OP2(name, types, result, ...)                                     \
+    template <class A, class B>                                           \
+        requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, A>) \
+    friend auto name(const A& a, const B& b) {                            \
+        return compute<traced_of<A, B, A>>(ir::Op::name, a, b);           \
+    }
+#define OP3(name, types, result, ...)                                     \
+    template <class A, class B, class C>                                  \
+        requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, C>) \
+    friend auto name(const A& a, const B& b, const C& c) {                \
+        return compute<traced_of<A, B, C>>(ir::Op::name, a, b, c);        \
+    }
 #define INFIX1(...)
 #define INFIX2(...)
 #include "core/ir/ops.def"
@@ -81,8 +98,7 @@ struct TracedFunctions {
 /// A float, double or half on the host with a derivative through the launches of a program. Kernels take it, and it supports +
 /// - * / and the functions of the language, also with plain numbers. value() is the plain number, through which no derivative
 /// flows; comparisons compare it.
-template <class T>
-class Traced : public derive::TracedFunctions {
+template <class T> class Traced : public derive::TracedFunctions {
 public:
     using traced = T;
     explicit Traced(derive::HostScalar s) : scalar(std::move(s)) {}
@@ -97,9 +113,9 @@ public:
 };
 
 namespace derive {
-template <class T, class A>
-HostScalar as_scalar(const A& a) {
-    if constexpr (std::is_same_v<A, Traced<T>>) return a.scalar;
+template <class T, class A> HostScalar as_scalar(const A& a) {
+    if constexpr (std::is_same_v<A, Traced<T>>)
+        return a.scalar;
     else {
         const T value = T(a);
         HostScalar s;
@@ -107,16 +123,18 @@ HostScalar as_scalar(const A& a) {
         return s;
     }
 }
-template <class T, class... A>
-Traced<T> compute(ir::Op op, const A&... a) {
+template <class T, class... A> Traced<T> compute(ir::Op op, const A&... a) {
     const HostScalar operands[] = {as_scalar<T>(a)...};
     return Traced<T>(compute(op, *scalar_of<T>(), operands));
 }
 }  // namespace derive
 
-#define PUMICE_TRACED(symbol, op)                                                                     \
-    template <class A, class B> requires derive::TracedOperands<A, B, A>                              \
-    auto operator symbol(const A& a, const B& b) { return derive::compute<derive::traced_of<A, B, A>>(ir::Op::op, a, b); }
+#define PUMICE_TRACED(symbol, op)                                             \
+    template <class A, class B>                                               \
+        requires derive::TracedOperands<A, B, A>                              \
+    auto operator symbol(const A& a, const B& b) {                            \
+        return derive::compute<derive::traced_of<A, B, A>>(ir::Op::op, a, b); \
+    }
 PUMICE_TRACED(+, add)
 PUMICE_TRACED(-, sub)
 PUMICE_TRACED(*, mul)
@@ -130,8 +148,7 @@ template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) 
 template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
 
 namespace detail {
-template <class T>
-void put_host(const Traced<T>& value, HostArgument*& next) {
+template <class T> void put_host(const Traced<T>& value, HostArgument*& next) {
     next->followed_by = value.scalar.all.get();
     next->number = value.scalar.number;
     next->type = *scalar_of<T>();
@@ -142,11 +159,9 @@ void put_host(const Traced<T>& value, HostArgument*& next) {
 
 namespace derive {
 /// A fill with a traced value, as a kernel. The derivative of the value is the sum of the shadow of the array.
-template <class T>
-const auto fill_followed = kernel("fill", [](Out<T> to, Val<T> value) { to[global_index()] = value; });
+template <class T> const auto fill_followed = kernel("fill", [](Out<T> to, Val<T> value) { to[global_index()] = value; });
 }  // namespace derive
-template <class T>
-void Traced<T>::fill(const std::shared_ptr<detail::ArrayState>& array) const {
+template <class T> void Traced<T>::fill(const std::shared_ptr<detail::ArrayState>& array) const {
     const Array<T> all({detail::held(array).bytes / int64_t(sizeof(T))}, array);
     // One launch covers 2^31 - 1 items; longer arrays take several.
     for (int64_t first = 0; first < all.count(); first += INT32_MAX) {

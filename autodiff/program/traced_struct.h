@@ -17,23 +17,26 @@ struct TracedSource {
     operator HostScalar();
     /// An integer or an array is passed as it is.
     template <class F>
-    requires(std::is_integral_v<F>) operator F() { return from_bits<F>((next++)->value.bits); }
+        requires(std::is_integral_v<F>)
+    operator F() {
+        return from_bits<F>((next++)->value.bits);
+    }
     template <class F>
-    requires(detail::is_array<F>::value) operator F() { return array_like((next++)->value, static_cast<F*>(nullptr)); }
+        requires(detail::is_array<F>::value)
+    operator F() {
+        return array_like((next++)->value, static_cast<F*>(nullptr));
+    }
 
 private:
-    template <class T, int N>
-    static Array<T, N> array_like(const HostArgument& given, Array<T, N>*) {
+    template <class T, int N> static Array<T, N> array_like(const HostArgument& given, Array<T, N>*) {
         return array_of<T, N>(given);
     }
 };
 
-template <class F>
-using traced_member = std::conditional_t<std::is_integral_v<F> || detail::is_array<F>::value, F, Traced<F>>;
+template <class F> using traced_member = std::conditional_t<std::is_integral_v<F> || detail::is_array<F>::value, F, Traced<F>>;
 
 /// True where there are floats among the members of T, including nested members; floats in arrays do not count.
-template <class T>
-constexpr bool has_numbers() {
+template <class T> constexpr bool has_numbers() {
     if constexpr (detail::is_array<T>::value)
         return false;
     else if constexpr (ScalarType<T>)
@@ -48,16 +51,14 @@ constexpr bool has_numbers() {
 }  // namespace derive
 
 /// A struct with a Traced number for each float, double and half of S, and the other members as they are. Kernels take it for S.
-template <detail::Composite S>
-class Traced<S> : public structure<S>::template members<derive::traced_member> {
+template <detail::Composite S> class Traced<S> : public structure<S>::template members<derive::traced_member> {
 public:
     using traced = S;
     explicit Traced(derive::TracedSource& source) : structure<S>::template members<derive::traced_member>(source) {}
 };
 
 namespace detail {
-template <Composite S>
-void put_host(const Traced<S>& value, HostArgument*& next) {
+template <Composite S> void put_host(const Traced<S>& value, HostArgument*& next) {
     value.each([&](const auto& member) { put_host(member, next); });
 }
 }  // namespace detail

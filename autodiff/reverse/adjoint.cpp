@@ -109,7 +109,8 @@ void AdjointEmitter::inst(InstId id) {
     if (in_function) return copy(id);
     if (liveness && leaves_out(id)) return;
     switch (i.op) {
-        case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
+        case Op::argument:
+            return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
         case Op::store:
             if (unneeded(i.memory)) return;
             return copy(id);
@@ -146,10 +147,10 @@ bool AdjointEmitter::leaves_out(InstId id) {
 
 /// True where nobody reads the stores to the array: the kernel does not, and the caller has said DuplicatedNoNeed.
 bool AdjointEmitter::unneeded(MemoryId m) const {
-    if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need) return false;
-    return std::none_of(where.order().begin(), where.order().end(), [&](InstId id) {
-        return from[id].memory == m && from[id].op != Op::store && from[id].op != Op::extent;
-    });
+    if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need)
+        return false;
+    return std::none_of(where.order().begin(), where.order().end(),
+                        [&](InstId id) { return from[id].memory == m && from[id].op != Op::store && from[id].op != Op::extent; });
 }
 
 /// At the end of a block: keeps the values that the reverse sweep needs, in variables and on the tape.
@@ -172,7 +173,8 @@ const Members& AdjointEmitter::members() {
     const int axes = from.rank == 0 ? 3 : from.rank;
     Members& m = group_members;
     for (int axis = axes - 1; axis >= 0; --axis) {
-        const Value size = b.index(Op::group_size, axis), group = b.index(Op::group_index, axis), local = b.index(Op::local_index, axis);
+        const Value size = b.index(Op::group_size, axis), group = b.index(Op::group_index, axis),
+                    local = b.index(Op::local_index, axis);
         const Value groups = b.index(Op::group_count, axis), first = b.op(Op::mul, {group, size});
         const Value extent = from.whole_groups ? b.op(Op::mul, {groups, size}) : b.index(Op::global_size, axis);
         const Value inside = members_along(axis);
@@ -204,7 +206,8 @@ void AdjointEmitter::zero_shadows() {
         emit_for(first, size, step, [&](Value e) {
             for (int w = 0; w < width; ++w)
                 for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf)
-                    if (analysis.active({m}, leaf)) b.store(shadows->of({m}, w), leaf, {&e, 1}, zero(memory.element.leaves[leaf].type));
+                    if (analysis.active({m}, leaf))
+                        b.store(shadows->of({m}, w), leaf, {&e, 1}, zero(memory.element.leaves[leaf].type));
         });
     }
     if (local) b.barrier();
@@ -226,7 +229,8 @@ private:
         const Inst& i = from[id];
         if (is_report(i.op)) return;  // the adjoint kernel prints
         const bool effect = writes_memory(i.op);
-        const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < read.size();
+        const bool of_primal =
+            effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < read.size();
         if (of_primal && i.op == Op::store && !read[size_t(from[i.memory].argument)]) return;
         writes = writes || of_primal;
         copy(id);

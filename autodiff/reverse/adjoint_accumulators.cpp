@@ -33,8 +33,10 @@ Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(
 void AdjointEmitter::add(size_t at, Value term) {
     Accumulator& s = accumulators[at];
     s.touched = true;
-    if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
-    else s.now = s.zero ? term : plus(s.now, term);
+    if (s.var)
+        b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
+    else
+        s.now = s.zero ? term : plus(s.now, term);
     s.zero = false;
 }
 
@@ -91,7 +93,8 @@ Value AdjointEmitter::twice(Value x, Value y) {
     uint64_t bits = 0;
     if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits))
         return b.op(Op::mul, {b.op(Op::add, {x, x}), y});
-    const Value factor = to.operands(to[source])[0], constant = to.operands(to[source])[1], doubled = b.op(Op::add, {constant, constant});
+    const Value factor = to.operands(to[source])[0], constant = to.operands(to[source])[1],
+                doubled = b.op(Op::add, {constant, constant});
     if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {b.op(Op::mul, {factor, y})});
     return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
 }

@@ -125,8 +125,7 @@ void AdjointEmitter::add_cells() {
 }
 
 /// Emits a value that is the same for all items in another kernel.
-template <class Now>
-Value AdjointEmitter::rebuild(Builder& at, Value v, const Now& now) const {
+template <class Now> Value AdjointEmitter::rebuild(Builder& at, Value v, const Now& now) const {
     const Inst& i = from[from[v].inst];
     std::vector<Value> operands;
     for (const Value operand : from.operands(i)) operands.push_back(rebuild(at, operand, now));
@@ -136,8 +135,7 @@ Value AdjointEmitter::rebuild(Builder& at, Value v, const Now& now) const {
 }
 
 /// The indices of the element of a sum.
-template <class Now>
-std::vector<Value> AdjointEmitter::place_of(Builder& at, const Sum& sum, const Now& now) const {
+template <class Now> std::vector<Value> AdjointEmitter::place_of(Builder& at, const Sum& sum, const Now& now) const {
     std::vector<Value> indices;
     for (const Value v : sum.indices) indices.push_back(rebuild(at, v, now));
     if (indices.empty()) indices.push_back(at.constant_int(Scalar::i32, 0));

@@ -14,7 +14,8 @@ TEST(derivatives, of_saxpy) {
         %s = add %y, %ax : f64
         store arg1[%i], %s : f64
         return
-    })", {some(70), some(70), real(1.5)}, {{70}, {32}});
+    })",
+                      {some(70), some(70), real(1.5)}, {{70}, {32}});
 }
 
 TEST(derivatives, of_operations) {
@@ -40,7 +41,8 @@ TEST(derivatives, of_operations) {
         %v = add %j, %o : f64
         store arg1[%i], %v : f64
         return
-    })", {some(40), some(40, 0.2, 1.0)}, {{40}, {16}}, 3, 1e-5);
+    })",
+                      {some(40), some(40, 0.2, 1.0)}, {{40}, {16}}, 3, 1e-5);
 }
 
 /// A loop whose running sum is used within the iteration: its adjoint depends on the order of iterations.
@@ -60,7 +62,8 @@ TEST(derivatives, of_sums_that_are_used_within_the_loop) {
         %y = mul %total, %last : f64
         store arg1[%i], %y : f64
         return
-    })", {some(3), some(9)}, {{3}, {2}});
+    })",
+                      {some(3), some(9)}, {{3}, {2}});
 }
 
 /// Derivatives by values that are uniform: an argument, an element that all items read, a result of the group.
@@ -79,7 +82,8 @@ TEST(derivatives, of_uniform_values) {
         %y = add %xu, %v : f64
         store arg1[%i], %y : f64
         return
-    })", {some(20), some(20), real(0.7)}, {{20}, {8}});
+    })",
+                      {some(20), some(20), real(0.7)}, {{20}, {8}});
 }
 
 TEST(derivatives, of_newtons_iteration) {
@@ -118,7 +122,8 @@ TEST(derivatives, of_newtons_iteration) {
         %root = get %guess : f64
         store arg1[%i], %root : f64
         return
-    })", {some(30), some(30, 1, 50)}, {{30}, {16}}, 3, 1e-4);
+    })",
+                      {some(30), some(30, 1, 50)}, {{30}, {16}}, 3, 1e-4);
 }
 
 const char* nest = R"(kernel "nest" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: i32, arg4: f64) files [] {
@@ -193,7 +198,8 @@ TEST(derivatives, through_local_memory_and_barriers) {
         %y = div %x, %root : f64
         store arg1[%i], %y : f64
         return
-    })", {some(32), some(32)}, {{32}, {8}});
+    })",
+                      {some(32), some(32)}, {{32}, {8}});
 }
 
 TEST(derivatives, through_a_tree_reduction_in_local_memory) {
@@ -245,10 +251,12 @@ TEST(derivatives, through_a_tree_reduction_in_local_memory) {
           yield
         } else { yield }
         return
-    })", {some(4), some(21)}, {{21}, {8}});
+    })",
+                      {some(4), some(21)}, {{21}, {8}});
 }
 
-const char* diffusion = R"(kernel "diffusion" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: f64) files ["d.cpp"] {
+const char* diffusion =
+    R"(kernel "diffusion" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: f64) files ["d.cpp"] {
     %j = global_index 0 : i32
     %i = global_index 1 : i32
     %one = constant 1 : i32
@@ -292,7 +300,8 @@ TEST(derivatives, of_a_stencil_gather) {
 }
 
 TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {
-    const std::string matmul = R"(kernel "matmul" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: in f64[2]) files ["m.cpp"] {
+    const std::string matmul =
+        R"(kernel "matmul" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: in f64[2]) files ["m.cpp"] {
         local ta: f64[4, 4]
         local tb: f64[4, 4]
         %col = global_index 0 : i32
@@ -335,7 +344,8 @@ TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {
 
 TEST(derivatives, of_whole_groups) {
     // Items past the range share zeros, and write tapes too.
-    check_derivatives(R"(kernel "whole" math contract whole_groups rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: i32) files ["w.cpp"] {
+    check_derivatives(
+        R"(kernel "whole" math contract whole_groups rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: i32) files ["w.cpp"] {
         local tile: f64[8]
         %i = global_index 0 : i32
         %l = local_index 0 : i32
@@ -368,7 +378,8 @@ TEST(derivatives, of_whole_groups) {
           yield
         } else { yield }
         return
-    })", {some(21), some(21), real(0.7), whole(3)}, {{21}, {8}});
+    })",
+        {some(21), some(21), real(0.7), whole(3)}, {{21}, {8}});
 }
 
 TEST(derivatives, of_functions_by_their_rules) {

@@ -56,8 +56,10 @@ Value TapePlan::find_argmax_value(InstId id) const {
         const Op op = k[inner].op;
         if (op == Op::barrier) fits = false;
         if (!analysis.moves(inner)) return;
-        if (op == Op::load) fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
-        else fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
+        if (op == Op::load)
+            fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
+        else
+            fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
     });
     return fits ? active : Value{};
 }

@@ -5,7 +5,8 @@ namespace pumice::derive::test {
 namespace {
 
 /// For each row: the largest sine of every second element, downwards from the third last, and the least of the negative elements.
-const char* extremes = R"(kernel "extremes" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: inout f64[1], arg4: i32) files [] {
+const char* extremes =
+    R"(kernel "extremes" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: inout f64[1], arg4: i32) files [] {
     %i = global_index 0 : i32
     %n = extent arg2, 0 : i32
     %stop = argument arg4 : i32
@@ -42,7 +43,8 @@ const char* extremes = R"(kernel "extremes" math contract rank 1 (arg1: out f64[
 TEST(derivatives, of_running_maximum_and_minimum) {
     check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20, 0.1, 2), whole(0)}, {{20}, {16}});
     check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20), whole(9)}, {{20}, {16}});  // no iterations
-    const Adjoint once = adjoint(ir::parse(extremes), {{Activity::duplicated, Activity::duplicated, Activity::duplicated, Activity::constant}, 1});
+    const Adjoint once =
+        adjoint(ir::parse(extremes), {{Activity::duplicated, Activity::duplicated, Activity::duplicated, Activity::constant}, 1});
     const std::string text = ir::print(once.kernel);
     size_t loops = 0;
     for (size_t at = 0; (at = text.find(" for ", at)) != text.npos; ++at) ++loops;
@@ -87,12 +89,14 @@ TEST(derivatives, of_log_sum_exp_need_no_tape) {
     const auto gradient = one.reverse({reals({0}), reals(x, {1, 7})}, {{{1}, std::vector<double>(7, 0)}}).adjoints[1];
     double sum = 0;
     for (const double v : x) sum += std::exp(v - 3);
-    for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
+    for (size_t i = 0; i < x.size(); ++i)
+        EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
 }
 
 /// Beside a sum, every iteration is reversed and compares its term with the maximum: the term must be rounded as in the primal.
 TEST(derivatives, of_a_running_maximum_beside_a_sum_are_strict) {
-    const Adjoint beside = adjoint(ir::parse(R"(kernel "beside" math contract rank 1 (arg1: out f32[1], arg2: in f32[2]) files [] {
+    const Adjoint beside =
+        adjoint(ir::parse(R"(kernel "beside" math contract rank 1 (arg1: out f32[1], arg2: in f32[2]) files [] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32
         %one = constant 1 : i32
@@ -109,7 +113,8 @@ TEST(derivatives, of_a_running_maximum_beside_a_sum_are_strict) {
         %y = sub %last, %most : f32
         store arg1[%i], %y : f32
         return
-    })"), {{Activity::duplicated, Activity::duplicated}, 1});
+    })"),
+                {{Activity::duplicated, Activity::duplicated}, 1});
     EXPECT_EQ(beside.kernel.math, ir::Math::strict);
     const Adjoint alone = adjoint(ir::parse(log_sum_exp), {{Activity::duplicated, Activity::duplicated}, 1});
     EXPECT_EQ(alone.kernel.math, ir::Math::contract);

@@ -83,8 +83,10 @@ private:
     }
     void inst(InstId id) override {
         const Inst& i = from[id];
-        if (i.op == Op::global_index && int(i.immediate) == axis) map(from.result(i), row);
-        else copy(id);
+        if (i.op == Op::global_index && int(i.immediate) == axis)
+            map(from.result(i), row);
+        else
+            copy(id);
     }
     const int axis;
     Value row;

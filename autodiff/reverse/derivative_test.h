@@ -20,8 +20,13 @@ struct Value {
     std::vector<double> numbers;  ///< ints too
     std::vector<int64_t> extents = {};
 };
-inline Value reals(std::vector<double> v, std::vector<int64_t> extents = {}) { return {true, true, false, std::move(v), std::move(extents)}; }
-inline Value constant(Value v) { v.constant = true; return v; }
+inline Value reals(std::vector<double> v, std::vector<int64_t> extents = {}) {
+    return {true, true, false, std::move(v), std::move(extents)};
+}
+inline Value constant(Value v) {
+    v.constant = true;
+    return v;
+}
 inline Value ints(const std::vector<int>& v) { return {true, false, true, {v.begin(), v.end()}, {}}; }
 inline Value real(double v) { return {false, true, false, {v}, {}}; }
 inline Value whole(int v) { return {false, false, true, {double(v)}, {}}; }
@@ -52,16 +57,17 @@ public:
     explicit Arguments(Backend& on) : device(on) {}
     void add(const Value& v) {
         if (!v.array) {
-            if (v.real) list.push_back(interp_test::scalar(v.numbers[0]));
-            else list.push_back(interp_test::scalar(int32_t(v.numbers[0])));
+            if (v.real)
+                list.push_back(interp_test::scalar(v.numbers[0]));
+            else
+                list.push_back(interp_test::scalar(int32_t(v.numbers[0])));
         } else if (v.real) {
             add_array(v.numbers, v.extents);
         } else {
             add_array(std::vector<int32_t>(v.numbers.begin(), v.numbers.end()), v.extents);
         }
     }
-    template <class T>
-    void add_array(const std::vector<T>& data, std::vector<int64_t> extents = {}) {
+    template <class T> void add_array(const std::vector<T>& data, std::vector<int64_t> extents = {}) {
         auto made = std::make_shared<DeviceArray<T>>(device, data, std::move(extents));
         list.push_back(*made);
         if constexpr (std::is_same_v<T, double>) arrays.push_back(made);
@@ -70,7 +76,7 @@ public:
     }
     Backend& device;
     std::vector<Launch::Argument> list;
-    std::vector<std::shared_ptr<DeviceArray<double>>> arrays;     ///< of doubles
+    std::vector<std::shared_ptr<DeviceArray<double>>> arrays;  ///< of doubles
     std::vector<std::shared_ptr<DeviceArray<int32_t>>> integers;
     std::vector<std::shared_ptr<void>> keep;
 };
@@ -88,7 +94,9 @@ inline int64_t items(const Range& range, bool whole_groups) {
 class Derivatives {
 public:
     Derivatives(const std::string& text, Range where, bool promoted = true)
-        : kernel(ir::parse(text)), range(std::move(where)), device(open_interp(promoted ? InterpMode::prepared : InterpMode::recorded)) {
+        : kernel(ir::parse(text)),
+          range(std::move(where)),
+          device(open_interp(promoted ? InterpMode::prepared : InterpMode::recorded)) {
         EXPECT_EQ(ir::verify(kernel), "");
         if (range.group.empty()) {
             range.group = range.extent;
@@ -176,14 +184,14 @@ public:
 
     const ir::Kernel kernel;
     Range range;
-    bool widely = false;         ///< run a wide kernel where there is one,
-    bool by_rows = false;        ///< and the one for devices that split rows
+    bool widely = false;          ///< run a wide kernel where there is one,
+    bool by_rows = false;         ///< and the one for devices that split rows
     mutable bool widens = false;  ///< there was one
     bool by_pairs = false;        ///< run the kernel for loops over all items where it fits
     mutable bool pairs = false;   ///< it did
     bool in_cells = false,
          interchanged = false;  ///< run the kernels for sums of a loop's iterations: in their place; interchanged
-    mutable bool sums = false, exchanges = false;    ///< there were some
+    mutable bool sums = false, exchanges = false;  ///< there were some
 
 private:
     struct Sides {
@@ -288,8 +296,14 @@ private:
 
     static HostValues known(const Values& values) {
         HostValues of;
-        of.scalar = [&values](size_t p) { return values[p].real ? std::bit_cast<uint64_t>(values[p].numbers[0]) : uint64_t(uint32_t(int32_t(values[p].numbers[0]))); };
-        of.extent = [&values](size_t p, int axis) { return values[p].extents.empty() ? int64_t(values[p].numbers.size()) : values[p].extents[values[p].extents.size() - 1 - size_t(axis)]; };
+        of.scalar = [&values](size_t p) {
+            return values[p].real ? std::bit_cast<uint64_t>(values[p].numbers[0])
+                                  : uint64_t(uint32_t(int32_t(values[p].numbers[0])));
+        };
+        of.extent = [&values](size_t p, int axis) {
+            return values[p].extents.empty() ? int64_t(values[p].numbers.size())
+                                             : values[p].extents[values[p].extents.size() - 1 - size_t(axis)];
+        };
         return of;
     }
 
@@ -304,8 +318,8 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 /// Forward mode against central differences, reverse mode (whole, in halves, in a batch) against forward mode.
-inline void check_derivatives(const std::string& text, const Values& values, const Range& range, uint32_t seed = 1, double tolerance = 1e-6,
-                              bool halves = true) {
+inline void check_derivatives(const std::string& text, const Values& values, const Range& range, uint32_t seed = 1,
+                              double tolerance = 1e-6, bool halves = true) {
     SCOPED_TRACE(text);
     Derivatives d(text, range);
     std::mt19937 random(seed);
@@ -339,7 +353,8 @@ inline void check_derivatives(const std::string& text, const Values& values, con
         if (!v.constant) {
             for (size_t i = 0; i < v.numbers.size(); ++i) {
                 const double difference = (above[array][i] - below[array][i]) / (2 * h);
-                EXPECT_NEAR(forward[shadow][i], difference, tolerance * std::max({1.0, std::fabs(difference), std::fabs(primal[array][i])}))
+                EXPECT_NEAR(forward[shadow][i], difference,
+                            tolerance * std::max({1.0, std::fabs(difference), std::fabs(primal[array][i])}))
                     << "tangent " << i << " of array " << shadow;
             }
             ++shadow;
@@ -356,7 +371,8 @@ inline void check_derivatives(const std::string& text, const Values& values, con
         }
         EXPECT_NEAR(got, wanted, 1e-11 * scale + 1e-12 * std::fabs(wanted)) << "dot products, " << how;
         for (size_t p = 0; p < primal.size(); ++p)
-            for (size_t i = 0; i < primal[p].size(); ++i) n += !(std::fabs(primal[p][i] - r.primal[p][i]) <= 1e-12 * std::fabs(primal[p][i]));
+            for (size_t i = 0; i < primal[p].size(); ++i)
+                n += !(std::fabs(primal[p][i] - r.primal[p][i]) <= 1e-12 * std::fabs(primal[p][i]));
         EXPECT_EQ(n, 0u) << "the primal ran, " << how;
     };
     compare(d.reverse(values, {seeds}), want, "reverse");

@@ -179,8 +179,10 @@ AdjointEmitter::Bounds AdjointEmitter::bounds_of(const Gather::Index& index) {
     if (index.low) bounds.low = elsewhere(nowhere, index.low);
     if (index.high) bounds.high = elsewhere(nowhere, index.high);
     if (index.low && index.high) {
-        if (index.low_last) bounds.high = b.op(Op::max, {bounds.high, bounds.low});
-        else bounds.low = b.op(Op::min, {bounds.low, bounds.high});
+        if (index.low_last)
+            bounds.high = b.op(Op::max, {bounds.high, bounds.low});
+        else
+            bounds.low = b.op(Op::min, {bounds.low, bounds.high});
     }
     if (!index.period) return bounds;
     const Value n = elsewhere(nowhere, index.period);
@@ -208,8 +210,10 @@ Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
             }
             if (bounds.period) also(b.op(Op::le, {at.size[size_t(axis)], bounds.period}));
             if (bounds.period) also(b.op(Op::le, {bounds.period, constant(longest)}));
-            if (bounds.low) also(b.op(Op::le, {b.op(Op::sub, {bounds.low, at.start[size_t(axis)]}), constant(few + index.shift)}));
-            if (bounds.high) also(b.op(Op::le, {b.op(Op::sub, {at.end[size_t(axis)], bounds.high}), constant(few - index.shift)}));
+            if (bounds.low)
+                also(b.op(Op::le, {b.op(Op::sub, {bounds.low, at.start[size_t(axis)]}), constant(few + index.shift)}));
+            if (bounds.high)
+                also(b.op(Op::le, {b.op(Op::sub, {at.end[size_t(axis)], bounds.high}), constant(few - index.shift)}));
         }
     return all;
 }
@@ -244,7 +248,8 @@ void AdjointEmitter::add_contribution(const std::array<Value, 3>& indices, InstI
     Elsewhere there;
     there.indices = indices;
     where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
-        if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w)) b.set(sum, b.op(Op::add, {b.get(sum), term}));
+        if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w))
+            b.set(sum, b.op(Op::add, {b.get(sum), term}));
     });
 }
 
@@ -252,7 +257,8 @@ void AdjointEmitter::add_contribution(const std::array<Value, 3>& indices, InstI
 void AdjointEmitter::add_contribution_at(const Here& at, const Gather::Load& load, int w, Value sum) {
     std::array<Value, 3> indices = at.index;
     for (size_t axis = 0; axis < 3; ++axis)
-        if (const int64_t shift = load.index[axis].shift) indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
+        if (const int64_t shift = load.index[axis].shift)
+            indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
     add_contribution(indices, load.load, w, sum);
 }
 
@@ -299,7 +305,8 @@ Value AdjointEmitter::exists(const Here& at, const Gather::Load& load) {
     Value all = b.constant_bool(true);
     for (int d = 0; d < from.rank; ++d) {
         const Value e = at.index[size_t(load.axes[size_t(d)])];
-        const Value inside = b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, b.extent(m, from.rank - 1 - d)})});
+        const Value inside =
+            b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, b.extent(m, from.rank - 1 - d)})});
         all = b.op(Op::and_, {all, inside});
     }
     return all;
@@ -325,7 +332,8 @@ void AdjointEmitter::scatter_beyond(const Here& at, const Gather::Load& load, Va
             const uint32_t leaf = from[load.load].leaf;
             if (Gather::alone_beyond(primal.gather.loads.at(from[load.load].memory.id)))
                 b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
-            else b.atomic(shadow, leaf, Atomic::add, indices, term);
+            else
+                b.atomic(shadow, leaf, Atomic::add, indices, term);
         });
     });
 }
@@ -344,7 +352,8 @@ void AdjointEmitter::gather(MemoryId m, int w) {
         for (const auto& [leaf, sum] : sums) now[leaf] = b.get(sum);
         add_here(at, list, w, now);
     };
-    const bool always = std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
+    const bool always =
+        std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
     const Value few = few_meet(at, list), there = exists(at, list[0]);
     Value interior = b.op(Op::and_, {few, in_the_interior(at, list)});
     if (!always) interior = b.op(Op::and_, {interior, there});  // otherwise the neighbours have read the element, so it exists
@@ -357,8 +366,10 @@ void AdjointEmitter::gather(MemoryId m, int w) {
     b.enter(no);
     emit_if(b.op(Op::and_, {few, there}), [&] {
         for (const Gather::Load& l : list)
-            if (l.simple()) emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
-            else add_meeting(at, l, 0, at.index, w, sum_of(l));
+            if (l.simple())
+                emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
+            else
+                add_meeting(at, l, 0, at.index, w, sum_of(l));
         add_sums();
     });
     for (const Gather::Load& l : list) scatter_beyond(at, l, few, w);

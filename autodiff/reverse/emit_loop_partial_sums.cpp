@@ -46,8 +46,8 @@ bool AdjointEmitter::same_for_items(Value v) {
     if (to[v].inst.id != none) {
         const Inst& i = to[to[v].inst];
         const auto operands = to.operands(i);
-        const bool read_only = i.op == Op::load && i.memory.id < from.memories.size() && from[i.memory].kind == MemoryKind::array &&
-                               !primal.loop_partial_sums.is_written(i.memory);
+        const bool read_only = i.op == Op::load && i.memory.id < from.memories.size() &&
+                               from[i.memory].kind == MemoryKind::array && !primal.loop_partial_sums.is_written(i.memory);
         const bool steady = is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select || read_only;
         same = i.op == Op::constant || i.op == Op::argument || i.op == Op::extent ||
                (steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); }));
@@ -76,7 +76,8 @@ std::vector<AdjointEmitter::Product> AdjointEmitter::products_of(Value v) {
                 if (i.op == Op::neg || (i.op == Op::sub && o == 1)) p.minus = !p.minus;
                 all.push_back(std::move(p));
             }
-        if (i.op != Op::neg && std::none_of(all.begin(), all.end(), [&](const Product& p) { return has_factor(p); })) return itself;
+        if (i.op != Op::neg && std::none_of(all.begin(), all.end(), [&](const Product& p) { return has_factor(p); }))
+            return itself;
     } else if (i.op == Op::mul) {
         for (const Product& x : products_of(operands[0]))
             for (const Product& y : products_of(operands[1])) {
@@ -162,8 +163,10 @@ void AdjointEmitter::add_contribution(std::span<const Value> registers) {
     gave_up = gave_up || sums.empty();
     cells.count = int64_t(sums.size());
     for (size_t n = 0; n < sums.size(); ++n) {
-        if (!registers.empty()) b.set(registers[n], b.op(Op::add, {b.get(registers[n]), sums[n]}));
-        else add_to_cell(n, sums[n]);
+        if (!registers.empty())
+            b.set(registers[n], b.op(Op::add, {b.get(registers[n]), sums[n]}));
+        else
+            add_to_cell(n, sums[n]);
     }
 }
 
@@ -197,7 +200,8 @@ void AdjointEmitter::pass_values(std::span<const Value> incoming) {
     for (const Value v : passed_values()) values.push_back(provided(v));
     values.insert(values.end(), incoming.begin(), incoming.end());
     for (size_t n = 0; n < values.size(); ++n) {
-        const Value at = b.op(Op::add, {b.op(Op::mul, {members().items, b.constant_int(Scalar::i32, int64_t(n))}), members().linear});
+        const Value at =
+            b.op(Op::add, {b.op(Op::mul, {members().items, b.constant_int(Scalar::i32, int64_t(n))}), members().linear});
         b.store(partial_sum_cells.passed_values, 0, {&at, 1}, values[n]);
     }
 }
@@ -233,7 +237,8 @@ void AdjointEmitter::sum_in_chunks() {
     const Value items = b.op(Op::div, {b.extent(partial_sum_cells.passed_values, 0), number(columns)}),
                 chunks = b.index(Op::global_size, 1);
     const Value length = b.op(Op::div, {b.op(Op::add, {items, b.op(Op::sub, {chunks, number(1)})}), chunks});
-    const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}), end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
+    const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}),
+                end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
     // Uniform values are computed once, before the loop over items.
     for (const Value v : primal.loop_partial_sums.outside)
         if (primal.loop_partial_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});

@@ -38,9 +38,9 @@ void AdjointEmitter::add_stacks() {
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
-        stack.kind = !stack.bound                                  ? Tape::Size::counted
+        stack.kind = !stack.bound                                                  ? Tape::Size::counted
                      : !split_mode && bounded && all <= signature.private_elements ? Tape::Size::fixed
-                                                                   : Tape::Size::item;
+                                                                                   : Tape::Size::item;
         const bool counting = part == Part::count;
         const std::string name = text("the tape of ", name_of(stack.type));
         if (stack.kind == Tape::Size::fixed) {
@@ -92,7 +92,8 @@ void AdjointEmitter::push(BlockId block) {
         if (values.empty()) continue;
         Value height = b.get(stack.cursor);
         // A count does not wrap: it saturates at a number that the launch refuses.
-        if (part == Part::count) height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
+        if (part == Part::count)
+            height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
         for (size_t n = 0; n < values.size() && part != Part::count; ++n) {
             const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
             b.store(stack.memory, 0, {&at, 1}, b.cast(stack.type, values[n]));

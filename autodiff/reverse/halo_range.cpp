@@ -31,13 +31,16 @@ void AdjointEmitter::gather_over_halo() {
         liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         Value inside = b.constant_bool(true);
-        for (int axis = 0; axis < from.rank; ++axis) inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
+        for (int axis = 0; axis < from.rank; ++axis)
+            inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
         emit_if(inside, [&] { insts(BlockId{0}); });
     }
     for (const auto& entry : primal.gather.loads)
         for (int w = 0; w < width; ++w)
-            if (strategy == AdjointStrategy::halo_gather) gather_over_halo(at, {entry.first}, w);
-            else gather_by_rows(at, {entry.first}, w);
+            if (strategy == AdjointStrategy::halo_gather)
+                gather_over_halo(at, {entry.first}, w);
+            else
+                gather_by_rows(at, {entry.first}, w);
 }
 
 /// True where the range of the primal has an item at this position.
@@ -57,16 +60,21 @@ std::pair<Value, Value> AdjointEmitter::neighbour(const Here& at, size_t axis, i
     Value nearest = position, there_is = b.constant_bool(true);
     if (may_follow) nearest = b.op(Op::min, {nearest, b.op(Op::sub, {size, number(1)})});
     if (may_precede) nearest = b.op(Op::max, {nearest, number(0)});
-    if (may_precede && may_follow) there_is = exists_at(at, int(axis), position);
-    else if (may_precede) there_is = b.op(Op::ge, {position, number(0)});
-    else if (may_follow) there_is = b.op(Op::lt, {position, size});
+    if (may_precede && may_follow)
+        there_is = exists_at(at, int(axis), position);
+    else if (may_precede)
+        there_is = b.op(Op::ge, {position, number(0)});
+    else if (may_follow)
+        there_is = b.op(Op::lt, {position, size});
     return {there_is, b.op(Op::add, {at.start[axis], nearest})};
 }
 
 /// The element of the item exists if the stencil reaches over the whole halo-extended range. Otherwise a branch tests that.
 void AdjointEmitter::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
-    if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
-    else emit_if(exists(at, list[0]), emit);
+    if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list))
+        emit();
+    else
+        emit_if(exists(at, list[0]), emit);
 }
 
 void AdjointEmitter::gather_over_halo(const Here& at, MemoryId m, int w) {
@@ -113,18 +121,21 @@ void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
                 there_is = b.op(Op::and_, {there_is, b.op(Op::lt, {position, at.size[size_t(axis)]})});
             }
             const Value sum = sums.at(from[l.load].leaf);
-            if (interior) add_contribution_at(at, l, w, sum);
-            else emit_if(there_is, [&] { add_contribution_at(at, l, w, sum); });
+            if (interior)
+                add_contribution_at(at, l, w, sum);
+            else
+                emit_if(there_is, [&] { add_contribution_at(at, l, w, sum); });
         }
     };
     where_it_exists(at, list, [&] {
         // Other arrays may have extended the range along any axis.
         Value interior = b.constant_bool(true);
         for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
-            const auto [least, most] = std::minmax_element(list.begin(), list.end(), [&](const Gather::Load& x, const Gather::Load& y) {
-                return x.index[axis].shift < y.index[axis].shift;
-            });
-            const Value first = b.constant_int(Scalar::i32, most->index[axis].shift), beyond = b.constant_int(Scalar::i32, -least->index[axis].shift);
+            const auto [least, most] = std::minmax_element(
+                list.begin(), list.end(),
+                [&](const Gather::Load& x, const Gather::Load& y) { return x.index[axis].shift < y.index[axis].shift; });
+            const Value first = b.constant_int(Scalar::i32, most->index[axis].shift),
+                        beyond = b.constant_int(Scalar::i32, -least->index[axis].shift);
             interior = b.op(Op::and_, {interior, b.op(Op::ge, {at.position[axis], first})});
             interior = b.op(Op::and_, {interior, b.op(Op::lt, {at.position[axis], b.op(Op::sub, {at.size[axis], beyond})})});
         }

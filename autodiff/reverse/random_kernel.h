@@ -13,11 +13,13 @@ namespace pumice::derive::test {
 /// differ between items do.
 class Generator {
 public:
-    explicit Generator(uint32_t seed, bool with_subgroups) : random(seed), barriers(seed % 3 == 0), subgroups(with_subgroups && seed % 4 == 1) {}
+    explicit Generator(uint32_t seed, bool with_subgroups)
+        : random(seed), barriers(seed % 3 == 0), subgroups(with_subgroups && seed % 4 == 1) {}
 
     std::string kernel() {
         out =
-            "kernel \"random\" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: f64, arg4: inout f64[1], arg5: i32) @1 "
+            "kernel \"random\" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: f64, arg4: inout f64[1], arg5: "
+            "i32) @1 "
             "files [\"r.cpp\"] {\n  local local1: f64[8]\n  private private1: f64[4]\n";
         line(R"(function "soft" (%fa: f64, %fb: f64) : f64 reverse "soft.reverse" forward "soft.forward" {
             %fs = sin %fa : f64
@@ -126,7 +128,10 @@ private:
                 real(fresh(), "fma " + x + ", " + tame(a_real()) + ", " + a_real() + " : f64");
                 return;
             }
-            case 4: real(fresh(), std::string("call \"") + (roll(2) ? "soft\" " : "softer\" ") + a_real() + ", " + a_real() + " : f64"); return;
+            case 4:
+                real(fresh(),
+                     std::string("call \"") + (roll(2) ? "soft\" " : "softer\" ") + a_real() + ", " + a_real() + " : f64");
+                return;
             case 5: {
                 const std::string n = real(fresh(), "cast " + small() + " : f64");
                 real(fresh(), "mul " + n + ", " + tame(a_real()) + " : f64");
@@ -143,7 +148,8 @@ private:
     }
 
     void among_lanes() {
-        constexpr const char* all[] = {"reduce_add", "inclusive_add", "exclusive_add", "broadcast_first", "reduce_max", "reduce_mul"};
+        constexpr const char* all[] = {"reduce_add",      "inclusive_add", "exclusive_add",
+                                       "broadcast_first", "reduce_max",    "reduce_mul"};
         const std::string x = tame(a_real());
         tame(real(fresh(), std::string("subgroup ") + all[roll(6)] + " " + x + " : f64"));
     }
@@ -170,8 +176,10 @@ private:
                 return;
             }
             default:
-                if (roll(2)) real(fresh(), "load arg2[%c" + std::to_string(roll(4)) + "] : f64");
-                else variable();
+                if (roll(2))
+                    real(fresh(), "load arg2[%c" + std::to_string(roll(4)) + "] : f64");
+                else
+                    variable();
         }
     }
 
@@ -181,7 +189,8 @@ private:
         const bool summed = roll(3) == 0;
         const std::string place = "%" + fresh();
         if (summed) line(place + " = and " + an_integer() + ", %c1 : i32");  // an element that each group has written
-        const std::string store = summed ? "%" + fresh() + " = atomic add local1[" + place + "], " + v + " : f64" : "store local1[%l], " + v + " : f64";
+        const std::string store =
+            summed ? "%" + fresh() + " = atomic add local1[" + place + "], " + v + " : f64" : "store local1[%l], " + v + " : f64";
         const std::string c = roll(2) ? condition(false) : "";
         line("barrier");
         line(c.empty() ? store : "if " + c + " {\n" + store + "\nyield\n} else { yield }");
@@ -193,19 +202,25 @@ private:
     void statements(int depth, bool together) {
         for (int n = 3 + roll(5); n > 0; --n) {
             const int what = roll(12);
-            if (what < 4) operation();
-            else if (what < 7) memory();
-            else if (what == 7) line("set " + pick(variables) + ", " + tame(a_real()) + " : f64");
-            else if (what == 8) real(fresh(), "get " + pick(variables) + " : f64");
-            else if (together && what == 9) share();
-            else if (depth > 0 && what == 10) branch(depth, together);
-            else if (depth > 0) loop(depth, together);
+            if (what < 4)
+                operation();
+            else if (what < 7)
+                memory();
+            else if (what == 7)
+                line("set " + pick(variables) + ", " + tame(a_real()) + " : f64");
+            else if (what == 8)
+                real(fresh(), "get " + pick(variables) + " : f64");
+            else if (together && what == 9)
+                share();
+            else if (depth > 0 && what == 10)
+                branch(depth, together);
+            else if (depth > 0)
+                loop(depth, together);
         }
     }
 
     /// Names of the inside end with it.
-    template <class F>
-    void inside(F f) {
+    template <class F> void inside(F f) {
         const auto r = reals, i = integers, u = uniforms, v = variables;
         f();
         reals = r, integers = i, uniforms = u, variables = v;
@@ -218,9 +233,12 @@ private:
         for (int arm = 0; arm < 2; ++arm) {
             inside([&] {
                 statements(depth - 1, same);
-                if (arm == 0 && !together && loops > 0 && roll(4) == 0) leave();
-                else if (arm == 0 && !barriers && roll(20) == 0) line("return");
-                else line("yield " + a_real());
+                if (arm == 0 && !together && loops > 0 && roll(4) == 0)
+                    leave();
+                else if (arm == 0 && !barriers && roll(20) == 0)
+                    line("return");
+                else
+                    line("yield " + a_real());
             });
             line(arm == 0 ? "} else {" : "}");
         }
@@ -243,7 +261,8 @@ private:
         if (same || roll(2)) {
             in_while.push_back(false);
             counters.emplace_back();
-            line("%" + name + " = for %" + index + " = %c0 to " + trips + " step %c1 carry (%" + carried + " = " + a_real() + ") : f64 {");
+            line("%" + name + " = for %" + index + " = %c0 to " + trips + " step %c1 carry (%" + carried + " = " + a_real() +
+                 ") : f64 {");
             inside([&] {
                 (same ? uniforms : integers).push_back("%" + index);
                 reals.push_back("%" + carried);
@@ -254,11 +273,13 @@ private:
         } else {
             in_while.push_back(true);
             const std::string counter = fresh(), count = fresh(), goes = fresh(), grown = fresh();
-            line("%" + name + ", %" + count + " = while (%" + carried + " = " + a_real() + ", %" + counter + " = %c0) : (f64, i32) {");
+            line("%" + name + ", %" + count + " = while (%" + carried + " = " + a_real() + ", %" + counter +
+                 " = %c0) : (f64, i32) {");
             inside([&] {
                 reals.push_back("%" + carried);
                 const std::string given = roll(2) ? "%" + carried : tame("%" + carried);
-                line("%" + goes + " = lt %" + counter + ", " + trips + " : bool\ntest %" + goes + ", " + given + ", %" + counter + "\n} do {");
+                line("%" + goes + " = lt %" + counter + ", " + trips + " : bool\ntest %" + goes + ", " + given + ", %" + counter +
+                     "\n} do {");
                 line("%" + grown + " = add %" + counter + ", %c1 : i32");
                 counters.push_back("%" + grown);
                 integers.push_back("%" + grown);

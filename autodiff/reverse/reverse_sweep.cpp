@@ -30,7 +30,9 @@ using namespace ir;
 
 Value AdjointEmitter::provided(Value v) const {
     const Value now = known[v.id];
-    if (!now) library_bug(text("the reverse sweep of kernel \"", from.name, "\" uses value ", v.id, " before it has it\n", print(from)));
+    if (!now)
+        library_bug(
+            text("the reverse sweep of kernel \"", from.name, "\" uses value ", v.id, " before it has it\n", print(from)));
     return now;
 }
 
@@ -68,7 +70,8 @@ void AdjointEmitter::provide(BlockId block, Value iteration) {
             case ValueSource::variable: known[v.id] = b.get(variables[v.id]); break;
             case ValueSource::induction: {
                 const Inst& loop = from[where.owner_of(info.block)];
-                const Value first = provided(from.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
+                const Value first =
+                    provided(from.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
                 // The definition of the increment may come after the parameter; a constant is emitted again.
                 const Value by = plan.increment(v);
                 uint64_t bits = 0;
@@ -136,7 +139,8 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
     const auto v = k.operands(i);
     for (size_t o = 0; o < 2; ++o) {
         const InstId made = k[v[o]].inst;
-        if (made.id != none && k[made].op == Op::mul && k.operands(k[made])[0] == v[1 - o] && k.operands(k[made])[1] == v[1 - o]) return v[o];
+        if (made.id != none && k[made].op == Op::mul && k.operands(k[made])[0] == v[1 - o] && k.operands(k[made])[1] == v[1 - o])
+            return v[o];
     }
     return {};
 }
@@ -178,8 +182,10 @@ void AdjointEmitter::reverse_operation(const Inst& i) {
                     if (from_what & (1u << n)) operands[n] = provided(v[n]);
                 const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
                 const Value partial = emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint));
-                if (careful && from_what) give(v[o], times(b, to, adjoint, partial));
-                else add_product(accumulator(v[o], w), adjoint, partial);
+                if (careful && from_what)
+                    give(v[o], times(b, to, adjoint, partial));
+                else
+                    add_product(accumulator(v[o], w), adjoint, partial);
             }
         }
     }
@@ -344,10 +350,13 @@ void AdjointEmitter::reverse_loop(InstId id) {
         const Scalar counter = to.type_of(count);
         // Lanes in step count back from the largest trip count of the subgroup; each joins in at its own last iteration.
         const bool in_step = plan.in_step(id);
-        const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, minus_one = b.constant_int(counter, -1);
+        const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count,
+                    minus_one = b.constant_int(counter, -1);
         emit_for(b.op(Op::add, {most, minus_one}), minus_one, minus_one, [&](Value iteration) {
-            if (in_step) emit_if(b.op(Op::lt, {iteration, count}), [&] { one_iteration(iteration); });
-            else one_iteration(iteration);
+            if (in_step)
+                emit_if(b.op(Op::lt, {iteration, count}), [&] { one_iteration(iteration); });
+            else
+                one_iteration(iteration);
         });
     }
     for (size_t s = 0; s < before.size(); ++s) {
@@ -424,8 +433,10 @@ void AdjointEmitter::accumulate(InstId load, int w, Value term) {
         return;
     }
     flush(shadow, i.leaf, indices, true);
-    if (how == Accumulation::atomic) b.atomic(shadow, i.leaf, Atomic::add, indices, term);
-    else b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
+    if (how == Accumulation::atomic)
+        b.atomic(shadow, i.leaf, Atomic::add, indices, term);
+    else
+        b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
 }
 
 /// Emits the zeros that were held back.

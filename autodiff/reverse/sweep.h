@@ -135,11 +135,13 @@ private:
         ir::Value now;  ///< none: zero, or unused because there is a `var`
         ir::Value var;
         bool zero = true, touched = false;  ///< touched: something was added, also in an arm or a loop that has ended
-        ir::Value factor, partial;  ///< a pending product of the sum, not yet emitted; `zero` does not include it
+        ir::Value factor, partial;          ///< a pending product of the sum, not yet emitted; `zero` does not include it
     };
     size_t accumulator(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
     void add(size_t at, ir::Value term);
-    void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(accumulator(v, w), term); }
+    void add(ir::Value v, int w, ir::Value term) {
+        if (analysis.active(v)) add(accumulator(v, w), term);
+    }
     void add_product(size_t at, ir::Value factor, ir::Value partial);
     void make_product(size_t at);
     bool passes_on(const ir::Inst& i, int w);
@@ -247,9 +249,9 @@ private:
         ir::Value index, first;  ///< index and first index of the loop
         int64_t count = 0;       ///< cells an iteration
         std::vector<Contribution> contributions;
-        std::vector<std::vector<Total>> totals;  ///< for each shadow element, in terms of the sums
-        std::set<uint32_t> of_primal;            ///< values that are not expanded into products
-        std::map<uint32_t, bool> same;           ///< same_for_items
+        std::vector<std::vector<Total>> totals;           ///< for each shadow element, in terms of the sums
+        std::set<uint32_t> of_primal;                     ///< values that are not expanded into products
+        std::map<uint32_t, bool> same;                    ///< same_for_items
         std::map<std::vector<uint32_t>, ir::Value> made;  ///< product_of
         std::shared_ptr<const ir::Kernel> swept;          ///< the new kernel, for total_of_cells
     };
@@ -292,15 +294,11 @@ private:
     void find_sums();
     void add_cells();
     void reduce_sums();
-    template <class Now>
-    std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
-    template <class Now>
-    ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
+    template <class Now> std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
+    template <class Now> ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
 
-    template <class Emit>
-    void emit_if(ir::Value condition, Emit fill);
-    template <class Emit>
-    void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
+    template <class Emit> void emit_if(ir::Value condition, Emit fill);
+    template <class Emit> void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
     size_t gather_begins = 0;    ///< instructions before the gather
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
@@ -316,24 +314,23 @@ private:
     std::unique_ptr<AdjointLiveness> liveness;  ///< of the copy of the primal, where a reverse sweep follows it
     std::vector<Stack> stacks;
     Members group_members;
-    std::vector<ir::Value> variables;                 ///< of values held in one
+    std::vector<ir::Value> variables;                                           ///< of values held in one
     std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
     std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of argmax loops: a variable, -1 for no iteration
-    std::vector<ir::Value> known;                     ///< values of the primal that the reverse sweep has
+    std::vector<ir::Value> known;                           ///< values of the primal that the reverse sweep has
     std::vector<Accumulator> accumulators;
-    std::vector<bool> crosses;                        ///< values with a use in another block
-    std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values of it that cross
+    std::vector<bool> crosses;                      ///< values with a use in another block
+    std::vector<std::vector<ir::Value>> active_in;  ///< by block: active values of it that cross
     std::vector<Pending> pending;
     std::vector<Sum> sums;
     std::map<Scalar, CellTape> cell_tapes;
     PartialSumCells partial_sum_cells;
-    bool keep_back = false;  ///< hold back the adjoints of the loads of primal.loop_partial_sums
-    std::set<uint32_t> ahead;  ///< values of the primal that are computed before the loop over items
+    bool keep_back = false;        ///< hold back the adjoints of the loads of primal.loop_partial_sums
+    std::set<uint32_t> ahead;      ///< values of the primal that are computed before the loop over items
     std::vector<int> argument_of;  ///< the parameter of each memory, in the finished kernel
 };
 
-template <class Emit>
-void AdjointEmitter::emit_if(ir::Value condition, Emit fill) {
+template <class Emit> void AdjointEmitter::emit_if(ir::Value condition, Emit fill) {
     const ir::BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
     fill();
@@ -345,8 +342,7 @@ void AdjointEmitter::emit_if(ir::Value condition, Emit fill) {
     b.control(ir::Op::if_, {&condition, 1}, {yes, no});
 }
 
-template <class Emit>
-void AdjointEmitter::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
+template <class Emit> void AdjointEmitter::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
     const Scalar type = to.type_of(first);
     const ir::BlockId block = b.new_block({&type, 1});
     b.enter(block);

@@ -88,37 +88,75 @@ Number emit(Op op, std::initializer_list<Number> operands) {
     uint64_t bits[3], result = 0;
     size_t n = 0;
     for (const Number& o : operands) bits[n] = bits_of(op, int(n), o.value), ++n;
-    if (!evaluate_scalar(op, Scalar::f64, bits, result)) library_bug(text("a derivative column uses ", ir::name_of(op), " of f64"));
+    if (!evaluate_scalar(op, Scalar::f64, bits, result))
+        library_bug(text("a derivative column uses ", ir::name_of(op), " of f64"));
     return ir::result_type(op, Scalar::f64) == Scalar::boolean ? double(result != 0) : from_bits<double>(result);
 }
 Number emit_select(const Number& c, const Number& x, const Number& y) { return c.value != 0 ? x : y; }
 
-template <class E> E operator+(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::add, {x, y}); }
-template <class E> E operator-(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::sub, {x, y}); }
-template <class E> E operator*(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::mul, {x, y}); }
-template <class E> E operator/(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::div, {x, y}); }
-template <class E> E operator-(const E& x) requires requires { emit(Op::add, {x}); } { return emit(Op::neg, {x}); }
-template <class E> E operator==(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::eq, {x, y}); }
-template <class E> E operator>(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::gt, {x, y}); }
-template <class E> E operator<(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::lt, {x, y}); }
+template <class E> E operator+(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::add, {x, y});
+}
+template <class E> E operator-(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::sub, {x, y});
+}
+template <class E> E operator*(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::mul, {x, y});
+}
+template <class E> E operator/(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::div, {x, y});
+}
+template <class E> E operator-(const E& x)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::neg, {x});
+}
+template <class E> E operator==(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::eq, {x, y});
+}
+template <class E> E operator>(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::gt, {x, y});
+}
+template <class E> E operator<(const E& x, const E& y)
+    requires requires { emit(Op::add, {x}); }
+{
+    return emit(Op::lt, {x, y});
+}
 template <class E> E select(const E& c, const E& x, const E& y) { return emit_select(c, x, y); }
 
 // A function for each row. Infix rows have none: columns use the operators.
 #define INFIX1(...)
 #define INFIX2(...)
-#define OP1(name, ...) template <class E> [[maybe_unused]] E name(const E& x) { return emit(Op::name, {x}); }
-#define OP2(name, ...) template <class E> [[maybe_unused]] E name(const E& x, const E& y) { return emit(Op::name, {x, y}); }
-#define OP3(name, ...) template <class E> [[maybe_unused]] E name(const E& x, const E& y, const E& z) { return emit(Op::name, {x, y, z}); }
+#define OP1(name, ...) \
+    template <class E> [[maybe_unused]] E name(const E& x) { return emit(Op::name, {x}); }
+#define OP2(name, ...) \
+    template <class E> [[maybe_unused]] E name(const E& x, const E& y) { return emit(Op::name, {x, y}); }
+#define OP3(name, ...) \
+    template <class E> [[maybe_unused]] E name(const E& x, const E& y, const E& z) { return emit(Op::name, {x, y, z}); }
 #include "core/ir/ops.def"
 
 /// The column for operand `index` of a row, over operands a, b, c, the result r, and constants X(0.5).
-template <class E, class Constant>
-E column(Op op, int index, const E& a, const E& b, const E& c, const E& r, Constant X) {
+template <class E, class Constant> E column(Op op, int index, const E& a, const E& b, const E& c, const E& r, Constant X) {
     (void)a, (void)b, (void)c, (void)r, (void)X;
     switch (op) {
-#define OP1(name, types, result, glsl, llvm, host, da, ...) case Op::name: return E(da);
-#define OP2(name, types, result, glsl, llvm, host, da, db, ...) case Op::name: return index == 0 ? E(da) : E(db);
-#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
+#define OP1(name, types, result, glsl, llvm, host, da, ...) \
+    case Op::name: return E(da);
+#define OP2(name, types, result, glsl, llvm, host, da, db, ...) \
+    case Op::name: return index == 0 ? E(da) : E(db);
+#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) \
+    case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
 #include "core/ir/ops.def"
         default: library_bug(text("op ", ir::name_of(op), " has no derivative columns"));
     }
@@ -203,7 +241,8 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
     return b.op(Op::mul, {factor, partial});
 }
 
-Value times_partial(Builder& b, const ir::Kernel& k, Op op, int index, std::span<const Value> operands, Value result, Value factor) {
+Value times_partial(Builder& b, const ir::Kernel& k, Op op, int index, std::span<const Value> operands, Value result,
+                    Value factor) {
     return times(b, k, factor, emit_partial(b, op, index, operands, result, k.type_of(factor)));
 }
 

@@ -38,7 +38,9 @@ bool is(Subgroup what, Op op) { return combines(what) == op; }
 }  // namespace
 
 bool needs_operand(Subgroup what) { return combines(what) && !is(what, Op::add); }
-bool needs_lane(Subgroup what) { return what == Subgroup::broadcast || (what >= Subgroup::shuffle && what <= Subgroup::shuffle_down); }
+bool needs_lane(Subgroup what) {
+    return what == Subgroup::broadcast || (what >= Subgroup::shuffle && what <= Subgroup::shuffle_down);
+}
 
 SubgroupRule::SubgroupRule(Builder& builder, const Kernel& kernel, Subgroup operation, std::span<const Value> operands, bool one)
     : b(builder),
@@ -74,7 +76,10 @@ Value SubgroupRule::source() {
         return combine(Subgroup::reduce_max, b.select(attains, lane, no_lane));
     }
     if (what == Subgroup::shuffle) return v[1];
-    const Value from = b.op(what == Subgroup::shuffle_xor ? Op::xor_ : what == Subgroup::shuffle_up ? Op::sub : Op::add, {lane, v[1]});
+    const Value from = b.op(what == Subgroup::shuffle_xor  ? Op::xor_
+                            : what == Subgroup::shuffle_up ? Op::sub
+                                                           : Op::add,
+                            {lane, v[1]});
     const Value exists = b.op(Op::and_, {b.op(Op::ge, {from, b.constant_int(Scalar::i32, 0)}), b.op(Op::lt, {from, size})});
     return b.select(exists, from, lane);
 }
@@ -86,8 +91,7 @@ Value SubgroupRule::product_without(Value other) {
 }
 
 /// Folds `next` over the lanes, starting with zero: next(lane, value so far).
-template <class Next>
-Value SubgroupRule::over_lanes(Next next) {
+template <class Next> Value SubgroupRule::over_lanes(Next next) {
     const Scalar params[] = {Scalar::i32, k.type_of(zero)};
     const BlockId block = b.new_block(params);
     b.enter(block);
@@ -154,8 +158,7 @@ Value SubgroupRule::adjoint_by_lane(Value x) {
 }
 
 /// Uses `fast` where all lanes of the subgroup are active, so that any lane may be read.
-template <class Fast>
-Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
+template <class Fast> Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
     const Value here = ask(Subgroup::reduce_add, b.constant_int(Scalar::i32, 1)), whole = b.op(Op::eq, {here, size});
     BlockId arms[2];
     for (const bool first : {true, false}) {

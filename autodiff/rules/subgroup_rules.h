@@ -27,12 +27,10 @@ private:
     ir::Value counts(ir::Value lane);
     ir::Value source();
     ir::Value product_without(ir::Value lane);
-    template <class Next>
-    ir::Value over_lanes(Next next);
+    template <class Next> ir::Value over_lanes(Next next);
     ir::Value tangent_of_product(ir::Value tangent);
     ir::Value adjoint_by_lane(ir::Value adjoint);
-    template <class Fast>
-    ir::Value adjoint_of_whole(ir::Value adjoint, Fast fast);
+    template <class Fast> ir::Value adjoint_of_whole(ir::Value adjoint, Fast fast);
     ir::Value sums_from_here(ir::Value x);
     ir::Value shuffled_back(ir::Value x);
 

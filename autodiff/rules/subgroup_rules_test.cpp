@@ -34,7 +34,8 @@ TEST(derivatives, of_subgroup_operations) {
 
 /// Derivatives of one operation, whose lane or distance is `lane`; over a whole range, and over one that ends within a subgroup.
 void check_subgroup(const std::string& operation, const std::string& lane, const Values& values) {
-    const std::string text = R"(kernel "lanes" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
+    const std::string text =
+        R"(kernel "lanes" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
         %i = global_index 0 : i32
         %lane = subgroup_lane : i32
         %size = subgroup_size : i32
@@ -44,7 +45,8 @@ void check_subgroup(const std::string& operation, const std::string& lane, const
         %x = load arg2[%i] : f64
         %given = load arg3[%i] : i32
         %s = sin %x : f64
-        %r = subgroup )" + operation + " %s" + lane + R"( : f64
+        %r = subgroup )" +
+        operation + " %s" + lane + R"( : f64
         %e = atan %r : f64
         %p = mul %e, %s : f64
         store arg1[%i], %p : f64
@@ -71,7 +73,8 @@ TEST(derivatives, of_each_subgroup_operation) {
     std::vector<int> all;
     for (int group = 0; group < 4; ++group) all.insert(all.end(), own.begin(), own.end());
     const Values differing{values[0], values[1], ints(all)};
-    for (const char* operation : {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"}) check_subgroup(operation, ", %given", differing);
+    for (const char* operation : {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"})
+        check_subgroup(operation, ", %given", differing);
 }
 
 TEST(derivatives, of_subgroup_products_with_zero_factors) {
@@ -95,7 +98,8 @@ TEST(derivatives, of_subgroup_products_with_zero_factors) {
 
 TEST(derivatives, of_subgroup_operations_in_divergent_branches_and_loops) {
     // A for with a trip count per item, left early, with a while inside; operations among the items that are still there.
-    check_derivatives(R"(kernel "apart" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
+    check_derivatives(
+        R"(kernel "apart" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
         %i = global_index 0 : i32
         %lane = subgroup_lane : i32
         %zero = constant 0 : i32
@@ -135,7 +139,9 @@ TEST(derivatives, of_subgroup_operations_in_divergent_branches_and_loops) {
         }
         store arg1[%i], %y : f64
         return
-    })", {some(24), some(24, 0.3, 1.5), ints({0, 3, 2, 9, 1, 1, 7, 4, 5, 5, 5, 5, 5, 5, 5, 5, 1, 0, 0, 0, 2, 1, 4, 3})}, {{22}, {8}});
+    })",
+        {some(24), some(24, 0.3, 1.5), ints({0, 3, 2, 9, 1, 1, 7, 4, 5, 5, 5, 5, 5, 5, 5, 5, 1, 0, 0, 0, 2, 1, 4, 3})},
+        {{22}, {8}});
 }
 
 }  // namespace

@@ -60,7 +60,9 @@ std::vector<uint32_t> LoopPartialSums::loads_of(InstId id) const {
     if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])) return found;
     for (const InstId inner : k[i.blocks[0]].insts) {
         const Inst& load = k[inner];
-        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || effects.writes(load.memory) || load.type == Scalar::f16) continue;
+        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || effects.writes(load.memory) ||
+            load.type == Scalar::f16)
+            continue;
         if (!analysis.active(k.result(load)) || !analysis.active(load.memory, load.leaf)) continue;
         const auto indices = indices_of(k, load);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return by_iteration(id, v); })) continue;

@@ -13,7 +13,8 @@ std::pair<bool, bool> ways(const std::string& text, const Signature& signature) 
 }
 
 /// A radial basis network: the sum of a[k] exp(-b[k] |x - c[k]|^2) over k, of points in the plane.
-const std::string basis = R"(kernel "basis" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[2], arg5: in f64[2]) files ["p.cpp"] {
+const std::string basis =
+    R"(kernel "basis" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[2], arg5: in f64[2]) files ["p.cpp"] {
     %i = global_index 0 : i32
     %zero = constant 0 : i32
     %one = constant 1 : i32
@@ -43,7 +44,8 @@ const std::string basis = R"(kernel "basis" math contract rank 1 (arg1: out f64[
 })";
 
 Values of_basis(size_t n, size_t k) {
-    return {some(n), some(k), some(k, 0.3, 1), some(2 * k, -1, 1, {int64_t(k), 2}), constant(some(2 * n, -1, 1, {int64_t(n), 2}))};
+    return {some(n), some(k), some(k, 0.3, 1), some(2 * k, -1, 1, {int64_t(k), 2}),
+            constant(some(2 * n, -1, 1, {int64_t(n), 2}))};
 }
 
 TEST(loop_partial_sums, of_a_radial_basis_network) {
@@ -59,7 +61,9 @@ TEST(loop_partial_sums, of_a_radial_basis_network) {
     check_derivatives(basis, values, {{17}, {8}});
 }
 
-TEST(loop_partial_sums, of_no_iterations) { check_derivatives(basis, {some(7), some(0), some(0), some(0, -1, 1, {0, 2}), constant(some(14, -1, 1, {7, 2}))}, {{7}, {4}}); }
+TEST(loop_partial_sums, of_no_iterations) {
+    check_derivatives(basis, {some(7), some(0), some(0), some(0, -1, 1, {0, 2}), constant(some(14, -1, 1, {7, 2}))}, {{7}, {4}});
+}
 
 TEST(loop_partial_sums, take_uniform_factors_out) {
     // a, b and the centres take the sums of four products: e, e r, e dx and e dy, of which b and a are factors.
@@ -71,7 +75,8 @@ TEST(loop_partial_sums, take_uniform_factors_out) {
 }
 
 /// A layer of a small network and the one behind it: the sum of v[j] tanh(w[j, 0] x + w[j, 1] y + u[j]) over j.
-const std::string layer = R"(kernel "layer" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: in f64[1], arg4: in f64[1], arg5: in f64[2]) files ["p.cpp"] {
+const std::string layer =
+    R"(kernel "layer" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: in f64[1], arg4: in f64[1], arg5: in f64[2]) files ["p.cpp"] {
     %i = global_index 0 : i32
     %zero = constant 0 : i32
     %one = constant 1 : i32
@@ -107,7 +112,9 @@ const std::string layer = R"(kernel "layer" math contract rank 1 (arg1: out f64[
 /// The first iteration is number 1, so that element 0 does not change; items hand over the results of the other loop.
 TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
     for (const size_t m : {1, 2, 6})
-        check_derivatives(layer, {some(33), some(2 * m, -1, 1, {int64_t(m), 2}), some(m), some(m), constant(some(66, -1, 1, {33, 2}))}, {{33}, {8}});
+        check_derivatives(layer,
+                          {some(33), some(2 * m, -1, 1, {int64_t(m), 2}), some(m), some(m), constant(some(66, -1, 1, {33, 2}))},
+                          {{33}, {8}});
     const Adjoint a = derive::adjoint(ir::parse(layer), {{duplicated, duplicated, duplicated, duplicated, constant_}, 1});
     ASSERT_TRUE(a.interchanged);
     EXPECT_EQ(a.interchanged->passed_values, 2);
@@ -115,7 +122,8 @@ TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
 
 /// Additions under a condition, and additions to an element that the item chooses, stay atomic.
 TEST(loop_partial_sums, beside_additions_that_stay_atomic) {
-    const std::string text = R"(kernel "others" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[1], arg5: f64) files ["p.cpp"] {
+    const std::string text =
+        R"(kernel "others" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[1], arg5: f64) files ["p.cpp"] {
     %i = global_index 0 : i32
     %zero = constant 0 : i32
     %one = constant 1 : i32

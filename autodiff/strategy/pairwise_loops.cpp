@@ -33,7 +33,8 @@ PairwiseLoops::PairwiseLoops(const Kernel& kernel, const Structure& structure, c
     : k(kernel), where(structure), analysis(what), plan(held), gather(users) {
     if (plan.is_split() || k.rank != 1 || !knows_indices_only(k) || !stores_once()) return;
     for (const InstId loop : where.order()) {
-        if (k[loop].op != Op::for_ || where.block_of(loop) != BlockId{0} || !analysis.moves(loop) || !plan.any_order(loop)) continue;
+        if (k[loop].op != Op::for_ || where.block_of(loop) != BlockId{0} || !analysis.moves(loop) || !plan.any_order(loop))
+            continue;
         values.clear(), adjoints.clear();
         std::vector<InstId> found;
         each_inside(k, k[loop], [&](InstId id) {
@@ -71,15 +72,16 @@ bool PairwiseLoops::is_pair(InstId loop, InstId id) {
     const auto indices = indices_of(k, i);
     if (std::count(indices.begin(), indices.end(), index) != 1) return false;
     if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return v == index || same_for_all(k, v); })) return false;
-    return accumulation(k, where, analysis, id) == Accumulation::atomic && known_to_run(loop, where.block_of(id), k[loop].blocks[0]) &&
-           adjoint_computable(loop, k.result(i));
+    return accumulation(k, where, analysis, id) == Accumulation::atomic &&
+           known_to_run(loop, where.block_of(id), k[loop].blocks[0]) && adjoint_computable(loop, k.result(i));
 }
 
 /// True where an item can compute whether the block runs for another item, given that the block `around` does.
 bool PairwiseLoops::known_to_run(InstId loop, BlockId block, BlockId around) {
     if (block == around) return true;
     const InstId owner = where.owner_of(block);
-    return owner.id != none && k[owner].op == Op::if_ && computable(loop, k.operands(k[owner])[0]) && known_to_run(loop, where.block_of(owner), around);
+    return owner.id != none && k[owner].op == Op::if_ && computable(loop, k.operands(k[owner])[0]) &&
+           known_to_run(loop, where.block_of(owner), around);
 }
 
 /// True where an item can compute a value of the loop, or of the body in front of the loop, for another item.
@@ -95,7 +97,8 @@ bool PairwiseLoops::find_computable(InstId loop, Value v) {
     const auto operands = k.operands(i);
     if (!std::all_of(operands.begin(), operands.end(), [&](Value o) { return computable(loop, o); })) return false;
     if (i.op == Op::if_)
-        return std::all_of(i.blocks, i.blocks + 2, [&](BlockId arm) { return computable(loop, k.operands(last_inst(k, arm))[k[v].index]); });
+        return std::all_of(i.blocks, i.blocks + 2,
+                           [&](BlockId arm) { return computable(loop, k.operands(last_inst(k, arm))[k[v].index]); });
     return is_pure(i.op) || (i.op == Op::load && k[i.memory].kind == MemoryKind::array);
 }
 
@@ -103,7 +106,8 @@ bool PairwiseLoops::find_computable(InstId loop, Value v) {
 bool PairwiseLoops::adjoint_computable(InstId loop, Value v) {
     if (const auto known = adjoints.find(v.id); known != adjoints.end()) return known->second;
     const auto& users = gather.users(v);
-    const bool found = std::all_of(users.begin(), users.end(), [&](const auto& use) { return by_user(loop, v, use.first, use.second); });
+    const bool found =
+        std::all_of(users.begin(), users.end(), [&](const auto& use) { return by_user(loop, v, use.first, use.second); });
     return adjoints[v.id] = found;
 }
 
@@ -136,7 +140,8 @@ std::function<bool(const HostValues&, int64_t, int64_t)> PairwiseLoops::fits() c
         const auto v = k.operands(k[InstId{entry.first}]);
         bounds.emplace_back(v[0], v[1]);
     }
-    return [kernel = std::make_shared<const Kernel>(k), bounds = std::move(bounds)](const HostValues& known, int64_t from, int64_t to) {
+    return [kernel = std::make_shared<const Kernel>(k), bounds = std::move(bounds)](const HostValues& known, int64_t from,
+                                                                                    int64_t to) {
         return std::all_of(bounds.begin(), bounds.end(), [&](const auto& loop) {
             return number_of(*kernel, loop.first, known) == from && number_of(*kernel, loop.second, known) == to;
         });

@@ -36,7 +36,7 @@ private:
     const Analysis& analysis;
     const TapePlan& plan;
     const Gather& gather;
-    std::vector<uint32_t> all;  ///< the loads, sorted
+    std::vector<uint32_t> all;                  ///< the loads, sorted
     std::map<uint32_t, bool> values, adjoints;  ///< of the loop that is looked at: what is known of values
 };
 

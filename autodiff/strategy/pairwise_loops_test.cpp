@@ -14,7 +14,8 @@ std::string loop(const std::string& parameters, const std::string& first, const 
         %nothing = constant 0 : f64
         %half = constant 0.5 : f64
         %x = load arg2[%i] : f64
-)" + first + body + last + "return\n}";
+)" + first +
+           body + last + "return\n}";
 }
 const std::string of_range = "%sum = for %j = %zero to %n step %one carry (%s = %nothing) : f64 {\n%z = load arg2[%j] : f64\n";
 const std::string stored = "yield %t\n}\nstore arg1[%i], %sum : f64\n";
@@ -29,7 +30,8 @@ const Signature two{{duplicated, duplicated}, 1};
 const std::string weighted = loop("arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: f64", R"(
         %w = load arg3[%i] : f64
         %scale = argument arg4 : f64
-    )", of_range + R"(
+    )",
+                                  of_range + R"(
         %d = sub %z, %x : f64
         %dd = mul %d, %d : f64
         %r = add %dd, %half : f64
@@ -44,7 +46,8 @@ const std::string weighted = loop("arg1: out f64[1], arg2: in f64[1], arg3: in f
         %g = mul %fd, %e : f64
         %h = mul %g, %scale : f64
         %t = sub %s, %h : f64
-    )", "yield %t\n}\n%y = div %sum, %scale : f64\nstore arg1[%i], %y : f64\n");
+    )",
+                                  "yield %t\n}\n%y = div %sum, %scale : f64\nstore arg1[%i], %y : f64\n");
 
 TEST(pairwise_loops, with_different_contributions_each_way) {
     for (const int64_t n : {1, 2, 9, 40}) {
@@ -57,13 +60,15 @@ TEST(pairwise_loops, with_different_contributions_each_way) {
 
 /// A range that differs from the bounds of the loop: the adjoint scatters.
 TEST(pairwise_loops, not_where_range_and_loop_differ) {
-    const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: i32, arg4: i32", "%from = argument arg3 : i32\n%to = argument arg4 : i32\n", R"(
+    const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: i32, arg4: i32",
+                                  "%from = argument arg3 : i32\n%to = argument arg4 : i32\n", R"(
         %sum = for %j = %from to %to step %one carry (%s = %x) : f64 {
         %z = load arg2[%j] : f64
         %xz = mul %x, %z : f64
         %p = mul %xz, %z : f64
         %t = add %s, %p : f64
-    )", stored);
+    )",
+                                  stored);
     EXPECT_TRUE(paired(text, {{duplicated, duplicated, Activity::constant, Activity::constant}, 1}));
     check_derivatives(text, {some(20), some(20), whole(3), whole(17)}, {{14}, {4}, {3}});  // the range is that of the loop
     check_derivatives(text, {some(20), some(20), whole(0), whole(17)}, {{14}, {4}, {3}});
@@ -104,12 +109,14 @@ TEST(pairwise_loops, of_rows_and_of_several_loops) {
         store arg1[%i, %zero], %sw : f64
         store arg1[%i, %one], %sy : f64
         return
-    })", {some(22, -1, 1, {11, 2}), some(22, -1, 1, {11, 2}), some(11)}, {{11}, {4}}, 1, 1e-5);
+    })",
+                      {some(22, -1, 1, {11, 2}), some(22, -1, 1, {11, 2}), some(11)}, {{11}, {4}}, 1, 1e-5);
 }
 
 /// Beside a loop whose values are taped, and sums to which all items contribute.
 TEST(pairwise_loops, beside_tapes_and_sums) {
-    const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: out f64[1], arg5: i32", R"(
+    const std::string text = loop(
+        "arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: out f64[1], arg5: i32", R"(
         %scale = argument arg3 : f64
         %count = argument arg5 : i32
         %first = load arg2[%zero] : f64
@@ -120,7 +127,8 @@ TEST(pairwise_loops, beside_tapes_and_sums) {
           yield %f
         }
         store arg4[%i], %power : f64
-    )", of_range + "%d = sub %z, %x : f64\n%h = mul %d, %z : f64\n%g = mul %h, %scale : f64\n%t = add %s, %g : f64\n", stored);
+    )",
+        of_range + "%d = sub %z, %x : f64\n%h = mul %d, %z : f64\n%g = mul %h, %scale : f64\n%t = add %s, %g : f64\n", stored);
     EXPECT_TRUE(paired(text, {{duplicated, duplicated, Activity::active, duplicated, Activity::constant}, 1}));
     check_derivatives(text, {some(13), some(13), real(0.7), some(13), whole(4)}, {{13}, {8}}, 1, 1e-5);
 }
@@ -154,7 +162,8 @@ TEST(pairwise_loops, under_conditions) {
         } else {
           yield %s
         }
-    )", stored);
+    )",
+                                  stored);
     EXPECT_TRUE(paired(text, two));
     for (const int64_t n : {1, 3, 20}) check_derivatives(text, {some(size_t(n)), some(size_t(n))}, {{n}, {8}}, 1, 1e-5);
 }
@@ -165,11 +174,16 @@ TEST(pairwise_loops, not_where_another_item_cannot_compute_the_contribution) {
     const auto text = [&](const std::string& body) { return loop(two_arrays, "", of_range + body, stored); };
     EXPECT_TRUE(paired(text("%p = mul %z, %x : f64\n%t = add %s, %p : f64\n"), two));
     EXPECT_FALSE(paired(text("%p = mul %z, %x : f64\n%t = mul %s, %p : f64\n"), two)) << "a product needs its order";
-    const std::string below = loop(two_arrays, "", "%sum = for %j = %zero to %i step %one carry (%s = %nothing) : f64 {\n%z = load arg2[%j] : f64\n"
-                                   "%p = mul %z, %x : f64\n%t = add %s, %p : f64\n", stored);
+    const std::string below =
+        loop(two_arrays, "",
+             "%sum = for %j = %zero to %i step %one carry (%s = %nothing) : f64 {\n%z = load arg2[%j] : f64\n"
+             "%p = mul %z, %x : f64\n%t = add %s, %p : f64\n",
+             stored);
     EXPECT_FALSE(paired(below, two)) << "not all items";
-    const std::string of_sum = loop(two_arrays, "%most = for %k = %zero to %n step %one carry (%m = %x) : f64 {\n%u = load arg2[%k] : f64\n"
-                                    "%mu = mul %m, %u : f64\nyield %mu\n}\n", of_range + "%p = mul %z, %most : f64\n%t = add %s, %p : f64\n", stored);
+    const std::string of_sum = loop(two_arrays,
+                                    "%most = for %k = %zero to %n step %one carry (%m = %x) : f64 {\n%u = load arg2[%k] : f64\n"
+                                    "%mu = mul %m, %u : f64\nyield %mu\n}\n",
+                                    of_range + "%p = mul %z, %most : f64\n%t = add %s, %p : f64\n", stored);
     EXPECT_FALSE(paired(of_sum, two)) << "of another loop";
     const std::string by_sum = loop(two_arrays, "", of_range + "%p = mul %z, %x : f64\n%t = add %s, %p : f64\n",
                                     "yield %t\n}\n%y = sin %sum : f64\nstore arg1[%i], %y : f64\n");
@@ -177,7 +191,8 @@ TEST(pairwise_loops, not_where_another_item_cannot_compute_the_contribution) {
     const std::string in_place = loop("arg1: inout f64[1], arg2: in f64[1]", "%y = load arg1[%i] : f64\n",
                                       of_range + "%p = mul %z, %y : f64\n%t = add %s, %p : f64\n", stored);
     EXPECT_FALSE(paired(in_place, two)) << "what is stored is loaded";
-    for (const std::string& one : {below, of_sum, by_sum, in_place}) check_derivatives(one, {some(7, 0.5, 1), some(7, 0.5, 1)}, {{7}, {4}});
+    for (const std::string& one : {below, of_sum, by_sum, in_place})
+        check_derivatives(one, {some(7, 0.5, 1), some(7, 0.5, 1)}, {{7}, {4}});
 }
 
 /// A random body of the loop: operations on elements of i and of j, sums also under conditions, and stores of the results.
@@ -187,11 +202,14 @@ public:
 
     std::string text() {
         std::vector<std::string> values{"%x", "%w"};
-        out = "%sum, %other = for %j = %zero to %n step %one carry (%s = %w, %o = %nothing) : (f64, f64) {\n%z = load arg2[%j] : f64\n";
+        out =
+            "%sum, %other = for %j = %zero to %n step %one carry (%s = %w, %o = %nothing) : (f64, f64) {\n%z = load arg2[%j] : "
+            "f64\n";
         values.push_back("%z");
-        const std::string sum = block(values, "%s", 2), other = define("sub %o, " + values[size_t(roll(int(values.size())))] + " : f64");
-        return loop("arg1: out f64[1], arg2: in f64[1], arg3: in f64[1]", "%w = load arg3[%i] : f64\n", out + "yield " + sum + ", " + other + "\n}\n",
-                    "%y = sub %other, %sum : f64\nstore arg1[%i], %y : f64\n");
+        const std::string sum = block(values, "%s", 2),
+                          other = define("sub %o, " + values[size_t(roll(int(values.size())))] + " : f64");
+        return loop("arg1: out f64[1], arg2: in f64[1], arg3: in f64[1]", "%w = load arg3[%i] : f64\n",
+                    out + "yield " + sum + ", " + other + "\n}\n", "%y = sub %other, %sum : f64\nstore arg1[%i], %y : f64\n");
     }
 
 private:
@@ -204,8 +222,7 @@ private:
     /// Gives the sum after this iteration.
     std::string block(std::vector<std::string>& values, std::string sum, int depth) {
         const auto pick = [&] { return values[size_t(roll(int(values.size())))]; };
-        for (int step = 4 + roll(4); step > 0; --step)
-            switch (roll(7)) {
+        for (int step = 4 + roll(4); step > 0; --step) switch (roll(7)) {
                 case 0: values.push_back(define("sin " + pick() + " : f64")); break;
                 case 1: values.push_back(define("mul " + pick() + ", " + pick() + " : f64")); break;
                 case 2: values.push_back(define("sub " + pick() + ", " + pick() + " : f64")); break;
@@ -226,7 +243,8 @@ private:
         return sum;
     }
     std::string branch(const std::vector<std::string>& values, const std::string& sum, int depth) {
-        const std::string condition = roll(2) ? define("ne %i, %j : bool") : define("gt %z, " + values[size_t(roll(int(values.size())))] + " : bool");
+        const std::string condition =
+            roll(2) ? define("ne %i, %j : bool") : define("gt %z, " + values[size_t(roll(int(values.size())))] + " : bool");
         const std::string name = "%v" + std::to_string(next++);
         out += name + " = if " + condition + " : f64 {\n";
         for (int arm = 0; arm < 2; ++arm) {

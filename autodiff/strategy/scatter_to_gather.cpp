@@ -55,9 +55,12 @@ bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = 
         uint64_t bits = 0;
         if (i->op == Op::sub && o == 0) continue;
         const int sign = i->op == Op::add ? 1 : -1;
-        if (k.constant(operands[o], bits)) index.shift += sign * int64_t(int32_t(bits));
-        else if (base && operands[o] == base) index.wraps += sign;
-        else continue;
+        if (k.constant(operands[o], bits))
+            index.shift += sign * int64_t(int32_t(bits));
+        else if (base && operands[o] == base)
+            index.wraps += sign;
+        else
+            continue;
         return stays_near(index) && shifted_index(k, operands[1 - o], index, base);
     }
     return false;
@@ -130,17 +133,20 @@ bool Gather::straight_line() const {
         const Inst& i = k[id];
         if (is_pure(i.op) && !of_the_group(i.op)) continue;
         if (i.op == Op::return_ || i.op == Op::yield || i.op == Op::if_) continue;
-        if (i.op == Op::load && k[i.memory].kind == MemoryKind::array) reads[i.memory.id] = true;
-        else if (i.op == Op::store && k[i.memory].kind == MemoryKind::array) stores[i.memory.id] = true;
-        else return false;
+        if (i.op == Op::load && k[i.memory].kind == MemoryKind::array)
+            reads[i.memory.id] = true;
+        else if (i.op == Op::store && k[i.memory].kind == MemoryKind::array)
+            stores[i.memory.id] = true;
+        else
+            return false;
     }
     for (size_t m = 0; m < stores.size(); ++m)
         if (stores[m] && reads[m]) return false;
     // An item stores each scalar of an element at most once.
     for (const InstId a : where.order())
         for (const InstId c : where.order())
-            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory && k[a].leaf == k[c].leaf &&
-                !exclusive(a, c))
+            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory &&
+                k[a].leaf == k[c].leaf && !exclusive(a, c))
                 return false;
     return true;
 }
@@ -186,7 +192,8 @@ bool Gather::can_extend_range() const {
 
 bool Gather::always() const {
     return std::all_of(loads.begin(), loads.end(), [&](const auto& entry) {
-        return std::all_of(entry.second.begin(), entry.second.end(), [&](const Load& l) { return where.block_of(l.load).id == 0; });
+        return std::all_of(entry.second.begin(), entry.second.end(),
+                           [&](const Load& l) { return where.block_of(l.load).id == 0; });
     });
 }
 

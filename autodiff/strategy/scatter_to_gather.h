@@ -11,7 +11,7 @@ namespace pumice::derive {
 /// item writes each scalar of an element at most once. So any item can compute the contribution of any other item.
 class Gather {
 public:
-    using Offset = std::array<int64_t, 3>;  ///< along each axis
+    using Offset = std::array<int64_t, 3>;        ///< along each axis
     static constexpr int64_t farthest = 1 << 20;  ///< limit of |shift|
     static constexpr int most_wraps = 2;
 

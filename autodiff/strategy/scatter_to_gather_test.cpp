@@ -90,8 +90,8 @@ const std::string periodic = stencil("arg1: out f64[1], arg2: in f64[1], arg3: i
 
 TEST(scatter_to_gather, of_periodic_indices) {
     check_derivatives(periodic, {some(20), some(20), whole(20)}, {{20}, {8}});
-    check_derivatives(periodic, {some(20), some(30), whole(20)}, {{20}, {8}});       // elements that nobody reads
-    check_derivatives(periodic, {some(20), some(20), whole(7)}, {{20}, {8}});        // several items an element
+    check_derivatives(periodic, {some(20), some(30), whole(20)}, {{20}, {8}});        // elements that nobody reads
+    check_derivatives(periodic, {some(20), some(20), whole(7)}, {{20}, {8}});         // several items an element
     check_derivatives(periodic, {some(30), some(30), whole(29)}, {{11}, {4}, {13}});  // a part of the period
     check_derivatives(periodic, {some(3), some(3), whole(1)}, {{3}, {2}});
     check_derivatives(periodic, {some(3), some(3), whole(0)}, {{3}, {2}});
@@ -135,7 +135,8 @@ const std::string branches = stencil("arg1: inout f64[1], arg2: in f64[1], arg3:
 
 TEST(scatter_to_gather, of_stencils_under_branches) {
     for (const int64_t items : {1, 2, 3, 17})
-        check_derivatives(branches, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))}, {{items}, {8}});
+        check_derivatives(branches, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))},
+                          {{items}, {8}});
     check_derivatives(branches, {some(17), some(17), some(17), some(34)}, {{9}, {4}, {5}});
     EXPECT_EQ(ways(branches, {{17}}, {{duplicated, duplicated, duplicated, duplicated}, 1}, false),
               (Ways{Accumulation::plain, Accumulation::gather}))
@@ -209,8 +210,7 @@ private:
     }
     void block(std::vector<std::string>& values, int depth) {
         const auto pick = [&] { return values[size_t(roll(int(values.size())))]; };
-        for (int step = 3 + roll(4); step > 0; --step)
-            switch (roll(5)) {
+        for (int step = 3 + roll(4); step > 0; --step) switch (roll(5)) {
                 case 0: values.push_back(define("sin " + pick() + " : f64")); break;
                 case 1: values.push_back(define("mul " + values.back() + ", " + pick() + " : f64")); break;
                 case 2:
@@ -260,7 +260,8 @@ TEST(scatter_to_gather, of_arrays_with_different_halos) {
         %y = add %p, %q : f64
         store arg1[%i], %y : f64
         return
-    })", {some(24), some(24), some(22)}, {{18}, {8}, {3}});
+    })",
+                      {some(24), some(24), some(22)}, {{18}, {8}, {3}});
 }
 
 TEST(scatter_to_gather, of_random_stencils) {

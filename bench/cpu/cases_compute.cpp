@@ -9,26 +9,28 @@ namespace {
 
 using namespace pumice;
 
-const auto nbody = kernel("nbody", [](Out<float> ax, Out<float> ay, Out<float> az, In<float> x, In<float> y, In<float> z, In<float> m) {
-    auto i = global_index();
-    auto xi = x[i], yi = y[i], zi = z[i];
-    Var sx = 0.0f, sy = 0.0f, sz = 0.0f;
-    $for(j, range(x.size())) {
-        auto dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
-        auto r = rsqrt(dx * dx + dy * dy + dz * dz + 1e-2f);
-        auto f = m[j] * r * r * r;
-        sx += f * dx;
-        sy += f * dy;
-        sz += f * dz;
-    }
-    ax[i] = sx;
-    ay[i] = sy;
-    az[i] = sz;
-});
+const auto nbody =
+    kernel("nbody", [](Out<float> ax, Out<float> ay, Out<float> az, In<float> x, In<float> y, In<float> z, In<float> m) {
+        auto i = global_index();
+        auto xi = x[i], yi = y[i], zi = z[i];
+        Var sx = 0.0f, sy = 0.0f, sz = 0.0f;
+        $for(j, range(x.size())) {
+            auto dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
+            auto r = rsqrt(dx * dx + dy * dy + dz * dz + 1e-2f);
+            auto f = m[j] * r * r * r;
+            sx += f * dx;
+            sy += f * dy;
+            sz += f * dz;
+        }
+        ax[i] = sx;
+        ay[i] = sy;
+        az[i] = sz;
+    });
 
 const auto mandelbrot = kernel("mandelbrot", [](Out<float, 2> steps, Val<int> most) {
     auto [j, i] = global_index<2>();
-    auto cx = -2.0f + 3.0f * cast<float>(i) / cast<float>(steps.size(1)), cy = -1.5f + 3.0f * cast<float>(j) / cast<float>(steps.size(0));
+    auto cx = -2.0f + 3.0f * cast<float>(i) / cast<float>(steps.size(1)),
+         cy = -1.5f + 3.0f * cast<float>(j) / cast<float>(steps.size(0));
     Var x = 0.0f, y = 0.0f;
     Var k = 0;
     $while(k < most && x * x + y * y < 4.0f) {
@@ -50,16 +52,17 @@ Val<float> normal(Val<float> d) {
     return select(d > 0.0f, 1.0f - tail, tail);
 }
 
-const auto black_scholes = kernel("black_scholes", [](Out<float> call, Out<float> put, In<float> spot, In<float> strike, In<float> years) {
-    auto i = global_index();
-    auto s = spot[i], k = strike[i], t = years[i];
-    auto root = sqrt(t);
-    auto d1 = (log(s / k) + (rate + 0.5f * sigma * sigma) * t) / (sigma * root);
-    auto d2 = d1 - sigma * root;
-    auto n1 = normal(d1), n2 = normal(d2), later = k * exp(-rate * t);
-    call[i] = s * n1 - later * n2;
-    put[i] = later * (1.0f - n2) - s * (1.0f - n1);
-});
+const auto black_scholes =
+    kernel("black_scholes", [](Out<float> call, Out<float> put, In<float> spot, In<float> strike, In<float> years) {
+        auto i = global_index();
+        auto s = spot[i], k = strike[i], t = years[i];
+        auto root = sqrt(t);
+        auto d1 = (log(s / k) + (rate + 0.5f * sigma * sigma) * t) / (sigma * root);
+        auto d2 = d1 - sigma * root;
+        auto n1 = normal(d1), n2 = normal(d2), later = k * exp(-rate * t);
+        call[i] = s * n1 - later * n2;
+        put[i] = later * (1.0f - n2) - s * (1.0f - n1);
+    });
 
 std::vector<float> between(size_t count, uint32_t seed, float low, float high) {
     std::vector<float> v = noise(count, seed);
@@ -71,7 +74,8 @@ Case nbody_case() {
     constexpr int n = 8192;
     Case c{"n-body, 8192", Bound::compute, 19.0 * n * n, 2e-3, {}, {}};
     c.ours = [](const Device& d) {
-        Array<float> x = d.upload(noise(n, 9)), y = d.upload(noise(n, 10)), z = d.upload(noise(n, 11)), m = d.upload(between(n, 12, 0.1f, 1));
+        Array<float> x = d.upload(noise(n, 9)), y = d.upload(noise(n, 10)), z = d.upload(noise(n, 11)),
+                     m = d.upload(between(n, 12, 0.1f, 1));
         Array<float> ax = d.zeros<float>(n), ay = d.zeros<float>(n), az = d.zeros<float>(n);
         return Side{"", [=] { nbody(ndrange(n), ax, ay, az, x, y, z, m).wait(); }, [=] { return ax.download(); }};
     };
@@ -85,7 +89,8 @@ Case nbody_case() {
     c.peers.push_back(peer("OpenMP", openmp::nbody));
     c.peers.push_back(peer("by hand", by_hand::nbody));
     c.peers.push_back([] {
-        return opencl(R"(kernel void k(global float* ax, global float* ay, global float* az, global const float* x, global const float* y,
+        return opencl(
+            R"(kernel void k(global float* ax, global float* ay, global float* az, global const float* x, global const float* y,
                 global const float* z, global const float* m, int n) {
             int i = get_global_id(0);
             float xi = x[i], yi = y[i], zi = z[i], sx = 0, sy = 0, sz = 0;
@@ -95,9 +100,9 @@ Case nbody_case() {
                 sx += f * dx; sy += f * dy; sz += f * dz;
             }
             ax[i] = sx; ay[i] = sy; az[i] = sz; })",
-                      {cl_out(n), cl_out(n), cl_out(n), cl_in(noise(n, 9)), cl_in(noise(n, 10)), cl_in(noise(n, 11)),
-                       cl_in(between(n, 12, 0.1f, 1)), cl_word(n)},
-                      {n}, {}, 0);
+            {cl_out(n), cl_out(n), cl_out(n), cl_in(noise(n, 9)), cl_in(noise(n, 10)), cl_in(noise(n, 11)),
+             cl_in(between(n, 12, 0.1f, 1)), cl_word(n)},
+            {n}, {}, 0);
     });
     add_python_peers(c, "nbody", [] { return Arrays{noise(n, 9), noise(n, 10), noise(n, 11), between(n, 12, 0.1f, 1)}; });
     return c;
@@ -141,7 +146,8 @@ Case black_scholes_case() {
     constexpr int n = 4'000'000;
     Case c{"Black-Scholes, 4M", Bound::memory, 20.0 * n, 1e-3, {}, {}};
     c.ours = [](const Device& d) {
-        Array<float> s = d.upload(between(n, 13, 5, 30)), k = d.upload(between(n, 14, 1, 100)), t = d.upload(between(n, 15, 0.25f, 10));
+        Array<float> s = d.upload(between(n, 13, 5, 30)), k = d.upload(between(n, 14, 1, 100)),
+                     t = d.upload(between(n, 15, 0.25f, 10));
         Array<float> call = d.zeros<float>(n), put = d.zeros<float>(n);
         return Side{"", [=] { black_scholes(ndrange(n), call, put, s, k, t).wait(); }, [=] { return call.download(); }};
     };
@@ -151,7 +157,8 @@ Case black_scholes_case() {
                     [=] { return call.vector(); }};
     });
     c.peers.push_back([] {
-        return opencl(R"(float normal(float d) {
+        return opencl(
+            R"(float normal(float d) {
                 float k = 1.0f / (1.0f + 0.2316419f * fabs(d));
                 float p = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
                 float tail = 0.39894228f * exp(-0.5f * d * d) * p;
@@ -163,10 +170,11 @@ Case black_scholes_case() {
                 float n1 = normal(d1), n2 = normal(d2), later = k * exp(-0.03f * t);
                 call[i] = s * n1 - later * n2;
                 put[i] = later * (1.0f - n2) - s * (1.0f - n1); })",
-                      {cl_out(n), cl_out(n), cl_in(between(n, 13, 5, 30)), cl_in(between(n, 14, 1, 100)), cl_in(between(n, 15, 0.25f, 10))},
-                      {n}, {}, 0);
+            {cl_out(n), cl_out(n), cl_in(between(n, 13, 5, 30)), cl_in(between(n, 14, 1, 100)), cl_in(between(n, 15, 0.25f, 10))},
+            {n}, {}, 0);
     });
-    add_python_peers(c, "black_scholes", [] { return Arrays{between(n, 13, 5, 30), between(n, 14, 1, 100), between(n, 15, 0.25f, 10)}; });
+    add_python_peers(c, "black_scholes",
+                     [] { return Arrays{between(n, 13, 5, 30), between(n, 14, 1, 100), between(n, 15, 0.25f, 10)}; });
     return c;
 }
 

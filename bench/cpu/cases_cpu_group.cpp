@@ -107,7 +107,8 @@ Case histogram_case() {
     Case c{"histogram, 16M into 256", Bound::reading, 4.0 * n, 0, {}, {}};
     c.ours = [](const Device& d) {
         Array<uint32_t> x = d.upload(values(n)), bins = d.zeros<uint32_t>(256);
-        return Side{"", [=] {
+        return Side{"",
+                    [=] {
                         clear(ndrange(256), bins);
                         histogram(ndrange(items).group(256), bins, x).wait();
                     },

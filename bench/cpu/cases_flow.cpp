@@ -36,7 +36,8 @@ const auto push = kernel("push", [](InOut<float> x, InOut<float> y, InOut<float>
         auto s = sin(dt * 3.0f), c = cos(dt * 3.0f), t = c * pu - s * pv;
         pv = s * pu + c * pv;
         pu = t;
-    } $elif(px > 0.0f) {
+    }
+    $elif(px > 0.0f) {
         auto f = dt / (r2 * sqrt(r2));
         pu -= f * px;
         pv -= f * py;
@@ -108,7 +109,8 @@ Case push_case() {
     // The sides go on from their own last state and do it as often as each other; a particle on an edge may take either way.
     Case c{"particle push with branches, 4M", Bound::memory, 32.0 * n, -1e-3, {}, {}};
     c.ours = [](const Device& d) {
-        Array<float> x = d.upload(noise(n, 17)), y = d.upload(noise(n, 18)), u = d.upload(noise(n, 19)), v = d.upload(noise(n, 20));
+        Array<float> x = d.upload(noise(n, 17)), y = d.upload(noise(n, 18)), u = d.upload(noise(n, 19)),
+                     v = d.upload(noise(n, 20));
         return Side{"", [=] { push(ndrange(n), x, y, u, v, dt).wait(); }, [=] { return x.download(); }};
     };
     c.peers.push_back([] {
@@ -116,7 +118,8 @@ Case push_case() {
         return Side{"OpenMP", [=] { openmp::push(x.data(), y.data(), u.data(), v.data(), dt, n); }, [=] { return x.vector(); }};
     });
     c.peers.push_back([] {
-        return opencl(R"(kernel void k(global float* x, global float* y, global float* u, global float* v, float dt) {
+        return opencl(
+            R"(kernel void k(global float* x, global float* y, global float* u, global float* v, float dt) {
             int i = get_global_id(0);
             float px = x[i], py = y[i], pu = u[i], pv = v[i], r2 = px * px + py * py;
             if (r2 < 0.25f) {
@@ -130,8 +133,8 @@ Case push_case() {
             if (px < -1.0f || px > 1.0f) { pu = -pu; px = fmin(fmax(px, -1.0f), 1.0f); }
             if (py < -1.0f || py > 1.0f) { pv = -pv; py = fmin(fmax(py, -1.0f), 1.0f); }
             x[i] = px; y[i] = py; u[i] = pu; v[i] = pv; })",
-                      {cl_inout(noise(n, 17)), cl_inout(noise(n, 18)), cl_inout(noise(n, 19)), cl_inout(noise(n, 20)), cl_word(dt)},
-                      {n}, {}, 0);
+            {cl_inout(noise(n, 17)), cl_inout(noise(n, 18)), cl_inout(noise(n, 19)), cl_inout(noise(n, 20)), cl_word(dt)}, {n},
+            {}, 0);
     });
     return c;
 }

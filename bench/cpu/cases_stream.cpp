@@ -50,9 +50,10 @@ Case triad_case() {
     });
     if (halide()) c.peers.push_back([] { return halide()->triad(noise(n, 1), noise(n, 2), 0.75f); });
     c.peers.push_back([] {
-        return opencl("kernel void k(global float* a, global const float* b, global const float* c, float s) {"
-                      " int i = get_global_id(0); a[i] = b[i] + s * c[i]; }",
-                      {cl_out(n), cl_in(noise(n, 1)), cl_in(noise(n, 2)), cl_word(0.75f)}, {n}, {}, 0);
+        return opencl(
+            "kernel void k(global float* a, global const float* b, global const float* c, float s) {"
+            " int i = get_global_id(0); a[i] = b[i] + s * c[i]; }",
+            {cl_out(n), cl_in(noise(n, 1)), cl_in(noise(n, 2)), cl_word(0.75f)}, {n}, {}, 0);
     });
     add_python_peers(c, "triad", [] { return Arrays{noise(n, 1), noise(n, 2)}; }, {0.75});
     return c;
@@ -64,7 +65,8 @@ Case diffusion_case() {
     Case c{"3-D diffusion, 256^3", Bound::memory, 8.0 * (n - 2) * (n - 2) * (n - 2), 1e-5, {}, {}};
     c.ours = [](const Device& d) {
         Array<float, 3> now = d.upload(noise(count, 3), {n, n, n}), next = d.zeros<float>({n, n, n});
-        return Side{"", [=] { diffuse(ndrange({1, 1, 1}, {n - 1, n - 1, n - 1}), next, now, 0.1f).wait(); }, [=] { return next.download(); }};
+        return Side{"", [=] { diffuse(ndrange({1, 1, 1}, {n - 1, n - 1, n - 1}), next, now, 0.1f).wait(); },
+                    [=] { return next.download(); }};
     };
     c.peers.push_back([] {
         HostArray next(count), now(noise(count, 3));
@@ -95,9 +97,10 @@ Case maths_case() {
     });
     if (halide()) c.peers.push_back([] { return halide()->maths(noise(n, 4)); });
     c.peers.push_back([] {
-        return opencl("kernel void k(global float* y, global const float* x) { int i = get_global_id(0); float v = x[i];"
-                      " y[i] = sin(v) * exp(v) + v * v * v; }",
-                      {cl_out(n), cl_in(noise(n, 4))}, {n}, {}, 0);
+        return opencl(
+            "kernel void k(global float* y, global const float* x) { int i = get_global_id(0); float v = x[i];"
+            " y[i] = sin(v) * exp(v) + v * v * v; }",
+            {cl_out(n), cl_in(noise(n, 4))}, {n}, {}, 0);
     });
     add_python_peers(c, "maths", [] { return Arrays{noise(n, 4)}; });
     return c;

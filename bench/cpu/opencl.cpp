@@ -86,7 +86,8 @@ Side opencl(const std::string& source, std::vector<ClArgument> arguments, std::v
         check(code, "clCreateBuffer");
         prepared->buffers.push_back(buffer);
         prepared->bytes.push_back(bytes);
-        check(clEnqueueWriteBuffer(d.queue, buffer, CL_TRUE, 0, bytes, a.data.data(), 0, nullptr, nullptr), "clEnqueueWriteBuffer");
+        check(clEnqueueWriteBuffer(d.queue, buffer, CL_TRUE, 0, bytes, a.data.data(), 0, nullptr, nullptr),
+              "clEnqueueWriteBuffer");
         check(clSetKernelArg(prepared->kernel, i, sizeof buffer, &buffer), "clSetKernelArg");
     }
     Side side{"PoCL", {}, {}};
@@ -94,7 +95,8 @@ Side opencl(const std::string& source, std::vector<ClArgument> arguments, std::v
         Driver& d = driver();
         const cl_uint zero = 0;
         if (clear >= 0)
-            check(clEnqueueFillBuffer(d.queue, prepared->buffers[size_t(clear)], &zero, 4, 0, prepared->bytes[size_t(clear)], 0, nullptr, nullptr),
+            check(clEnqueueFillBuffer(d.queue, prepared->buffers[size_t(clear)], &zero, 4, 0, prepared->bytes[size_t(clear)], 0,
+                                      nullptr, nullptr),
                   "clEnqueueFillBuffer");
         check(clEnqueueNDRangeKernel(d.queue, prepared->kernel, cl_uint(global.size()), nullptr, global.data(),
                                      local.empty() ? nullptr : local.data(), 0, nullptr, nullptr),
@@ -103,7 +105,8 @@ Side opencl(const std::string& source, std::vector<ClArgument> arguments, std::v
     };
     side.result = [prepared, result] {
         std::vector<float> host(prepared->bytes[size_t(result)] / 4);
-        check(clEnqueueReadBuffer(driver().queue, prepared->buffers[size_t(result)], CL_TRUE, 0, host.size() * 4, host.data(), 0, nullptr, nullptr),
+        check(clEnqueueReadBuffer(driver().queue, prepared->buffers[size_t(result)], CL_TRUE, 0, host.size() * 4, host.data(), 0,
+                                  nullptr, nullptr),
               "clEnqueueReadBuffer");
         return host;
     };

@@ -20,8 +20,7 @@ struct ClArgument {
 inline ClArgument cl_in(std::vector<float> v) { return {ClArgument::Kind::in, std::move(v), 0}; }
 inline ClArgument cl_out(size_t count) { return {ClArgument::Kind::out, std::vector<float>(count), 0}; }
 inline ClArgument cl_inout(std::vector<float> v) { return {ClArgument::Kind::inout, std::move(v), 0}; }
-template <class T>
-ClArgument cl_word(T value) {
+template <class T> ClArgument cl_word(T value) {
     ClArgument a;
     __builtin_memcpy(&a.word, &value, 4);
     return a;

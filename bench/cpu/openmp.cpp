@@ -51,8 +51,9 @@ void matmul(float* __restrict c, const float* __restrict a, const float* __restr
         std::memset(c + long(i) * n, 0, size_t(n) * 4 * sizeof(float));
         for (int k = 0; k < n; ++k) {
             const float* __restrict row = b + long(k) * n;
-            const float a0 = a[long(i) * n + k], a1 = a[long(i + 1) * n + k], a2 = a[long(i + 2) * n + k], a3 = a[long(i + 3) * n + k];
-            float *__restrict c0 = c + long(i) * n, *__restrict c1 = c0 + n, *__restrict c2 = c1 + n, *__restrict c3 = c2 + n;
+            const float a0 = a[long(i) * n + k], a1 = a[long(i + 1) * n + k], a2 = a[long(i + 2) * n + k],
+                        a3 = a[long(i + 3) * n + k];
+            float* __restrict c0 = c + long(i) * n, * __restrict c1 = c0 + n, * __restrict c2 = c1 + n, * __restrict c3 = c2 + n;
 #pragma omp simd
             for (int j = 0; j < n; ++j) {
                 c0[j] += a0 * row[j];

@@ -41,9 +41,12 @@ std::string plot(const nlohmann::json& results) {
         if (!r.contains("peers") || r["peers"].empty() || r.value("device", "").rfind("cpu", 0) != 0) continue;
         put("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%s</text>\n", left - 8, y + bar, escaped(r["case"]).c_str());
         for (const auto& [peer, ms] : r["peers"].items()) {
-            const double ratio = ms.template get<double>() / r["ours_ms"].template get<double>(), one = place(1), end = place(ratio);
-            put("<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\"/>\n", std::min(one, end), y, std::abs(end - one), bar - 1, colour(peer));
-            put("<text x=\"%g\" y=\"%g\" font-size=\"9\">%s %.2f</text>\n", std::max(one, end) + 3, y + bar - 2, escaped(peer).c_str(), ratio);
+            const double ratio = ms.template get<double>() / r["ours_ms"].template get<double>(), one = place(1),
+                         end = place(ratio);
+            put("<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\"/>\n", std::min(one, end), y, std::abs(end - one),
+                bar - 1, colour(peer));
+            put("<text x=\"%g\" y=\"%g\" font-size=\"9\">%s %.2f</text>\n", std::max(one, end) + 3, y + bar - 2,
+                escaped(peer).c_str(), ratio);
             y += bar;
         }
         y += gap;
@@ -51,13 +54,20 @@ std::string plot(const nlohmann::json& results) {
     std::string grid;
     for (double ratio = 0.25; ratio <= 256; ratio *= 2) {
         std::snprintf(line, sizeof line,
-                      "<line x1=\"%g\" y1=\"%g\" x2=\"%g\" y2=\"%g\" stroke=\"%s\"/><text x=\"%g\" y=\"%g\" text-anchor=\"middle\" font-size=\"9\">%g</text>\n",
+                      "<line x1=\"%g\" y1=\"%g\" x2=\"%g\" y2=\"%g\" stroke=\"%s\"/><text x=\"%g\" y=\"%g\" "
+                      "text-anchor=\"middle\" font-size=\"9\">%g</text>\n",
                       place(ratio), top - 6, place(ratio), y, ratio == 1 ? "#333333" : "#dddddd", place(ratio), top - 10, ratio);
         grid += line;
     }
-    std::snprintf(line, sizeof line, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"%g\" font-family=\"sans-serif\" font-size=\"11\">\n", y + 20);
-    return std::string(line) + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"20\" y=\"20\">Time of each peer over Pumice's on cpu, by case "
-           "(right of 1: Pumice is faster)</text>\n" + grid + body + "</svg>\n";
+    std::snprintf(
+        line, sizeof line,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"%g\" font-family=\"sans-serif\" font-size=\"11\">\n",
+        y + 20);
+    return std::string(line) +
+           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"20\" y=\"20\">Time of each peer over Pumice's on "
+           "cpu, by case "
+           "(right of 1: Pumice is faster)</text>\n" +
+           grid + body + "</svg>\n";
 }
 
 }  // namespace bench::cpu

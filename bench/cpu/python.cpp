@@ -24,7 +24,8 @@ bool has(const std::string& module) {
     const auto [at, fresh] = known.try_emplace(module);
     if (fresh)
         at->second = std::system(("python3 -c 'import importlib.util as u, sys; sys.exit(not (u.find_spec(\"" + module +
-                                  "\") and u.find_spec(\"numpy\")))' > /dev/null 2>&1").c_str()) == 0;
+                                  "\") and u.find_spec(\"numpy\")))' > /dev/null 2>&1")
+                                     .c_str()) == 0;
     return at->second;
 }
 
@@ -39,7 +40,8 @@ public:
         for (size_t n = 0; n < arrays.size(); ++n)
             std::ofstream(folder / std::to_string(n), std::ios::binary)
                 .write(reinterpret_cast<const char*>(arrays[n].data()), std::streamsize(arrays[n].size() * sizeof(float)));
-        std::vector<std::string> words{"python3", PUMICE_SOURCE_FOLDER "/bench/peers_python/peer.py", module, name, folder.string()};
+        std::vector<std::string> words{"python3", PUMICE_SOURCE_FOLDER "/bench/peers_python/peer.py", module, name,
+                                       folder.string()};
         for (const double number : numbers) words.push_back(pumice::text(number));
         start(words);
         answer("ready");
@@ -65,7 +67,8 @@ public:
     std::vector<float> result() {
         ask("result");
         std::vector<float> values(fs::file_size(folder / "result") / sizeof(float));
-        std::ifstream(folder / "result", std::ios::binary).read(reinterpret_cast<char*>(values.data()), std::streamsize(values.size() * sizeof(float)));
+        std::ifstream(folder / "result", std::ios::binary)
+            .read(reinterpret_cast<char*>(values.data()), std::streamsize(values.size() * sizeof(float)));
         return values;
     }
 
@@ -104,7 +107,9 @@ private:
 }  // namespace
 
 void add_python_peers(Case& to, const std::string& name, std::function<Arrays()> arrays, std::vector<double> numbers) {
-    struct Known { const char *module, *shown; };
+    struct Known {
+        const char *module, *shown;
+    };
     for (const Known& peer : {Known{"taichi", "Taichi"}, Known{"drjit", "Dr.Jit"}}) {
         if (!has(peer.module)) continue;
         to.peers.push_back([=] {

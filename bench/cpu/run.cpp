@@ -21,11 +21,8 @@
 namespace bench::cpu {
 namespace {
 
-double now_ms() {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-template <class F>
-double milliseconds_of(F&& act) {
+double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+template <class F> double milliseconds_of(F&& act) {
     const double start = now_ms();
     act();
     return now_ms() - start;
@@ -144,7 +141,9 @@ public:
             std::fflush(stdout);
         }
         for (const auto& [peer, total] : totals.logs)
-            if (total.second > 1) std::printf("geometric mean against %-16s %6.2f  (%d cases)\n", peer.c_str(), std::exp(total.first / total.second), total.second);
+            if (total.second > 1)
+                std::printf("geometric mean against %-16s %6.2f  (%d cases)\n", peer.c_str(),
+                            std::exp(total.first / total.second), total.second);
         return missed + wrong;
     }
 
@@ -229,11 +228,14 @@ private:
         missed += miss;
         std::printf("%-32s %9.3f ms %7.1f %-7s %4.0f %% %-10s  x%.2f by threads %s%s\n", c.name.c_str(), ms[0], speed / 1e6, unit,
                     100 * share, what, two, ratios.c_str(), miss ? "  MISS" : "");
-        results.push_back({{"case", c.name}, {"device", device.name()}, {"ours_ms", ms[0]}, {"peers", peers}, {"limit_share", share},
+        results.push_back({{"case", c.name},
+                           {"device", device.name()},
+                           {"ours_ms", ms[0]},
+                           {"peers", peers},
+                           {"limit_share", share},
                            {"speed", {{"value", speed / 1e6}, {"unit", unit}}},
                            {"thread_scaling", two}});
         if (c.bound == Bound::reading) results.back()["triad_share"] = speed / limits.triad;
-
     }
 
     /// How many times faster all threads are than one.

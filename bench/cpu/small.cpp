@@ -69,32 +69,48 @@ int run_small(const Options& options, nlohmann::json& results) {
         const bool miss = ms > target;
         missed += miss;
         std::printf("%-44s %10.5f ms  target %7.3f ms%s\n", name.c_str(), ms, target, miss ? "  MISS" : "");
-        results.push_back({{"case", name}, {"device", d}, {"ours_ms", ms}, {"peers", nlohmann::json::object()}, {"limit_share", nullptr},
-                           {"target_ms", target}, {"reached", !miss}});
+        results.push_back({{"case", name},
+                           {"device", d},
+                           {"ours_ms", ms},
+                           {"peers", nlohmann::json::object()},
+                           {"limit_share", nullptr},
+                           {"target_ms", target},
+                           {"reached", !miss}});
     };
     const int times = options.quick ? 11 : 31;
     report("cpu: one launch and wait", 0.005, [&] {
-        return median_ms(times, [&] { for (int k = 0; k < 200; ++k) warm(ndrange(64).group(64), y, x, 0.5f).wait(); }, 200);
+        return median_ms(
+            times,
+            [&] {
+                for (int k = 0; k < 200; ++k) warm(ndrange(64).group(64), y, x, 0.5f).wait();
+            },
+            200);
     });
     report("cpu: 1,000 dependent launches, each", 0.002, [&] {
-        return median_ms(times, [&] {
-            for (int k = 0; k < 1000; ++k) warm(ndrange(64).group(64), y, x, 0.5f);
-            cached.synchronize();
-        }, 1000);
+        return median_ms(
+            times,
+            [&] {
+                for (int k = 0; k < 1000; ++k) warm(ndrange(64).group(64), y, x, 0.5f);
+                cached.synchronize();
+            },
+            1000);
     });
-    report("cpu: saxpy, record to native code and run", 10, [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
-    report("cpu: saxpy, the transform to its adjoint", 5, [&, k = fresh_saxpy().recorded()] {
-        return median_ms(times, [&] { derive::adjoint(*k, saxpy_gradient); });
-    });
+    report("cpu: saxpy, record to native code and run", 10,
+           [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
+    report("cpu: saxpy, the transform to its adjoint", 5,
+           [&, k = fresh_saxpy().recorded()] { return median_ms(times, [&] { derive::adjoint(*k, saxpy_gradient); }); });
     const Array<float> dv = uncached.zeros<float>(64), du = uncached.zeros<float>(64);
     report("cpu: saxpy's gradient, record to native code and run", 40, [&] {
         return median_ms(times, [&] {
             autodiff(Reverse, fresh_saxpy(), ndrange(64).group(64), Duplicated(v, dv), Duplicated(u, du), Active(0.5f));
         });
     });
-    report("cpu: 500 operations, record to native code and run", 60, [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
-    report("cpu: saxpy from the disk cache", 1, [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
-    report("cpu: 500 operations from the disk cache", 1, [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
+    report("cpu: 500 operations, record to native code and run", 60,
+           [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
+    report("cpu: saxpy from the disk cache", 1,
+           [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
+    report("cpu: 500 operations from the disk cache", 1,
+           [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
     return missed;
 }
 

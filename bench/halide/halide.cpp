@@ -60,7 +60,7 @@ Side maths(const std::vector<float>& x_host) {
     Buffer<float> in = buffer(x_host, {n});
     Func f;
     Var x;
-    f(x) = Halide::sin(in(x)) * Halide::exp(in(x)) + in(x) * in(x) * in(x);
+    f(x) = Halide::sin(in(x)) * Halide::exp(in(x)) + in(x)*in(x)*in(x);
     elementwise(f, x);
     return side(f, Buffer<float>(n));
 }

@@ -49,7 +49,8 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
 }
 
 /// The module after the optimizer's passes. `validated`: spirv-val runs before them.
-std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer, bool validated) {
+std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer,
+                                bool validated) {
     std::string messages;
     optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
         messages += std::string(message) + "\n";
@@ -129,7 +130,8 @@ std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name,
     return optimized(spirv, name, optimizer, true);
 }
 
-std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values) {
+std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv,
+                                     const std::vector<std::pair<uint32_t, uint32_t>>& values) {
     std::unordered_map<uint32_t, std::vector<uint32_t>> bits;
     for (const auto& [id, value] : values) bits[id] = {value};
     spvtools::Optimizer optimizer(environment);

@@ -75,7 +75,8 @@ void main() { a[0] = int(float(a[1])); b[0] = uint(float(b[1])); c = float(d); d
 std::vector<std::vector<uint32_t>> instructions(const std::vector<uint32_t>& spirv, uint32_t opcode) {
     std::vector<std::vector<uint32_t>> found;
     for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
-        if ((spirv[at] & 0xffff) == opcode) found.emplace_back(spirv.begin() + long(at), spirv.begin() + long(at + (spirv[at] >> 16)));
+        if ((spirv[at] & 0xffff) == opcode)
+            found.emplace_back(spirv.begin() + long(at), spirv.begin() + long(at + (spirv[at] >> 16)));
     return found;
 }
 
@@ -99,7 +100,8 @@ void main() {
     EXPECT_GE(instructions(open, 50).size(), 4u);
     const auto fixed = with_constants(open, {{0, 24}, {1, 2}, {2, 1}, {3, 1}, {4, 48}});
     EXPECT_EQ(validate(fixed), "") << disassemble(fixed);
-    for (uint32_t op = first_spec_constant; op <= last_spec_constant; ++op) EXPECT_EQ(instructions(fixed, op).size(), 0u) << disassemble(fixed);
+    for (uint32_t op = first_spec_constant; op <= last_spec_constant; ++op)
+        EXPECT_EQ(instructions(fixed, op).size(), 0u) << disassemble(fixed);
     // Each array's length is a constant, with the value that was given.
     std::vector<uint32_t> lengths;
     for (const auto& array : instructions(fixed, type_array))

@@ -17,6 +17,7 @@ std::vector<uint32_t> with_exact_conversions(const std::vector<uint32_t>& spirv)
 /// The module with its specialisation constants frozen: `values` has the id and the bits of a constant, other constants keep
 /// their defaults. Arrays then have a fixed length and groups a fixed size, which translators to other languages need: MoltenVK
 /// cannot declare an array whose length is a specialisation constant.
-std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values);
+std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv,
+                                     const std::vector<std::pair<uint32_t, uint32_t>>& values);
 
 }  // namespace pumice::codegen

@@ -16,7 +16,8 @@ namespace pumice::codegen {
 
 /// The capabilities of a device's subgroups. The first seven are VkSubgroupFeatureFlagBits.
 struct Subgroups {
-    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31, all = ~0u;
+    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31,
+                              all = ~0u;
 };
 
 /// SPIR-V execution modes of 32-bit floats that a shader may declare.
@@ -68,9 +69,9 @@ struct Binding {
     static constexpr int argument_block = -1;
     static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each launch
     static constexpr int lock_count = 4096;  ///< a power of two
-    int argument = 0;   ///< parameter index; or one of the above; or the number of parameters: the ring of print and require
-                        ///< (core/host/ring.h)
-    int binding = 0;    ///< storage buffer in set 0; with Options::shares several arrays have the same binding
+    int argument = 0;  ///< parameter index; or one of the above; or the number of parameters: the ring of print and require
+                       ///< (core/host/ring.h)
+    int binding = 0;   ///< storage buffer in set 0; with Options::shares several arrays have the same binding
     ir::Access access = ir::Access::inout;
 };
 
@@ -86,7 +87,7 @@ struct SizedLocal {
     uint32_t constant = 0;                    ///< its id: 5 and up
     uint32_t first_step = 0, step_count = 0;  ///< in Shader::size_steps; the last one gives the elements
     uint32_t element_bytes = 0;
-    uint32_t in_words = 0;                    ///< 1: the shader's array is of 32-bit words that hold the elements
+    uint32_t in_words = 0;  ///< 1: the shader's array is of 32-bit words that hold the elements
 };
 
 /// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents along
@@ -110,14 +111,14 @@ struct Shader {
     /// the dispatch.
     std::vector<Field> block;
     uint32_t block_bytes = 0;
-    int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
+    int64_t local_bytes = 0;  ///< static local memory; dynamic sizes come on top
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
-    bool asks_full_groups = false;           ///< specialisation constant 3 exists
-    bool asks_at_origin = false;             ///< specialisation constant 4 exists
-    std::vector<Feature> features;           ///< beyond what every Vulkan device has
-    std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
-    std::string hash;                        ///< of the lowered IR and the options, 32 hex digits
+    bool asks_full_groups = false;          ///< specialisation constant 3 exists
+    bool asks_at_origin = false;            ///< specialisation constant 4 exists
+    std::vector<Feature> features;          ///< beyond what every Vulkan device has
+    std::vector<std::string> capabilities;  ///< SPIR-V capabilities declared
+    std::string hash;                       ///< of the lowered IR and the options, 32 hex digits
 };
 
 /// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in

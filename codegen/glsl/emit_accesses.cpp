@@ -74,12 +74,14 @@ bool Emitter::may_be_refused(const Inst& i) const {
     for (size_t d = 0; d < indices.size(); ++d) {
         uint64_t bits = 0;
         if (!k.constant(indices[d], bits) || (d > 0 && !fixed)) return false;  // the extents of arrays are not constants
-        const int64_t index = std::clamp<int64_t>(signed_value(k.type_of(indices[d]), bits), -1, std::numeric_limits<int32_t>::max());
+        const int64_t index =
+            std::clamp<int64_t>(signed_value(k.type_of(indices[d]), bits), -1, std::numeric_limits<int32_t>::max());
         if (nested && fixed && (index < 0 || index >= m.extents[d])) return true;
         place = d > 0 ? place * m.extents[d] + index : index;
         if (place < 0) return true;
     }
-    if (fixed) for (const int64_t extent : m.extents) count *= extent;
+    if (fixed)
+        for (const int64_t extent : m.extents) count *= extent;
     return place >= count;
 }
 

@@ -101,7 +101,8 @@ void Emitter::name_indices() {
             const std::string name = only_x ? std::string(n.name) : text(n.name, "_", axis_names[axis]);
             std::string value = gl("LocalInvocationID", axis);
             if (n.op == Op::group_index)
-                value = from_origin(interface.field(Field::Kind::group_base, 0, axis, Scalar::i32)) + " + " + gl("WorkGroupID", axis);
+                value =
+                    from_origin(interface.field(Field::Kind::group_base, 0, axis, Scalar::i32)) + " + " + gl("WorkGroupID", axis);
             // Not const: drivers fold expressions of specialisation constants by rules of their own.
             if (n.op == Op::group_size) value = gl("WorkGroupSize", axis);
             line(text(n.op == Op::group_size ? "int " : "const int ", name, " = ", value, ";"));
@@ -192,7 +193,8 @@ void Emitter::declare(Value v, const Expression& e) {
     const ValueInfo& info = k[v];
     names[v.id] = text("v", next_name++);
     const bool precise = info.inst.id != none && strict(k[info.inst]) && !strict_by_call();
-    line(text(precise ? "precise const " : "const ", glsl_type(info.type, options.pairs).value, " ", names[v.id], " = ", e.text, ";"));
+    line(text(precise ? "precise const " : "const ", glsl_type(info.type, options.pairs).value, " ", names[v.id], " = ", e.text,
+              ";"));
 }
 
 Expression Emitter::use(Value v) {
@@ -291,7 +293,8 @@ std::string Emitter::rounded_pattern(const Inst& i) const {
     const uint64_t exponent = bits >> 23 & 0xff;
     if ((bits & 0x7fffff) != 0 || exponent < 1 || exponent > 253) return pattern;
     const std::string reciprocal = glsl_constant(Scalar::f32, (bits & 0x80000000) | (254 - exponent) << 23);
-    return strict_by_call() ? text("pm_precise_mul($0, ", reciprocal, ")") : text("$0 * ", reciprocal[0] == '-' ? "(" + reciprocal + ")" : reciprocal);
+    return strict_by_call() ? text("pm_precise_mul($0, ", reciprocal, ")")
+                            : text("$0 * ", reciprocal[0] == '-' ? "(" + reciprocal + ")" : reciprocal);
 }
 
 /// GLSL's own function under Math::fast. GLSL's pow is undefined for a negative base, so constant integral exponents get a
@@ -328,7 +331,8 @@ bool Emitter::never_negative(Value v) const {
         case Op::min: return i.type == Scalar::i32 && never_negative(operands[0]) && never_negative(operands[1]);
         case Op::div:
         case Op::rem:
-        case Op::shr: return i.type == Scalar::i32 && never_negative(operands[0]) && k.constant(operands[1], bits) && int32_t(bits) > 0;
+        case Op::shr:
+            return i.type == Scalar::i32 && never_negative(operands[0]) && k.constant(operands[1], bits) && int32_t(bits) > 0;
         default: return false;
     }
 }
@@ -374,7 +378,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shl && whole_shift) return "$0 << $1";
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
-    if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4) return rounded_pattern(i);
+    if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4)
+        return rounded_pattern(i);
     if (options.opaque_masks && !pair && merges_under_masks(i)) {
         const char* const mask = i.type == Scalar::i32   ? "int(pm_all_bits())"
                                  : i.type == Scalar::u32 ? "pm_all_bits()"

@@ -62,12 +62,13 @@ Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
         const bool elects = (options.subgroups & Subgroups::basic) && !options.idle_lanes;
         if (elects) interface.need("GL_KHR_shader_subgroup_basic");
         const char* const fence = options.memory_barriers ? "            memoryBarrier();\n" : "";
-        own_functions[name] =
-            text(type, " ", name, "(", wide ? "int64_t" : "uint", " index, ", exchanges ? text(type, " expected, ") : "", type, " value) {\n",
-                 "    const uint lock = (", number, ") & ", Binding::lock_count - 1, "u;\n    ", type, " old;\n",
-                 "    for (bool done = false; !done;) {\n        if (", elects ? "subgroupElect() && " : "", "atomicExchange(locks[lock], 1u) == 0u) {\n",
-                 fence, "            old = ", place, ";\n            ", update, "\n", fence,
-                 "            atomicExchange(locks[lock], 0u);\n            done = true;\n        }\n    }\n    return old;\n}\n");
+        own_functions[name] = text(
+            type, " ", name, "(", wide ? "int64_t" : "uint", " index, ", exchanges ? text(type, " expected, ") : "", type,
+            " value) {\n", "    const uint lock = (", number, ") & ", Binding::lock_count - 1, "u;\n    ", type, " old;\n",
+            "    for (bool done = false; !done;) {\n        if (", elects ? "subgroupElect() && " : "",
+            "atomicExchange(locks[lock], 1u) == 0u) {\n", fence, "            old = ", place, ";\n            ", update, "\n",
+            fence,
+            "            atomicExchange(locks[lock], 0u);\n            done = true;\n        }\n    }\n    return old;\n}\n");
         function_order.push_back(name);
     }
     std::vector<Expression> arguments{indices_into(i)[0]};

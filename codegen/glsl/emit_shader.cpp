@@ -38,11 +38,13 @@ std::string float_modes(const ir::Kernel& kernel, const Options& options, Interf
     struct Mode {
         uint32_t bit, capability, number;  // the numbers of SPIR-V's capability and execution mode
     };
-    constexpr Mode modes[] = {{FloatModes::specials, 4466, 4461}, {FloatModes::subnormals, 4464, 4459}, {FloatModes::to_even, 4467, 4462}};
+    constexpr Mode modes[] = {
+        {FloatModes::specials, 4466, 4461}, {FloatModes::subnormals, 4464, 4459}, {FloatModes::to_even, 4467, 4462}};
     std::string out;
     if (kernel.math != ir::Math::strict || !interface.value_types().count(Scalar::f32)) return out;
     for (const Mode& mode : modes)
-        if (options.float_modes & mode.bit) out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", 32);\n");
+        if (options.float_modes & mode.bit)
+            out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", 32);\n");
     if (!out.empty()) interface.need("GL_EXT_spirv_intrinsics");
     return out;
 }
@@ -63,8 +65,8 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
     Shader shader;
     shader.name = lowered.name;
     shader.glsl = "#version 450\n" + interface.extension_lines() +
-                  "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n" + modes + declarations + "\n" + prelude +
-                  functions + main;
+                  "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n" + modes + declarations + "\n" +
+                  prelude + functions + main;
     interface.describe(shader);
     shader.hash = hash_of(lowered, options, shader.glsl);
     return shader;

@@ -213,7 +213,8 @@ TEST(emit, three_carried_values_that_read_the_other_two) {
   %t = sub %s, %c : i32
   store arg1[%zero], %t : i32
 )");
-    EXPECT_NE(glsl.find("const int v4 = v1 + v2;\n        const int v5 = v2 + v0;\n        v2 = v0 + v1;\n        v0 = v4;\n        v1 = v5;"),
+    EXPECT_NE(glsl.find("const int v4 = v1 + v2;\n        const int v5 = v2 + v0;\n        v2 = v0 + v1;\n        v0 = v4;\n     "
+                        "   v1 = v5;"),
               std::string::npos)
         << glsl;
 }
@@ -314,7 +315,8 @@ TEST(emit, idle_lanes_return_in_front_of_loops) {
     idle.idle_lanes = true;
     EXPECT_NE(glsl_of("arg1: inout i32[1]", loop, idle).find(leave), std::string::npos);
     EXPECT_EQ(glsl_of("arg1: inout i32[1]", loop).find(leave), std::string::npos);
-    EXPECT_EQ(glsl_of("arg1: inout i32[1]", "  %i = global_index 0 : i32\n  store arg1[%i], %i : i32\n", idle).find(leave), std::string::npos);
+    EXPECT_EQ(glsl_of("arg1: inout i32[1]", "  %i = global_index 0 : i32\n  store arg1[%i], %i : i32\n", idle).find(leave),
+              std::string::npos);
 }
 
 TEST(emit, push_constants_hold_exactly_what_is_used) {
@@ -413,7 +415,8 @@ TEST(emit, hash_names_kernel_and_options) {
 
 /// The GLSL of the body, and a check that it contains the text.
 bool emits(const std::string& body, const std::string& wanted, const Options& options, const std::string& math = "contract") {
-    return glsl_of("arg1: inout f32[1], arg2: inout i32[1]", "  %i = global_index 0 : i32\n  %x = load arg1[%i] : f32\n" + body, options, math.c_str())
+    return glsl_of("arg1: inout f32[1], arg2: inout i32[1]", "  %i = global_index 0 : i32\n  %x = load arg1[%i] : f32\n" + body,
+                   options, math.c_str())
                .find(wanted) != std::string::npos;
 }
 
@@ -430,12 +433,14 @@ TEST(emit, relative_shuffles_by_a_constant_use_the_shuffle_instruction) {
     EXPECT_TRUE(emits(shuffle("shuffle_down", two), "gl_SubgroupInvocationID + 2u < gl_SubgroupSize ? ", relative));
     EXPECT_TRUE(emits(shuffle("shuffle_xor", two), "subgroupShuffleXor(v0, 2u)", without));
     EXPECT_TRUE(emits(shuffle("shuffle_up", two), "subgroupShuffle(", without));
-    for (const char* which : {"shuffle_up", "shuffle_down", "shuffle_xor"}) EXPECT_TRUE(emits(shuffle(which, any), "subgroupShuffle(", relative));
+    for (const char* which : {"shuffle_up", "shuffle_down", "shuffle_xor"})
+        EXPECT_TRUE(emits(shuffle(which, any), "subgroupShuffle(", relative));
 }
 
 TEST(emit, subgroup_sums_of_a_constant_count_bits) {
     const auto sum = [](const std::string& which, const char* constant) {
-        return std::string("  %c = constant ") + constant + " : i32\n  %y = subgroup " + which + " %c : i32\n  store arg2[%i], %y : i32\n";
+        return std::string("  %c = constant ") + constant + " : i32\n  %y = subgroup " + which +
+               " %c : i32\n  store arg2[%i], %y : i32\n";
     };
     EXPECT_TRUE(emits(sum("reduce_add", "1"), "int(subgroupBallotBitCount(subgroupBallot(true)))", {}));
     EXPECT_TRUE(emits(sum("exclusive_add", "-3"), "int(subgroupBallotExclusiveBitCount(subgroupBallot(true))) * -3", {}));
@@ -453,7 +458,9 @@ TEST(emit, fast_maths_calls_the_devices_functions) {
         EXPECT_FALSE(emits(unary(op), "pm_", {}, "fast")) << op;
         EXPECT_TRUE(emits(unary(op), std::string("= pm_") + op, {})) << op;
     }
-    const auto power = [](const char* y) { return std::string("  %e = constant ") + y + " : f32\n  %y = pow %x, %e : f32\n  store arg1[%i], %y : f32\n"; };
+    const auto power = [](const char* y) {
+        return std::string("  %e = constant ") + y + " : f32\n  %y = pow %x, %e : f32\n  store arg1[%i], %y : f32\n";
+    };
     EXPECT_TRUE(emits(power("2.5"), "pow(arg1[i], 2.5)", {}, "fast"));
     EXPECT_TRUE(emits(power("4.0"), "pow(abs(arg1[i]), 4.0)", {}, "fast"));
     EXPECT_TRUE(emits(power("-3.0"), "* pow(abs(v0), -3.0)", {}, "fast"));
@@ -465,7 +472,8 @@ TEST(emit, strict_division_is_rounded_where_the_devices_is_not) {
     const auto divided = [](const std::string& by) { return by + "  %y = div %x, %d : f32\n  store arg1[%i], %y : f32\n"; };
     Options rounded;
     rounded.rounded_division = true;
-    const std::string variable = "  %d = load arg1[%i] : f32\n", four = "  %d = constant -4.0 : f32\n", three = "  %d = constant 3.0 : f32\n";
+    const std::string variable = "  %d = load arg1[%i] : f32\n", four = "  %d = constant -4.0 : f32\n",
+                      three = "  %d = constant 3.0 : f32\n";
     EXPECT_TRUE(emits(divided(variable), "= pm_div_strict(", {}, "strict"));
     EXPECT_FALSE(emits(divided(variable), "pm_div_strict", rounded, "strict"));
     EXPECT_FALSE(emits(divided(variable), "pm_div_strict", {}));

@@ -87,7 +87,11 @@ std::optional<Expression> Emitter::counted(const Inst& i) {
         default: return std::nullopt;
     }
     interface.need("GL_KHR_shader_subgroup_ballot");
-    const Expression count{text(i.type == Scalar::i32 ? "int(" : "", how, "(subgroupBallot(true))", i.type == Scalar::i32 ? ")" : ""), postfix, {}, {}};
+    const Expression count{
+        text(i.type == Scalar::i32 ? "int(" : "", how, "(subgroupBallot(true))", i.type == Scalar::i32 ? ")" : ""),
+        postfix,
+        {},
+        {}};
     return bits == 1 ? count : fill(text("$0 * ", glsl_constant(i.type, bits)), {count});
 }
 
@@ -130,7 +134,8 @@ std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
     uint64_t distance = 0;
     const bool up = what == Subgroup::shuffle_up, down = what == Subgroup::shuffle_down;
     if (!up && !down && what != Subgroup::shuffle_xor) return std::nullopt;
-    if (!k.constant(v[1], distance) || distance > 127 || ((up || down) && !(options.subgroups & Subgroups::relative))) return std::nullopt;
+    if (!k.constant(v[1], distance) || distance > 127 || ((up || down) && !(options.subgroups & Subgroups::relative)))
+        return std::nullopt;
     if (up || down) interface.need("GL_KHR_shader_subgroup_shuffle_relative");
     const Expression x = use_named(v[0]);
     const std::string by = text(distance, "u"), name = text("moved", next_name++);
@@ -173,10 +178,11 @@ Expression Emitter::together(const Inst& i) {
     const Expression named = fill("uint($0)", {use(v[1])});
     if (what == Subgroup::broadcast || what == Subgroup::shuffle) return from_lane(i, "subgroupShuffle($0, $1)", {x, named});
     if (!own_functions.count("lane_or_own")) {
-        own_functions["lane_or_own"] = "uint lane_or_own(uint lane) {\n    return lane < gl_SubgroupSize ? lane : gl_SubgroupInvocationID;\n}\n";
+        own_functions["lane_or_own"] =
+            "uint lane_or_own(uint lane) {\n    return lane < gl_SubgroupSize ? lane : gl_SubgroupInvocationID;\n}\n";
         function_order.push_back("lane_or_own");
     }
-    const char* lanes = what == Subgroup::shuffle_xor ? "lane_or_own(gl_SubgroupInvocationID ^ $0)"
+    const char* lanes = what == Subgroup::shuffle_xor  ? "lane_or_own(gl_SubgroupInvocationID ^ $0)"
                         : what == Subgroup::shuffle_up ? "lane_or_own(gl_SubgroupInvocationID - $0)"
                                                        : "lane_or_own(gl_SubgroupInvocationID + $0)";
     return from_lane(i, "subgroupShuffle($0, $1)", {x, fill(lanes, {named})});
@@ -192,13 +198,21 @@ Expression Emitter::subgroup_index_value(const Inst& i) {
         return {text("int(gl_WorkGroupSize.y * gl_WorkGroupSize.z * ", row, ")"), postfix, {}, {}};
     if (real && options.idle_lanes && i.op == Op::subgroup_index)
         return {text("int((gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * ", row,
-                     " + gl_LocalInvocationID.x / gl_SubgroupSize)"), postfix, {}, {}};
+                     " + gl_LocalInvocationID.x / gl_SubgroupSize)"),
+                postfix,
+                {},
+                {}};
     switch (i.op) {
-        case Op::subgroup_size: return real ? Expression{"int(gl_SubgroupSize)", postfix, {}, {}} : Expression{"1", primary, {}, {}};
-        case Op::subgroup_lane: return real ? Expression{"int(gl_SubgroupInvocationID)", postfix, {}, {}} : Expression{"0", primary, {}, {}};
+        case Op::subgroup_size:
+            return real ? Expression{"int(gl_SubgroupSize)", postfix, {}, {}} : Expression{"1", primary, {}, {}};
+        case Op::subgroup_lane:
+            return real ? Expression{"int(gl_SubgroupInvocationID)", postfix, {}, {}} : Expression{"0", primary, {}, {}};
         case Op::subgroup_index: return {real ? "int(gl_SubgroupID)" : "int(gl_LocalInvocationIndex)", postfix, {}, {}};
         default:
-            return {real ? "int(gl_NumSubgroups)" : "int(gl_WorkGroupSize.x * gl_WorkGroupSize.y * gl_WorkGroupSize.z)", postfix, {}, {}};
+            return {real ? "int(gl_NumSubgroups)" : "int(gl_WorkGroupSize.x * gl_WorkGroupSize.y * gl_WorkGroupSize.z)",
+                    postfix,
+                    {},
+                    {}};
     }
 }
 
@@ -238,7 +252,8 @@ constexpr const char* take_room = R"(uint room_for(uint count) {
     return 0u;
 }
 )";
-static_assert(ring::used == 0 && ring::lost == 1 && ring::failed == 2 && ring::capacity == 3 && ring::first_failure == 4 && ring::records == 64);
+static_assert(ring::used == 0 && ring::lost == 1 && ring::failed == 2 && ring::capacity == 3 && ring::first_failure == 4 &&
+              ring::records == 64);
 
 }  // namespace
 
@@ -261,8 +276,8 @@ void Emitter::report(const Inst& i) {
         const auto record = [&](const std::string& place) {
             line(text("const uint ", at, " = ", place, ";"));
             braced("if (" + at + " != 0u)", captured([&] {
-                for (size_t w = 0; w < words.size(); ++w) line(text("ring[", at, " + ", w, "u] = ", words[w], ";"));
-            }));
+                       for (size_t w = 0; w < words.size(); ++w) line(text("ring[", at, " + ", w, "u] = ", words[w], ";"));
+                   }));
         };
         if (!requirement) return record(room);
         interface.need("GL_EXT_control_flow_attributes");
@@ -272,8 +287,10 @@ void Emitter::report(const Inst& i) {
         braced(text("[[dont_unroll]] for (int ", copy, " = 0; ", copy, " < 2; ++", copy, ")"),
                captured([&] { record(text(copy, " == 0 ? (atomicAdd(ring[2], 1u) == 0u ? 4u : 0u) : ", room)); }));
     };
-    if (requirement) braced("if (" + broken + ")", captured(statements));
-    else statements();
+    if (requirement)
+        braced("if (" + broken + ")", captured(statements));
+    else
+        statements();
 }
 
 }  // namespace pumice::codegen

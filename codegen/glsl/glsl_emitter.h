@@ -68,8 +68,7 @@ private:
     void while_statement(const ir::Inst& i);
     void terminator(const ir::Inst& i);
     void braced(const std::string& head, const std::string& body);
-    template <class F>
-    std::string captured(F&& statements);
+    template <class F> std::string captured(F&& statements);
     std::string step_text(const ir::Inst& i, ir::Value index, const std::string& to, const std::string& step);
     std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;
 
@@ -127,8 +126,7 @@ private:
     int depth = 0;  ///< of blocks; 1 in the body
 };
 
-template <class F>
-std::string Emitter::captured(F&& statements) {
+template <class F> std::string Emitter::captured(F&& statements) {
     std::string before;
     std::swap(out, before);
     ++indent;

@@ -42,7 +42,8 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
 }  // namespace
 
 uint32_t subgroup_needs(const Kernel& k, const Inst& i) {
-    const bool place = i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
+    const bool place =
+        i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
     if (i.op != Op::subgroup) return place ? Subgroups::basic : 0;
     const bool int64 = i.type == Scalar::i64 || i.type == Scalar::u64;
     const Subgroup what = Subgroup(i.immediate);

@@ -274,10 +274,12 @@ std::string Interface::buffer(MemoryId m, int binding) {
 std::string Interface::size_constant(MemoryId m) {
     const std::vector<SizeStep> steps = codegen::size_steps(k, k[m].size);
     Shader with;
-    with.sized_locals.push_back({uint32_t(5 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
+    with.sized_locals.push_back(
+        {uint32_t(5 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
     with.size_steps = steps;
     SizedLocal local = with.sized_locals[0];
-    const std::string out = text("layout(constant_id = ", local.constant, ") const int ", names[m.id], "_size = ", with.length_of(local, {1, 1, 1}), ";\n");
+    const std::string out = text("layout(constant_id = ", local.constant, ") const int ", names[m.id],
+                                 "_size = ", with.length_of(local, {1, 1, 1}), ";\n");
     local.first_step = uint32_t(size_steps.size());
     sized_locals.push_back(local);
     size_steps.insert(size_steps.end(), steps.begin(), steps.end());
@@ -301,14 +303,17 @@ std::string Interface::declarations() {
             const bool bound = !by_address(m);
             const size_t argument = size_t(memory.argument);
             const bool shares = bound && argument < options.shares.size() && options.shares[argument] >= 0;
-            const auto [with, first] = shares ? shared.try_emplace(options.shares[argument], binding) : std::pair(shared.end(), bound);
+            const auto [with, first] =
+                shares ? shared.try_emplace(options.shares[argument], binding) : std::pair(shared.end(), bound);
             blocks += buffer(m, shares ? with->second : binding);
             binding += first;
         } else if (memory.kind == MemoryKind::local) {
             int64_t count = 1;
             for (const int64_t e : memory.extents) count *= e;
-            if (memory.extents.empty()) blocks += size_constant(m);
-            else local_bytes += count * memory.element.size;
+            if (memory.extents.empty())
+                blocks += size_constant(m);
+            else
+                local_bytes += count * memory.element.size;
             blocks += text("shared ", element_type(m), " ", names[id], array_extents(m), ";\n");
         }
     }

@@ -35,8 +35,7 @@ constexpr GlslType types[scalar_count] = {
     {"double", "double", "double", Scalar::f64, "", "", Feature::float64},
 };
 
-template <class T>
-std::string digits(T value, int base = 10) {
+template <class T> std::string digits(T value, int base = 10) {
     char buffer[64];
     if constexpr (std::is_floating_point_v<T>)
         return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
@@ -45,8 +44,7 @@ std::string digits(T value, int base = 10) {
 }
 
 /// The shortest decimal that reads back as the same float, with a point or exponent.
-template <class F>
-std::string decimal(F value) {
+template <class F> std::string decimal(F value) {
     std::string out = digits(value);
     if (out.find_first_of(".e") == std::string::npos) out += ".0";
     return out;

@@ -99,8 +99,8 @@ struct Prelude {
             const std::string_view whole = rest.substr(0, end);
             by_name.emplace(line.substr(name + 1, parenthesis - name - 1), functions.size());
             const std::string_view parameters = line.substr(parenthesis + 1);
-            functions.push_back({whole, parameters.substr(0, parameters.find(' ')),
-                                 telling_types(line.substr(0, line.find(')'))), prelude_names(whole)});
+            functions.push_back({whole, parameters.substr(0, parameters.find(' ')), telling_types(line.substr(0, line.find(')'))),
+                                 prelude_names(whole)});
             rest.remove_prefix(std::min(rest.size(), end + 1));
         }
     }
@@ -115,9 +115,8 @@ const Prelude& the_prelude() {
 
 bool prelude_has(std::string_view name, Scalar type) {
     const auto [first, last] = the_prelude().by_name.equal_range(name);
-    return std::any_of(first, last, [&](const auto& f) {
-        return the_prelude().functions[f.second].parameter == glsl_type(type).value;
-    });
+    return std::any_of(first, last,
+                       [&](const auto& f) { return the_prelude().functions[f.second].parameter == glsl_type(type).value; });
 }
 
 std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks) {

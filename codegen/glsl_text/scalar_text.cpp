@@ -106,7 +106,8 @@ std::string_view fast_text(ir::Op op) {
 
 std::string ordered_as_unsigned(std::string_view comparison) {
     std::string out(comparison);
-    for (const std::string_view operand : {"$0", "$1"}) replace(out, operand, text("(uint64_t(", operand, ") ^ 0x8000000000000000ul)"));
+    for (const std::string_view operand : {"$0", "$1"})
+        replace(out, operand, text("(uint64_t(", operand, ") ^ 0x8000000000000000ul)"));
     return out;
 }
 

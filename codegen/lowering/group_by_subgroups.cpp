@@ -38,7 +38,8 @@ constexpr int most_in_turn = 8;
 
 class GroupBySubgroups : public Rewriter {
 public:
-    GroupBySubgroups(const Kernel& kernel, const Options& options) : Rewriter(kernel), where(kernel), packed(options.packed_subgroups) {}
+    GroupBySubgroups(const Kernel& kernel, const Options& options)
+        : Rewriter(kernel), where(kernel), packed(options.packed_subgroups) {}
 
 private:
     void inst(InstId id) override {
@@ -68,7 +69,8 @@ private:
     Value subgroup(Subgroup what, Value x) { return b.subgroup(what, {&x, 1}); }
     Value elect() { return b.subgroup(Subgroup::elect, {}); }
     Value items() {
-        return b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+        return b.op(Op::mul,
+                    {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
     }
     /// True if the group has several subgroups. The first comparison is one that compilers can fold; the second one covers groups
     /// that have fewer items than a subgroup has lanes, and yet several subgroups.
@@ -104,8 +106,7 @@ private:
     Value get(Value place) { return b.load(scratch, 0, {&place, 1}); }
 
     /// `for place = from to to carry (sum) { yield next(place, sum) }`
-    template <class Next>
-    Value each_subgroup(Value first_subgroup, Value end_subgroup, Value sum, const Next& next) {
+    template <class Next> Value each_subgroup(Value first_subgroup, Value end_subgroup, Value sum, const Next& next) {
         Inst loop;
         loop.op = Op::for_;
         loop.loc = b.loc;

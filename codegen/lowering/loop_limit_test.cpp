@@ -13,7 +13,8 @@ constexpr int64_t unknown = INT64_MAX;
 
 ir::Kernel kernel_of(const std::string& body) {
     const ir::Kernel k = ir::parse(
-        "kernel \"k\" math contract rank 1 (arg1: inout f64[1], arg2: inout i32[1], arg3: i32) @7 files [\"k.cpp\"] {\n  local local1: i32[64]\n"
+        "kernel \"k\" math contract rank 1 (arg1: inout f64[1], arg2: inout i32[1], arg3: i32) @7 files [\"k.cpp\"] {\n  local "
+        "local1: i32[64]\n"
         "  %n = argument arg3 : i32\n  %m1 = constant -1 : i32\n  %0 = constant 0 : i32\n  %1 = constant 1 : i32\n  %2 = "
         "constant 2 : i32\n"
         "  %7 = constant 7 : i32\n  %300 = constant 300 : i32\n  %x = load arg1[%0] : f64\n  %g = lt %n, %7 : bool\n" +
@@ -44,7 +45,8 @@ TEST(LoopLimit, TripCountsAreBounded) {
     EXPECT_EQ(bound("  while () {\n  test %g\n  } do {\n  yield\n  }\n"), unknown);
     EXPECT_EQ(bound("  %old = atomic add arg2[%0], %1 : i32\n"), 0);
     EXPECT_EQ(bound("  %old = atomic add arg1[%0], %x : f64\n"), unknown) << "a loop of exchanges, or a lock";
-    EXPECT_EQ(bound(loop("%0 to %7 step %1", text("  %s = group reduce_add local1, %n : i32\n"))), 7 * 1025) << "one step a subgroup";
+    EXPECT_EQ(bound(loop("%0 to %7 step %1", text("  %s = group reduce_add local1, %n : i32\n"))), 7 * 1025)
+        << "one step a subgroup";
     EXPECT_GE(bound("  %r = fmod %x, %x : f64\n  store arg1[%0], %r : f64\n"), 2046) << "the function loops over the exponents";
     EXPECT_EQ(bound("  %r = add %x, %x : f64\n  store arg1[%0], %r : f64\n"), 0);
 }

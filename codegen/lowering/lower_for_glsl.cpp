@@ -84,12 +84,15 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     stages.insert(stages.end(), {"glsl", "spirv"});
     debug::check_dump(stages);
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
-    if (!options.subgroup_sums) std::erase_if(passes, [](const Pass& pass) { return pass.name == "subgroup_aggregated_atomics"; });
+    if (!options.subgroup_sums)
+        std::erase_if(passes, [](const Pass& pass) { return pass.name == "subgroup_aggregated_atomics"; });
     const auto by_subgroups = goes_by_subgroups(recorded, options);
     for (Pass& pass : passes)
-        if (pass.name == "group_by_memory") pass.run = [by_subgroups](const ir::Kernel& k) { return ir::group_by_memory(k, by_subgroups); };
+        if (pass.name == "group_by_memory")
+            pass.run = [by_subgroups](const ir::Kernel& k) { return ir::group_by_memory(k, by_subgroups); };
     for (Pass& pass : passes)
-        if (pass.name == "group_by_subgroups") pass.run = [&options](const ir::Kernel& k) { return group_by_subgroups(k, options); };
+        if (pass.name == "group_by_subgroups")
+            pass.run = [&options](const ir::Kernel& k) { return group_by_subgroups(k, options); };
     if (!options.cross_loop_cse) std::erase_if(passes, [](const Pass& pass) { return pass.name == "cross_loop_cse"; });
     return ir::run(passes, recorded, options.wide_offsets);
 }

@@ -62,9 +62,10 @@ TEST(lower, lists_its_stages) {
     const std::string printed = testing::internal::GetCapturedStderr();
     unsetenv("PUMICE_DUMP");
     debug::reload();
-    EXPECT_EQ(printed, "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, group_by_memory, promote, simplify, "
-                       "forward_stores, linearize_indices, hoist, cross_loop_cse, owner_computes_atomics, subgroup_aggregated_atomics, "
-                       "predicate_range_tail, group_by_subgroups, reassociate_for_fma, dead, glsl, spirv, all\n");
+    EXPECT_EQ(printed,
+              "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, group_by_memory, promote, simplify, "
+              "forward_stores, linearize_indices, hoist, cross_loop_cse, owner_computes_atomics, subgroup_aggregated_atomics, "
+              "predicate_range_tail, group_by_subgroups, reassociate_for_fma, dead, glsl, spirv, all\n");
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ bool own_element(const Kernel& k, const AffineForm& f) {
     if (k.rank != 1 || !step || *step == 0 || *step > most || *step < -most || f.composed || !f.exact) return false;
     if (!f.base) return true;
     const Op op = k[f.base].inst.id == none ? Op::get : k[k[f.base].inst].op;
-    return op == Op::argument || op == Op::extent || op == Op::global_size || op == Op::group_index || op == Op::group_size || op == Op::group_count;
+    return op == Op::argument || op == Op::extent || op == Op::global_size || op == Op::group_index || op == Op::group_size ||
+           op == Op::group_count;
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ bool has_dependence(const std::string& body, int rank = 1) {
 }
 
 const std::string read = "  %a = load arg1[%i] : i32\n", write = "  store arg1[%i], %n : i32\n", barrier = "  barrier\n",
-                  next = "  %j = add %i, %one : i32\n", read_next = "  %b = load arg1[%j] : i32\n", write_next = "  store arg1[%j], %n : i32\n";
+                  next = "  %j = add %i, %one : i32\n", read_next = "  %b = load arg1[%j] : i32\n",
+                  write_next = "  store arg1[%j], %n : i32\n";
 
 TEST(cross_item_dependence, needs_a_write_and_a_barrier_between) {
     EXPECT_TRUE(has_dependence(next + write + barrier + read_next));

@@ -14,7 +14,9 @@ int bits_of(Scalar type) { return 8 * size_of(type); }
 /// The number that is equal modulo 2^bits, at least -2^(bits - 1) and below 2^(bits - 1).
 int64_t wrapped(int64_t number, int bits) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); }
 
-int64_t constant_of(uint64_t bits, Scalar type) { return is_unsigned_int(type) ? int64_t(bits) : wrapped(int64_t(bits), bits_of(type)); }
+int64_t constant_of(uint64_t bits, Scalar type) {
+    return is_unsigned_int(type) ? int64_t(bits) : wrapped(int64_t(bits), bits_of(type));
+}
 
 bool add(Coefficient& to, Coefficient other, int64_t sign) {
     if (other.zero()) return true;
@@ -24,8 +26,7 @@ bool add(Coefficient& to, Coefficient other, int64_t sign) {
     return true;
 }
 
-template <class F>
-void each_coefficient(AffineForm& f, F&& change) {
+template <class F> void each_coefficient(AffineForm& f, F&& change) {
     for (Coefficient& c : f.local) change(c);
     for (Coefficient& c : f.global) change(c);
 }
@@ -166,8 +167,10 @@ AffineForm LinearIndex::sum(const AffineForm& a, const AffineForm& b, int64_t si
     f.rest = wider(a.rest, b.rest);
     f.bits = std::min(a.bits, b.bits), f.exact = a.exact && b.exact;
     f.offset = wrapping_add(a.offset, wrapping_mul(sign, b.offset));
-    if (b.composed || (b.base && (a.base || sign < 0))) compose(f);
-    else if (b.base && !f.composed) f.base = b.base;
+    if (b.composed || (b.base && (a.base || sign < 0)))
+        compose(f);
+    else if (b.base && !f.composed)
+        f.base = b.base;
     if (f.composed) compose(f);
     return f;
 }
@@ -213,8 +216,10 @@ void LinearIndex::columns(InstId id) {
             AffineForm f = from.known && step.known && step.uniform() ? from : AffineForm{};
             f.rest = wider(f.rest, step.rest);
             if (f.known) limit(f, step.bits), f.exact = f.exact && step.exact;
-            if (f.known && f.uniform()) f = remainder(index);
-            else if (f.known) compose(f);
+            if (f.known && f.uniform())
+                f = remainder(index);
+            else if (f.known)
+                compose(f);
             update(index, f);
         }
     }
@@ -224,17 +229,23 @@ void LinearIndex::columns(InstId id) {
         AffineForm all, carried;
         bool any = false, any_carried = false, pending = false, continues = false;
         const auto join = [](AffineForm& to, bool& first, AffineForm f) {
-            if (!first) to = f;
+            if (!first)
+                to = f;
             else if (to.known && !(to == f)) {
                 if (f.known) limit(to, f.bits), limit(f, to.bits);
                 const bool alike = f.known && to.local == f.local && to.global == f.global;
-                if (!alike) to = {};
-                else to.rest = wider(to.rest, f.rest), to.exact = to.exact && f.exact, compose(to);
+                if (!alike)
+                    to = {};
+                else
+                    to.rest = wider(to.rest, f.rest), to.exact = to.exact && f.exact, compose(to);
             }
             first = true;
         };
         uniformity.structure().each_source(id, c, [&](Value v, InstId by) {
-            if (states[v.id] == State::unset) { pending = true; return; }
+            if (states[v.id] == State::unset) {
+                pending = true;
+                return;
+            }
             const AffineForm& f = forms[v.id];
             const bool leaves = k[by].op == Op::break_ || k[by].op == Op::test;
             continues = continues || k[by].op == Op::continue_;

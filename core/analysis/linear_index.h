@@ -43,16 +43,16 @@ struct Coefficient {
 /// to a wider type. A form modulo 2^8 says nothing about a place in an array, so each user of a form asks for the bits that it
 /// needs: `step(bits)`.
 struct AffineForm {
-    bool known = false;              ///< if false, the other members have no meaning
+    bool known = false;  ///< if false, the other members have no meaning
     std::array<Coefficient, 3> local, global;
-    Scope rest = Scope::launch;      ///< never item
-    bool composed = false;           ///< the remainder is uniform, but no value of the kernel equals it
-    Value base;                      ///< unless composed; none stands for 0
+    Scope rest = Scope::launch;  ///< never item
+    bool composed = false;       ///< the remainder is uniform, but no value of the kernel equals it
+    Value base;                  ///< unless composed; none stands for 0
     int64_t offset = 0;
     int bits = 64;
-    bool exact = true;               ///< the value, and each value it is computed from, equals its form in all bits of its type
+    bool exact = true;  ///< the value, and each value it is computed from, equals its form in all bits of its type
     bool operator==(const AffineForm&) const = default;
-    bool uniform() const;            ///< all coefficients are zero
+    bool uniform() const;  ///< all coefficients are zero
     /// The constant difference, modulo 2^modulo, between adjacent items along an axis, at least -2^(modulo - 1) and below
     /// 2^(modulo - 1). None if the difference is not constant, or if the form holds in fewer bits.
     std::optional<int64_t> step(int modulo, size_t axis = 0) const;

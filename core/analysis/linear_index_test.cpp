@@ -36,8 +36,7 @@ std::string stored_at(const std::string& body) {
     return all.empty() ? "0" : all;
 }
 
-const std::string head =
-    "%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = local_index 1 : i32\n%3 = constant 3 : i32\n";
+const std::string head = "%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = local_index 1 : i32\n%3 = constant 3 : i32\n";
 
 TEST(LinearIndex, sums_and_products) {
     EXPECT_EQ(stored_at(head + "store arg1[%1], %0 : i32\n"), "g0");
@@ -61,8 +60,10 @@ TEST(LinearIndex, casts_widen_and_wrap) {
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : i16\n%5 = cast %4 : i64\n%6 = cast %5 : i32\n%7 = add %6, %3 : i32\n"
                                "store arg1[%7], %0 : i32\n"),
               "g0 + 3 modulo 2^16");
-    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\n%5 = add %4, %4 : i64\n%6 = cast %5 : i32\nstore arg1[%6], %0 : i32\n"), "2*g0");
-    EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : i64\nstore arg1[%6], %0 : i32\n"), "-3");
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\n%5 = add %4, %4 : i64\n%6 = cast %5 : i32\nstore arg1[%6], %0 : i32\n"),
+              "2*g0");
+    EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : i64\nstore arg1[%6], %0 : i32\n"),
+              "-3");
     EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : u32\n%7 = cast %6 : i64\n"
                                "store arg1[%7], %0 : i32\n"),
               "4294967293");

@@ -60,8 +60,10 @@ std::optional<PrivateAccumulator> private_accumulator(const Kernel& k, const Str
     if (here == insts.end() || !barrier) return {};
     for (++here; here != insts.end() && !contains_barrier(k, k[*here]); ++here) {
         const Inst& i = k[*here];
-        if (i.op == Op::store && i.memory == m && std::ranges::equal(indices_of(k, i), loaded)) own.clears.push_back(*here);
-        else if (own.clears.empty() && touches(k, *here, m)) break;
+        if (i.op == Op::store && i.memory == m && std::ranges::equal(indices_of(k, i), loaded))
+            own.clears.push_back(*here);
+        else if (own.clears.empty() && touches(k, *here, m))
+            break;
     }
     bool again = false;
     for (InstId c = where.around(loop); c.id != none; c = where.around(c)) again = again || is_loop(k[c].op);

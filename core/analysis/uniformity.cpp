@@ -77,9 +77,7 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
             return flow;
         }
         case Op::subgroup: raise(values[k.result(i).id], subgroup(Subgroup(i.immediate))); return flow;
-        case Op::group:
-            raise(values[k.result(i).id], is_scan(Subgroup(i.immediate)) ? Scope::item : Scope::group);
-            return flow;
+        case Op::group: raise(values[k.result(i).id], is_scan(Subgroup(i.immediate)) ? Scope::item : Scope::group); return flow;
         case Op::var: raise(values[k.result(i).id], values[v[0].id]); return flow;
         case Op::get: raise(values[k.result(i).id], values[v[0].id]); return flow;
         case Op::set: raise(values[v[0].id], wider(values[v[1].id], flow.all)); return flow;

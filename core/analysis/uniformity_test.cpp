@@ -9,7 +9,8 @@ namespace {
 
 /// The scopes of a kernel's values in their order: l, g, s, i.
 std::string scopes(const std::string& body, std::array<Scope, 3> local = {Scope::item, Scope::item, Scope::item}) {
-    const Kernel k = parse(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n", body, "}\n"));
+    const Kernel k = parse(text(
+        "kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n", body, "}\n"));
     EXPECT_EQ(verify(k), "");
     const Uniformity u(k, local);
     std::string all;
@@ -40,8 +41,7 @@ TEST(Uniformity, loads_are_as_uniform_as_their_index) {
 }
 
 TEST(Uniformity, results_of_ifs) {
-    const char* join =
-        " : bool\n%3 = if %2 : i32 {\nyield %0\n} else {\n%4 = constant 1 : i32\nyield %4\n}\nreturn\n";
+    const char* join = " : bool\n%3 = if %2 : i32 {\nyield %0\n} else {\n%4 = constant 1 : i32\nyield %4\n}\nreturn\n";
     EXPECT_EQ(scopes(text("%0 = argument arg3 : i32\n%1 = local_index 0 : i32\n%2 = lt %1, %0", join)), "liiil");
     EXPECT_EQ(scopes(text("%0 = argument arg3 : i32\n%1 = local_index 0 : i32\n%2 = lt %0, %0", join)), "lilll");
 }
@@ -56,7 +56,8 @@ TEST(Uniformity, loops_with_a_uniform_end) {
 TEST(Uniformity, loops_that_items_leave_at_different_times) {
     // Inside the loop, the index and the sum are uniform among the items that still run it; the result is not.
     const Kernel k = parse(
-        "kernel \"k\" math contract rank 1 (arg1: inout i32[1]) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n%1 = constant 0 : i32\n"
+        "kernel \"k\" math contract rank 1 (arg1: inout i32[1]) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n%1 = constant 0 : "
+        "i32\n"
         "%2 = constant 1 : i32\n%5 = for %3 = %1 to %0 step %2 carry (%4 = %1) : i32 {\n%6 = add %4, %3 : i32\nyield %6\n}\n"
         "store arg1[%0], %5 : i32\nreturn\n}\n");
     const Uniformity u(k);
@@ -74,8 +75,8 @@ TEST(Uniformity, jumps_make_later_code_divergent) {
     const auto control_of_store = [](const std::string& condition, const std::string& jump) {
         const Kernel k = parse(text(
             "kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: i32) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n"
-            "%1 = argument arg2 : i32\n%2 = constant 1 : i32\nfor %3 = %1 to %1 step %2 {\n%4 = lt ", condition,
-            ", %1 : bool\nif %4 {\n", jump, "\n} else {\nyield\n}\nyield\n}\nstore arg1[%0], %0 : i32\nreturn\n}\n"));
+            "%1 = argument arg2 : i32\n%2 = constant 1 : i32\nfor %3 = %1 to %1 step %2 {\n%4 = lt ",
+            condition, ", %1 : bool\nif %4 {\n", jump, "\n} else {\nyield\n}\nyield\n}\nstore arg1[%0], %0 : i32\nreturn\n}\n"));
         EXPECT_EQ(verify(k), "");
         const Uniformity u(k);
         const InstId loop = k.body().insts[3], store = k.body().insts[4];
@@ -93,7 +94,8 @@ TEST(Uniformity, a_uniform_break_inside_a_divergent_if) {
     // The items that run the loop leave it together, even if they are few.
     const Kernel k = parse(
         "kernel \"k\" math contract rank 1 (arg1: i32) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n%1 = argument arg1 : i32\n"
-        "%2 = constant 1 : i32\n%3 = lt %0, %1 : bool\nif %3 {\nfor %4 = %2 to %1 step %2 {\n%5 = lt %1, %4 : bool\nif %5 {\nbreak\n"
+        "%2 = constant 1 : i32\n%3 = lt %0, %1 : bool\nif %3 {\nfor %4 = %2 to %1 step %2 {\n%5 = lt %1, %4 : bool\nif %5 "
+        "{\nbreak\n"
         "} else {\nyield\n}\nyield\n}\nyield\n} else {\nyield\n}\nreturn\n}\n");
     const Uniformity u(k);
     const Inst& outer = k[k.body().insts[4]];

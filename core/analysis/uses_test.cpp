@@ -12,7 +12,8 @@ using namespace pumice::ir;
 namespace {
 
 Kernel kernel_of(const std::string& body, const std::string& type = "i32") {
-    return parse("kernel \"k\" math contract rank 1 (arg1: inout " + type + "[1], arg2: in " + type + "[1], arg3: inout i32[1]) files [] {\n" + body + "  return\n}\n");
+    return parse("kernel \"k\" math contract rank 1 (arg1: inout " + type + "[1], arg2: in " + type +
+                 "[1], arg3: inout i32[1]) files [] {\n" + body + "  return\n}\n");
 }
 
 InstId first(const Kernel& k, Op op) {
@@ -22,9 +23,11 @@ InstId first(const Kernel& k, Op op) {
 }
 
 TEST(Uses, CountsEachOperand) {
-    const Kernel k = kernel_of("  %0 = global_index 0 : i32\n  %1 = add %0, %0 : i32\n  %2 = mul %1, %0 : i32\n  store arg1[%0], %1 : i32\n");
+    const Kernel k =
+        kernel_of("  %0 = global_index 0 : i32\n  %1 = add %0, %0 : i32\n  %2 = mul %1, %0 : i32\n  store arg1[%0], %1 : i32\n");
     const Uses uses(k);
-    const Value index = k.result(k[first(k, Op::global_index)]), sum = k.result(k[first(k, Op::add)]), unused = k.result(k[first(k, Op::mul)]);
+    const Value index = k.result(k[first(k, Op::global_index)]), sum = k.result(k[first(k, Op::add)]),
+                unused = k.result(k[first(k, Op::mul)]);
     EXPECT_EQ(uses.count(index), 4u);
     EXPECT_EQ(uses.count(sum), 2u);
     EXPECT_FALSE(uses.any(unused));
@@ -35,14 +38,18 @@ TEST(Uses, CountsEachOperand) {
 }
 
 TEST(Uses, IncludeOperandsInsideOfConstructs) {
-    const Kernel k = kernel_of("  %0 = global_index 0 : i32\n  %1 = constant true : bool\n  if %1 {\n    store arg1[%0], %0 : i32\n    yield\n  } else {\n    yield\n  }\n");
+    const Kernel k = kernel_of(
+        "  %0 = global_index 0 : i32\n  %1 = constant true : bool\n  if %1 {\n    store arg1[%0], %0 : i32\n    yield\n  } else "
+        "{\n    yield\n  }\n");
     const Uses uses(k);
     EXPECT_EQ(uses.count(k.result(k[first(k, Op::global_index)])), 2u);
     EXPECT_EQ(uses.of(k.result(k[first(k, Op::constant)]))[0], first(k, Op::if_));
 }
 
 TEST(MemoryEffects, AtomicsReadAndWrite) {
-    const Kernel k = kernel_of("  %0 = global_index 0 : i32\n  %1 = load arg2[%0] : i32\n  store arg1[%0], %1 : i32\n  %2 = atomic add arg3[%0], %1 : i32\n");
+    const Kernel k = kernel_of(
+        "  %0 = global_index 0 : i32\n  %1 = load arg2[%0] : i32\n  store arg1[%0], %1 : i32\n  %2 = atomic add arg3[%0], %1 : "
+        "i32\n");
     const MemoryEffects effects(k);
     EXPECT_TRUE(effects.writes({0}) && !effects.reads({0}));
     EXPECT_TRUE(effects.reads({1}) && !effects.writes({1}));
@@ -50,8 +57,10 @@ TEST(MemoryEffects, AtomicsReadAndWrite) {
 }
 
 std::optional<int64_t> trips(const std::string& type, const std::string& from, const std::string& to, const std::string& step) {
-    const Kernel k = kernel_of("  %0 = constant " + from + " : " + type + "\n  %1 = constant " + to + " : " + type + "\n  %2 = constant " + step + " : " + type +
-                               "\n  for %3 = %0 to %1 step %2 {\n    yield\n  }\n", type);
+    const Kernel k =
+        kernel_of("  %0 = constant " + from + " : " + type + "\n  %1 = constant " + to + " : " + type + "\n  %2 = constant " +
+                      step + " : " + type + "\n  for %3 = %0 to %1 step %2 {\n    yield\n  }\n",
+                  type);
     return constant_trip_count(k, k[first(k, Op::for_)]);
 }
 
@@ -67,7 +76,8 @@ TEST(LoopInfo, TripCountsOfConstantBounds) {
 }
 
 TEST(LoopInfo, NothingForOtherBoundsAndInstructions) {
-    const Kernel k = kernel_of("  %0 = global_index 0 : i32\n  %1 = constant 1 : i32\n  for %2 = %1 to %0 step %1 {\n    yield\n  }\n");
+    const Kernel k =
+        kernel_of("  %0 = global_index 0 : i32\n  %1 = constant 1 : i32\n  for %2 = %1 to %0 step %1 {\n    yield\n  }\n");
     EXPECT_EQ(constant_trip_count(k, k[first(k, Op::for_)]), std::nullopt);
     EXPECT_EQ(constant_trip_count(k, k[first(k, Op::constant)]), std::nullopt);
     EXPECT_EQ(constant_integer(k, k.result(k[first(k, Op::constant)])), WideInt(1));

@@ -12,17 +12,18 @@ namespace pumice {
 
 /// A handle to N-dimensional, row-major device memory of T: copies share the data, clone() copies it. Default-constructed, it
 /// holds nothing. Operations are ordered with the launches before them on the device's default stream.
-template <class T, int N = 1>
-class Array {
+template <class T, int N = 1> class Array {
 public:
     static_assert(N >= 1 && N <= ir::max_rank, "pumice: arrays have 1 to 6 dimensions");
-    static_assert(ScalarType<T> || detail::Composite<T>, "pumice: array elements are bool, a fixed-width integer, half, float, double, a vector, or a "
-                                                         "struct that PUMICE_STRUCT describes");
+    static_assert(ScalarType<T> || detail::Composite<T>,
+                  "pumice: array elements are bool, a fixed-width integer, half, float, double, a vector, or a "
+                  "struct that PUMICE_STRUCT describes");
 
     Array() = default;
     Array(const Device& device, const std::array<int64_t, size_t(N)>& extents, bool zero)
         : extents(extents), state(detail::allocate(device.state, extents.data(), N, detail::element_of<T>(), zero)) {}
-    Array(const std::array<int64_t, size_t(N)>& extents, std::shared_ptr<detail::ArrayState> state) : extents(extents), state(std::move(state)) {}
+    Array(const std::array<int64_t, size_t(N)>& extents, std::shared_ptr<detail::ArrayState> state)
+        : extents(extents), state(std::move(state)) {}
 
     /// True if the handle holds memory, also where that has no elements.
     explicit operator bool() const { return state != nullptr; }
@@ -46,7 +47,9 @@ public:
         return part;
     }
     /// The elements (i, ...) as an array of one dimension less; shares the data.
-    Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const requires(N > 1) {
+    Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const
+        requires(N > 1)
+    {
         std::array<int64_t, size_t(N > 1 ? N - 1 : 1)> inner;
         for (size_t d = 1; d < N; ++d) inner[d - 1] = extents[d];
         return {inner, slice(i, detail::next_to(i)).state};
@@ -61,14 +64,23 @@ public:
     Array<T, 1> flat() const { return reshape({count()}); }
     /// The elements [from, to) along each dimension, every step-th of them, for copies. Throws Error for a region outside the
     /// array or a step below 1.
-    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const { return View<T, N>(*this).view(from, to, step); }
-    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const { return View<T, N>(*this).view(from, to); }
-    template <std::integral A, std::integral B> View<T, N> view(A from, B to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
+    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const {
+        return View<T, N>(*this).view(from, to, step);
+    }
+    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const {
+        return View<T, N>(*this).view(from, to);
+    }
+    template <std::integral A, std::integral B> View<T, N> view(A from, B to, int64_t step = 1) const
+        requires(N == 1)
+    {
+        return View<T, N>(*this).view(from, to, step);
+    }
 
     /// All elements, row-major; waits for the launches before it.
     std::vector<T> download() const { return View<T, N>(*this).download(); }
     /// The element (i, j, ...); waits for the launches before it.
-    template <std::integral... I> requires(sizeof...(I) == N)
+    template <std::integral... I>
+        requires(sizeof...(I) == N)
     T get(I... i) const {
         const int64_t from[] = {int64_t(i)...}, to[] = {detail::next_to(int64_t(i))...};
         T value;
@@ -77,12 +89,18 @@ public:
     }
     /// Sets every element to the value.
     void fill(T value) const {
-        if constexpr (ScalarType<T>) detail::fill(detail::held(state), &value, sizeof(T));
-        else detail::with_host_memory(detail::bytes_of(count(), sizeof(T)), [&] { copy_from(std::vector<T>(static_cast<size_t>(count()), value)); });
+        if constexpr (ScalarType<T>)
+            detail::fill(detail::held(state), &value, sizeof(T));
+        else
+            detail::with_host_memory(detail::bytes_of(count(), sizeof(T)),
+                                     [&] { copy_from(std::vector<T>(static_cast<size_t>(count()), value)); });
     }
     /// The same with a number whose derivative is traced (Traced<T>).
-    template <class TracedNumber> requires std::is_same_v<typename TracedNumber::traced, T>
-    void fill(const TracedNumber& value) const { value.fill(state); }
+    template <class TracedNumber>
+        requires std::is_same_v<typename TracedNumber::traced, T>
+    void fill(const TracedNumber& value) const {
+        value.fill(state);
+    }
     /// Overwrites all elements; the sizes must agree.
     void copy_from(const std::vector<T>& host) const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -95,7 +113,8 @@ public:
     /// Overwrites all elements with those of an array of the same size, on any device.
     void copy_from(const Array& other) const {
         const detail::ArrayState &from = detail::held(other.state), &to = detail::held(state);
-        if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
+        if (other.count() != count())
+            fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
         detail::copy(from, to);
     }
     // The same from views and spans, and in order on a stream; see View.
@@ -125,15 +144,18 @@ public:
 };
 
 /// Writes shape, type, device and a few values: "f32 array of 2 x 3 on interp: {{0.0, 1.0, 2.0}, {3.0, 4.0, 5.0}}".
-template <class T, int N>
-std::ostream& operator<<(std::ostream& out, const Array<T, N>& array) {
+template <class T, int N> std::ostream& operator<<(std::ostream& out, const Array<T, N>& array) {
     return out << (array.state ? detail::text_of(*array.state, array.extents) : "an array that was never allocated");
 }
 
 template <class T> Array<T, 1> Device::empty(int64_t n) const { return {*this, {n}, false}; }
-template <class T, std::size_t N> Array<T, int(N)> Device::empty(const int64_t (&e)[N]) const { return {*this, detail::to_array(e), false}; }
+template <class T, std::size_t N> Array<T, int(N)> Device::empty(const int64_t (&e)[N]) const {
+    return {*this, detail::to_array(e), false};
+}
 template <class T> Array<T, 1> Device::zeros(int64_t n) const { return {*this, {n}, true}; }
-template <class T, std::size_t N> Array<T, int(N)> Device::zeros(const int64_t (&e)[N]) const { return {*this, detail::to_array(e), true}; }
+template <class T, std::size_t N> Array<T, int(N)> Device::zeros(const int64_t (&e)[N]) const {
+    return {*this, detail::to_array(e), true};
+}
 template <class T> Array<T, 1> Device::full(int64_t n, T value) const {
     Array<T, 1> a = empty<T>(n);
     a.fill(value);

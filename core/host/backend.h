@@ -26,13 +26,13 @@ enum class Priority { low, normal, high };
 
 /// Limits of a device, in bytes and items. Arrays hold one limit an axis, axis 0 first.
 struct Limits {
-    int64_t max_group_size = 0;                      ///< items of a group
-    std::array<int64_t, 3> max_group_extent{};       ///< items of a group along an axis
-    int64_t local_memory = 0;                        ///< bytes of local memory for a group
-    int64_t max_array_bytes = 0;                     ///< of one array
-    int64_t memory = 0;                              ///< bytes of device memory (its largest heap)
-    int subgroup_size = 1;                           ///< items of a subgroup
-    int64_t private_memory = 4096;                   ///< bytes of private memory an item that cost little
+    int64_t max_group_size = 0;                 ///< items of a group
+    std::array<int64_t, 3> max_group_extent{};  ///< items of a group along an axis
+    int64_t local_memory = 0;                   ///< bytes of local memory for a group
+    int64_t max_array_bytes = 0;                ///< of one array
+    int64_t memory = 0;                         ///< bytes of device memory (its largest heap)
+    int subgroup_size = 1;                      ///< items of a subgroup
+    int64_t private_memory = 4096;              ///< bytes of private memory an item that cost little
 };
 
 /// A kernel compiled for one device. Kept by the kernel, so that it lives as long as either.
@@ -55,9 +55,9 @@ public:
 /// The description of one launch. The front end has already checked arguments, aliasing and ranges.
 struct Launch {
     struct Array {
-        Allocation* memory = nullptr;   ///< null for an array of no elements
-        int64_t offset = 0;             ///< bytes from the allocation's start
-        int64_t bytes = 0;              ///< bytes that the array spans
+        Allocation* memory = nullptr;                        ///< null for an array of no elements
+        int64_t offset = 0;                                  ///< bytes from the allocation's start
+        int64_t bytes = 0;                                   ///< bytes that the array spans
         std::array<int64_t, ir::max_rank> extents = ones();  ///< axis 0 first, unused ones 1
         static constexpr std::array<int64_t, ir::max_rank> ones() {
             std::array<int64_t, ir::max_rank> all{};
@@ -66,14 +66,14 @@ struct Launch {
         }
     };
     struct Argument {
-        Array array;                    ///< of an array parameter
-        uint64_t bits = 0;              ///< of a scalar parameter: its bits, in the low bytes
+        Array array;        ///< of an array parameter
+        uint64_t bits = 0;  ///< of a scalar parameter: its bits, in the low bytes
     };
-    std::array<int64_t, 3> start{0, 0, 0};    ///< first global index along each axis (axis 0 first)
-    std::array<int64_t, 3> extent{1, 1, 1};   ///< items along each axis; all positive
-    std::array<int64_t, 3> group{0, 0, 0};    ///< items of a group along each axis; all positive, within Limits
+    std::array<int64_t, 3> start{0, 0, 0};   ///< first global index along each axis (axis 0 first)
+    std::array<int64_t, 3> extent{1, 1, 1};  ///< items along each axis; all positive
+    std::array<int64_t, 3> group{0, 0, 0};   ///< items of a group along each axis; all positive, within Limits
     int rank = 1;
-    std::vector<Argument> arguments;          ///< one for each parameter, in order
+    std::vector<Argument> arguments;  ///< one for each parameter, in order
     int stream = 0;
 };
 
@@ -100,7 +100,7 @@ public:
     virtual ~Backend() = default;
     /// Printed lines and failed requirements of kernels. A backend hands new reports over at every wait.
     Reports reports;
-    virtual std::string name() const = 0;        ///< "interp", "vulkan:0 llvmpipe (...)"
+    virtual std::string name() const = 0;  ///< "interp", "vulkan:0 llvmpipe (...)"
     virtual Limits limits() const = 0;
     virtual bool supports(Feature feature) const = 0;
 

@@ -29,7 +29,8 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
         empty = empty || extents[d] == 0;
         too_large = too_large || __builtin_mul_overflow(bytes, extents[d], &bytes);
     }
-    if (empty) bytes = 0;
+    if (empty)
+        bytes = 0;
     else if (too_large)
         fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ",
              device->backend->limits().memory, " bytes");
@@ -48,7 +49,8 @@ void check_shape(const int64_t* extents, int rank, int64_t count) {
     bool too_many = false;
     for (int d = 0; d < rank; ++d) {
         if (extents[d] < 0)
-            fail("an array of ", count, " elements is reshaped to extent ", extents[d], " along dimension ", d, ": extents are not negative");
+            fail("an array of ", count, " elements is reshaped to extent ", extents[d], " along dimension ", d,
+                 ": extents are not negative");
         too_many = __builtin_mul_overflow(elements, extents[d], &elements) || too_many;
     }
     if (too_many) fail("an array of ", count, " elements is reshaped into one of more than 2^63");
@@ -135,14 +137,17 @@ void Stream::release() const {
 
 std::chrono::duration<double> Event::elapsed() const {
     if (!begin)
-        throw Error("the time of an event is asked for that is no timed launch: a launch is timed where its range says so (Range::timed)");
+        throw Error(
+            "the time of an event is asked for that is no timed launch: a launch is timed where its range says so "
+            "(Range::timed)");
     return std::chrono::duration<double>(end->since(*begin));
 }
 
 std::chrono::duration<double> Event::elapsed(const Event& since) const {
     if (!end || !since.end)
-        throw Error("the time between two events is asked for, of which one has no time: Stream::time_stamp and launches over a "
-                    "Range::timed give such");
+        throw Error(
+            "the time between two events is asked for, of which one has no time: Stream::time_stamp and launches over a "
+            "Range::timed give such");
     return std::chrono::duration<double>(end->since(*since.end));
 }
 

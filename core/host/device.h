@@ -27,7 +27,7 @@ struct DeviceState {
     std::mutex mutex;
     std::unordered_map<uint64_t, std::shared_ptr<Executable>> executables;
     std::string name;
-    LaunchTimes launch_times;  ///< with PUMICE_TIME
+    LaunchTimes launch_times;                                                                  ///< with PUMICE_TIME
     std::shared_ptr<std::atomic<int64_t>> in_use = std::make_shared<std::atomic<int64_t>>(0);  ///< bytes of living allocations
 
     /// Returns the executable of the kernel with this number, or null.
@@ -48,7 +48,8 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
     bool released = false;             ///< by Array::release
 };
 
-std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero);
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank,
+                                     const Element& element, bool zero);
 /// Throws Error unless the shape has this number of elements.
 void check_shape(const int64_t* extents, int rank, int64_t count);
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
@@ -64,7 +65,9 @@ public:
     Event() = default;
     explicit Event(std::shared_ptr<EventState> state) : state(std::move(state)) {}
     /// Blocks until the work before the event is done; throws the errors of that work.
-    void wait() const { if (state) state->wait(); }
+    void wait() const {
+        if (state) state->wait();
+    }
     /// True if the work before the event is done; does not block.
     bool done() const { return !state || state->done(); }
     /// The device's time for the launch that returned the event, counted from the end of the work before it. Blocks until the
@@ -108,16 +111,18 @@ private:
 struct Stream::State {
     std::shared_ptr<detail::DeviceState> device;
     int number = 0;
-    ~State() { if (device) device->backend->release_stream(number); }  // null after release()
+    ~State() {
+        if (device) device->backend->release_stream(number);
+    }  // null after release()
 };
 
 /// One device in Device::all().
 struct DeviceInfo {
-    std::string spec;     ///< the argument of Device::open: "vulkan:0", "interp"
+    std::string spec;  ///< the argument of Device::open: "vulkan:0", "interp"
     std::string name;
     bool usable = true;
-    std::string reason;   ///< the reason if it is not usable
-    Limits limits;        ///< of a usable device
+    std::string reason;             ///< the reason if it is not usable
+    Limits limits;                  ///< of a usable device
     std::vector<Feature> features;  ///< the supported ones
 };
 

@@ -22,9 +22,9 @@ template <class T> struct is_array : std::false_type {};
 template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
 
 /// Number of scalars in a T, nested members included.
-template <class T>
-constexpr int leaf_count() {
-    if constexpr (ScalarType<T>) return 1;
+template <class T> constexpr int leaf_count() {
+    if constexpr (ScalarType<T>)
+        return 1;
     else {
         int n = 0;
         structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += leaf_count<F>(); });
@@ -33,19 +33,20 @@ constexpr int leaf_count() {
 }
 
 /// The path of a member: "velocity.x", "a[2]".
-inline std::string member_path(const std::string& path, const char* member) { return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member; }
+inline std::string member_path(const std::string& path, const char* member) {
+    return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member;
+}
 
-template <class T>
-void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
-    if constexpr (ScalarType<T>) leaves.push_back({path, *scalar_of<T>(), offset});
+template <class T> void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
+    if constexpr (ScalarType<T>)
+        leaves.push_back({path, *scalar_of<T>(), offset});
     else
         structure<T>::each_type([&]<class F>(const char* name, size_t at, F*) {
             append_leaves<F>(member_path(path, name), offset + uint32_t(at), leaves);
         });
 }
 /// The layout of a T in memory.
-template <class T>
-const Element& element_of() {
+template <class T> const Element& element_of() {
     static const Element element = [] {
         Element e;
         append_leaves<T>("", 0, e.leaves);

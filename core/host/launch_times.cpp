@@ -37,8 +37,9 @@ LaunchTimes::~LaunchTimes() {
         // The device is lost or a launch failed: the remaining launches are not counted.
     }
     for (const auto& [kernel, sum] : sums)
-        std::fputs(text("pumice: ", kernel, ": ", sum.launches, sum.launches == 1 ? " launch, " : " launches, ", fixed_text(sum.seconds * 1e3, 3),
-                        " ms on the device, ", fixed_text(sum.seconds * 1e3 / double(sum.launches), 3), " ms each\n")
+        std::fputs(text("pumice: ", kernel, ": ", sum.launches, sum.launches == 1 ? " launch, " : " launches, ",
+                        fixed_text(sum.seconds * 1e3, 3), " ms on the device, ",
+                        fixed_text(sum.seconds * 1e3 / double(sum.launches), 3), " ms each\n")
                        .c_str(),
                    stderr);
 }

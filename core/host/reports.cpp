@@ -42,15 +42,13 @@ struct Reports::Record {
 };
 
 const ir::Inst* report_of(const ir::Kernel& k, uint64_t format) {
-    const auto found = std::find_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
-        return is_report(i.op) && i.immediate == format;
-    });
+    const auto found =
+        std::find_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) { return is_report(i.op) && i.immediate == format; });
     return found == k.insts.end() ? nullptr : &*found;
 }
 
 bool reports(const ir::Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(),
-                       [](const ir::Inst& i) { return is_report(i.op); });
+    return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return is_report(i.op); });
 }
 
 int64_t words_printed(const ir::Kernel& k) {
@@ -121,7 +119,8 @@ void Reports::take(std::span<const uint32_t> all) {
     launches.clear();
 }
 
-void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all, Taken& taken) {
+void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all,
+                   Taken& taken) {
     const std::lock_guard lock(mutex);
     std::vector<uint32_t> sorted(ended.begin(), ended.end());
     std::sort(sorted.begin(), sorted.end());
@@ -161,8 +160,10 @@ void Reports::add_lines(std::vector<Record> records, Record first) {
     // A stable sort keeps the order of one item's records.
     std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
     for (Record& r : records) {
-        if (r.by->op == ir::Op::print) lines.push_back(r.line());
-        else if (!first.launch || r.order() < first.order()) first = std::move(r);
+        if (r.by->op == ir::Op::print)
+            lines.push_back(r.line());
+        else if (!first.launch || r.order() < first.order())
+            first = std::move(r);
     }
     if (first.launch && failure.empty()) {
         const ir::Kernel& k = *first.launch->kernel;
@@ -174,8 +175,10 @@ void Reports::add_lines(std::vector<Record> records, Record first) {
 void Reports::deliver_lines() {
     std::unique_lock one_at_a_time(delivering, std::defer_lock);
     // Another thread's sink may wait for this call; that thread then delivers these lines, too.
-    if (!detail::inside_call()) one_at_a_time.lock();
-    else if (!one_at_a_time.try_lock()) return;
+    if (!detail::inside_call())
+        one_at_a_time.lock();
+    else if (!one_at_a_time.try_lock())
+        return;
     for (;;) {
         std::vector<std::string> now;
         Sink to;
@@ -186,8 +189,10 @@ void Reports::deliver_lines() {
         }
         if (now.empty()) return;
         for (const std::string& line : now) {
-            if (to) to(line);
-            else std::printf("%s\n", line.c_str());
+            if (to)
+                to(line);
+            else
+                std::printf("%s\n", line.c_str());
         }
         if (!to) std::fflush(stdout);
     }

@@ -32,13 +32,14 @@ public:
     void take(std::span<const uint32_t> ring);
     /// The part of a ring that was taken since it was cleared.
     struct Taken {
-        size_t words = 0;      ///< words of records
-        uint64_t failed = 0;   ///< failed requirements already counted
+        size_t words = 0;     ///< words of records
+        uint64_t failed = 0;  ///< failed requirements already counted
     };
     /// The same while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
     /// launches in `ended`, which come first in the ring. `head` are the ring's first 64 words, `records` those from taken.words
     /// on. `all`: no other launch has begun since the ring was cleared.
-    void take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all, Taken& taken);
+    void take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all,
+              Taken& taken);
     /// Unregisters a launch that does not begin after all.
     void drop(uint32_t number);
     /// Hands the taken lines to the sink, ordered by launch, group, item in the group, and time within an item; then throws Error
@@ -63,10 +64,10 @@ private:
     std::recursive_mutex delivering;  ///< recursive, since the sink may call deliver()
     std::mutex mutex;                 ///< guards all members below
     Sink sink;
-    std::deque<Launch> launches;      ///< since the ring was last taken
+    std::deque<Launch> launches;  ///< since the ring was last taken
     uint32_t last_number = 0;
-    std::vector<std::string> lines;   ///< taken, not yet delivered
-    std::string failure;              ///< not yet delivered: the first failed requirement, as a sentence
+    std::vector<std::string> lines;  ///< taken, not yet delivered
+    std::string failure;             ///< not yet delivered: the first failed requirement, as a sentence
     uint64_t failures = 0;
 };
 

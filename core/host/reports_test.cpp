@@ -27,9 +27,7 @@ struct Talking : ::testing::Test {
     std::string wait() {
         try {
             device->synchronize();
-        } catch (const Error& e) {
-            return e.what();
-        }
+        } catch (const Error& e) { return e.what(); }
         return "";
     }
     std::shared_ptr<Backend> device = open_interp();
@@ -70,9 +68,7 @@ struct Ring : Talking {
         reports.take(ring);
         try {
             reports.deliver();
-        } catch (const Error& e) {
-            return e.what();
-        }
+        } catch (const Error& e) { return e.what(); }
         return "";
     }
     std::vector<uint32_t> ring;
@@ -117,12 +113,11 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     const auto take = [&](std::vector<uint32_t> ended, bool all) {
         const std::span<const uint32_t> words(ring);
         const size_t written = std::min(ring[ring::used], ring[ring::capacity]);
-        reports.take(words.first(ring::records), words.subspan(ring::records + progress.words, written - progress.words), ended, all, progress);
+        reports.take(words.first(ring::records), words.subspan(ring::records + progress.words, written - progress.words), ended,
+                     all, progress);
         try {
             reports.deliver();
-        } catch (const Error& e) {
-            return std::string(e.what());
-        }
+        } catch (const Error& e) { return std::string(e.what()); }
         return std::string();
     };
     const auto print = [&](uint32_t launch, uint32_t i) { record(false, launch, 0, int(i), {i, 1, 0, 0, 0}); };
@@ -131,14 +126,16 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     record(true, numbers[1], 1, 3, {50});
     print(numbers[1], 4);
     ring[ring::used] += 10;  // the record of the third launch, which is not complete
-    EXPECT_EQ(take({numbers[1], numbers[0]}, false), "Kernel \"talks\" fails a requirement: 50 is below ten (work-item 3, k.cpp:9).");
+    EXPECT_EQ(take({numbers[1], numbers[0]}, false),
+              "Kernel \"talks\" fails a requirement: 50 is below ten (work-item 3, k.cpp:9).");
     EXPECT_EQ(lines, (std::vector<std::string>{"i=1 x=1 0 0.0", "i=2 x=1 0 0.0", "i=4 x=1 0 0.0"}));
     lines.clear();
     ring[ring::used] -= 10;
     print(numbers[2], 5);
     record(true, numbers[2], 1, 6, {60});
     record(true, numbers[2], 1, 7, {70});
-    EXPECT_EQ(take({numbers[2]}, true), "Kernel \"talks\" fails a requirement: 60 is below ten (work-item 6, k.cpp:9); 1 more requirement fails.");
+    EXPECT_EQ(take({numbers[2]}, true),
+              "Kernel \"talks\" fails a requirement: 60 is below ten (work-item 6, k.cpp:9); 1 more requirement fails.");
     EXPECT_EQ(lines, std::vector<std::string>{"i=5 x=1 0 0.0"});
     lines.clear();
     EXPECT_EQ(take({}, true), "");

@@ -31,8 +31,8 @@
 namespace pumice::ring {
 
 inline constexpr size_t used = 0, lost = 1, failed = 2, capacity = 3, first_failure = 4, records = 64;  ///< indices of words
-inline constexpr size_t head = 5;            ///< words of a record before its values
-inline constexpr size_t words = 1u << 20;    ///< of a whole ring: 4 MiB
+inline constexpr size_t head = 5;          ///< words of a record before its values
+inline constexpr size_t words = 1u << 20;  ///< of a whole ring: 4 MiB
 
 /// Number of words of a value of the type.
 constexpr size_t words_of(Scalar type) { return size_of(type) == 8 ? 2 : 1; }
@@ -41,7 +41,8 @@ constexpr size_t words_of(Scalar type) { return size_of(type) == 8 ? 2 : 1; }
 void clear(std::span<uint32_t> ring);
 
 /// Writes a record into a ring in host memory; items may run on several threads. `values` are the words of the values.
-void write(uint32_t* ring, bool failure, uint32_t launch, uint32_t format, const int32_t (&index)[3], std::span<const uint32_t> values);
+void write(uint32_t* ring, bool failure, uint32_t launch, uint32_t format, const int32_t (&index)[3],
+           std::span<const uint32_t> values);
 
 /// Appends the words of a value, given by its bits, to `to`.
 void put(std::vector<uint32_t>& to, Scalar type, uint64_t bits);

@@ -8,7 +8,8 @@ namespace pumice::detail {
 
 void check_dimension(const char* what, int d, int rank) {
     if (d < 0 || d >= rank)
-        fail("the extent of ", what, " along dimension ", d, " is asked for; it has ", rank, rank == 1 ? " dimension" : " dimensions");
+        fail("the extent of ", what, " along dimension ", d, " is asked for; it has ", rank,
+             rank == 1 ? " dimension" : " dimensions");
 }
 
 void no_host_memory(int64_t bytes) { fail("cannot allocate ", bytes, " bytes of host memory for a copy of an array"); }
@@ -34,7 +35,8 @@ void check_region(std::span<const int64_t> extents, std::span<const int64_t> fro
                   std::span<const int64_t> step) {
     for (size_t d = 0; d < extents.size(); ++d) {
         if (from[d] < 0 || from[d] > to[d] || to[d] > extents[d])
-            fail(from[d] < to[d] && from[d] == to[d] - 1 ? text("element ", from[d]) : text("a view of the elements ", from[d], " to ", to[d]),
+            fail(from[d] < to[d] && from[d] == to[d] - 1 ? text("element ", from[d])
+                                                         : text("a view of the elements ", from[d], " to ", to[d]),
                  " along dimension ", d, " is asked for, of an array whose extent there is ", extents[d]);
         if (step[d] < 1) fail("a view of every ", step[d], "th element along dimension ", d, " is asked for: steps are positive");
     }

@@ -34,13 +34,10 @@ void check_dimension(const char* what, int d, int rank);
 /// Throws Error: the host lacks memory of this size.
 [[noreturn]] void no_host_memory(int64_t bytes);
 /// Calls act(), which allocates this many bytes of host memory; throws Error where the allocation fails.
-template <class F>
-auto with_host_memory(int64_t bytes, F&& act) {
+template <class F> auto with_host_memory(int64_t bytes, F&& act) {
     try {
         return act();
-    } catch (const std::bad_alloc&) {
-        no_host_memory(bytes);
-    } catch (const std::length_error&) {
+    } catch (const std::bad_alloc&) { no_host_memory(bytes); } catch (const std::length_error&) {
         no_host_memory(bytes);
     }
 }
@@ -59,21 +56,18 @@ void check_count(int64_t given, int64_t wanted);
 /// The text that operator<< writes.
 std::string text_of(const ArrayState& array, std::span<const int64_t> extents);
 
-template <std::size_t N>
-std::array<int64_t, N> to_array(const int64_t (&extents)[N]) {
+template <std::size_t N> std::array<int64_t, N> to_array(const int64_t (&extents)[N]) {
     std::array<int64_t, N> a;
     for (std::size_t d = 0; d < N; ++d) a[d] = extents[d];
     return a;
 }
-template <std::size_t N>
-std::array<int64_t, N> row_major(const std::array<int64_t, N>& extents) {
+template <std::size_t N> std::array<int64_t, N> row_major(const std::array<int64_t, N>& extents) {
     std::array<int64_t, N> strides;
     uint64_t stride = 1;  // if an extent is 0, the others may have any size
     for (std::size_t d = N; d-- > 0; stride *= uint64_t(extents[d])) strides[d] = int64_t(stride);
     return strides;
 }
-template <std::size_t N>
-int64_t count_of(const std::array<int64_t, N>& extents) {
+template <std::size_t N> int64_t count_of(const std::array<int64_t, N>& extents) {
     int64_t n = 1;
     for (const int64_t e : extents)
         if (e == 0) return 0;  // if an extent is 0, the others may have any size

@@ -13,7 +13,8 @@ public:
     struct Read {
         Clock::time_point at;
     };
-    HostStamp(std::shared_ptr<EventState> reached, std::shared_ptr<Read> read) : reached(std::move(reached)), read(std::move(read)) {}
+    HostStamp(std::shared_ptr<EventState> reached, std::shared_ptr<Read> read)
+        : reached(std::move(reached)), read(std::move(read)) {}
 
     double since(TimeStamp& earlier) override {
         auto* const other = dynamic_cast<HostStamp*>(&earlier);

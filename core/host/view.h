@@ -13,10 +13,11 @@ namespace pumice {
 
 /// A strided region of an array's elements, for copies. It shares the data and keeps the memory alive. Every array converts to a
 /// view of all its elements. Kernels take arrays: array() makes one of a contiguous view, clone() of any view.
-template <class T, int N = 1>
-class View {
+template <class T, int N = 1> class View {
 public:
-    View(const Array<T, N>& array) : extents(array.extents), strides(detail::row_major(array.extents)), state(array.state) { detail::held(state); }
+    View(const Array<T, N>& array) : extents(array.extents), strides(detail::row_major(array.extents)), state(array.state) {
+        detail::held(state);
+    }
 
     /// Extent along dimension d (0 the slowest).
     int64_t size(int d = 0) const {
@@ -44,7 +45,9 @@ public:
         return view(from, to, ones);
     }
     template <std::integral A, std::integral B>  // no braces: view({1}, {9}) takes arrays in one dimension, too
-    View view(A from, B to, int64_t step = 1) const requires(N == 1) {
+    View view(A from, B to, int64_t step = 1) const
+        requires(N == 1)
+    {
         const int64_t first[size_t(N)] = {int64_t(from)}, end[size_t(N)] = {int64_t(to)}, steps[size_t(N)] = {step};
         return view(first, end, steps);
     }
@@ -58,7 +61,8 @@ public:
     }
     /// The same elements as an array that shares the data; throws Error if they are not contiguous.
     Array<T, N> array() const {
-        if (!contiguous()) throw Error("a view is taken as an array, and its elements do not lie one after another: clone() copies them");
+        if (!contiguous())
+            throw Error("a view is taken as an array, and its elements do not lie one after another: clone() copies them");
         return {extents, detail::slice(detail::held(state), offset, count())};
     }
     /// A new array with the same elements.
@@ -76,7 +80,11 @@ public:
         return stream.record();
     }
     /// Overwrites the elements with the host's, row-major.
-    void copy_from(const std::vector<T>& host) const requires(!std::is_same_v<T, bool>) { copy_from(std::span<const T>(host)); }
+    void copy_from(const std::vector<T>& host) const
+        requires(!std::is_same_v<T, bool>)
+    {
+        copy_from(std::span<const T>(host));
+    }
     void copy_from(std::span<const T> host) const {
         detail::check_count(int64_t(host.size()), count());
         detail::write_region(detail::held(state), region(), host.data());
@@ -107,16 +115,21 @@ public:
         return detail::with_host_memory(bytes, [&]() -> std::vector<T> {
             std::vector<HostElement> host(static_cast<size_t>(count()));
             detail::read_region(from, region(), host.data());
-            if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
-            else return host;
+            if constexpr (std::is_same_v<T, bool>)
+                return {host.begin(), host.end()};
+            else
+                return host;
         });
     }
     /// Sets every element to the value: a T, or a number whose derivative is traced.
-    template <class V = T> requires(std::is_convertible_v<V, T> || std::is_same_v<typename V::traced, T>)
+    template <class V = T>
+        requires(std::is_convertible_v<V, T> || std::is_same_v<typename V::traced, T>)
     void fill(const V& value) const {
         const Array<T, 1> one(Device(detail::held(state).device), {1}, false);
-        if constexpr (std::is_convertible_v<V, T>) one.fill(T(value));
-        else one.fill(value);
+        if constexpr (std::is_convertible_v<V, T>)
+            one.fill(T(value));
+        else
+            one.fill(value);
         View repeated(*this);  // all strides 0
         repeated.strides.fill(0);
         repeated.offset = 0;

@@ -64,8 +64,10 @@ struct HostMemory : Allocation {
     }
     /// Records a write from outside of a kernel: upload or fill.
     void note_write(int64_t offset, int64_t count) {
-        if (count == bytes) unset = nullptr;
-        else if (unset) std::fill_n(unset.get() + offset, count, false);
+        if (count == bytes)
+            unset = nullptr;
+        else if (unset)
+            std::fill_n(unset.get() + offset, count, false);
     }
     /// Records a copy: bytes copied from unwritten memory count as unwritten, too.
     void note_copy(const HostMemory& from, int64_t from_offset, int64_t offset, int64_t count) {

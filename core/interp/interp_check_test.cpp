@@ -51,8 +51,9 @@ TEST_F(interp_check, every_dimension_has_its_bound) {
     EXPECT_EQ(
         fault(*device, linear, {{33}, {33}}, {grid}),
         "Kernel \"linear\" atomically updates argument 1 at linear index 32, which has 32 elements (work-item 32, k.cpp:6).");
-    EXPECT_EQ(fault(*device, linear, {{1}}, {grid}), "Kernel \"linear\" atomically updates argument 1 at linear index "
-                                                     "18446744073709551615, which has 32 elements (work-item 0, k.cpp:7).");
+    EXPECT_EQ(fault(*device, linear, {{1}}, {grid}),
+              "Kernel \"linear\" atomically updates argument 1 at linear index "
+              "18446744073709551615, which has 32 elements (work-item 0, k.cpp:7).");
 }
 
 TEST_F(interp_check, bounds_of_local_and_private_memory) {
@@ -68,7 +69,8 @@ TEST_F(interp_check, bounds_of_local_and_private_memory) {
         %z = load tile[%at] : f32
         %sum = add %y, %z : f32
         store arg1[%l], %sum : f32
-        return)", "local tile: f32[16] @7\nprivate mine: f32[2] @8");
+        return)",
+                                    "local tile: f32[16] @7\nprivate mine: f32[2] @8");
     EXPECT_EQ(fault(*device, text, {{16}}, {sixteen, scalar(0), scalar(1)}), "");
     EXPECT_EQ(fault(*device, text, {{16}}, {sixteen, scalar(1), scalar(0)}),
               "Kernel \"bounds\" writes local array tile (k.cpp:7) at index 16, whose extent is 16 (work-item 15, k.cpp:6).");
@@ -117,7 +119,8 @@ TEST_F(interp_check, local_memory_read_before_it_is_written) {
         }
         %y = load tile[%l] : f32
         store arg1[%i], %y : f32
-        return)", "local tile: f32[8] @20");
+        return)",
+                                    "local tile: f32[8] @20");
     EXPECT_EQ(fault(*device, text, {{16}, {8}}, {sixteen, scalar(16)}), "");
     EXPECT_EQ(fault(*device, text, {{16}, {8}}, {sixteen, scalar(3)}),
               "Kernel \"unset\" reads local array tile (k.cpp:20) at index 3 before it is written (work-item 3, k.cpp:12).");
@@ -128,7 +131,8 @@ TEST_F(interp_check, local_memory_read_before_it_is_written) {
         %l = local_index 0 : i32
         %old = atomic add count[%l], %l : i32
         store arg1[%l], %old : i32
-        return)", "local count: i32[8]");
+        return)",
+                                       "local count: i32[8]");
     EXPECT_EQ(
         fault(*device, atomics, {{8}}, {eight}),
         "Kernel \"counter\" atomically updates local array count (?) at index 0 before it is written (work-item 0, k.cpp:2).");
@@ -183,7 +187,8 @@ TEST_F(interp_check, private_memory_read_before_it_is_written) {
         store mine[%n], %x : f32
         %y = load mine[%zero] : f32
         store arg1[%i], %y : f32
-        return)", "private mine: f32[2] @20");
+        return)",
+                                    "private mine: f32[2] @20");
     EXPECT_EQ(fault(*device, text, {{3}}, {sixteen}), "");
     EXPECT_EQ(fault(*device, text, {{8}, {2}}, {sixteen}),
               "Kernel \"private\" reads private array mine (k.cpp:20) at index 0 before it is written (work-item 3, k.cpp:9).");
@@ -255,7 +260,8 @@ std::string sized(const std::string& name, const std::string& size) {
         store big[%l], %x : f32
         %y = load big[%l] : f32
         store arg1[%l], %y : f32
-        return)", "local big: f32[size %n] @20");
+        return)",
+                  "local big: f32[size %n] @20");
 }
 
 TEST_F(interp_check, local_memory_past_the_limit) {
@@ -263,7 +269,8 @@ TEST_F(interp_check, local_memory_past_the_limit) {
     const std::string large = sized("large", "%many = constant 100 : i32\n%n = mul %size, %many : i32");
     EXPECT_EQ(fault(*device, large, {{100}, {100}}, {thousand}), "");
     EXPECT_EQ(fault(*device, large, {{1000}, {1000}}, {thousand}),
-              "Kernel \"large\" (k.cpp:9) needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp is 65536 "
+              "Kernel \"large\" (k.cpp:9) needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp "
+              "is 65536 "
               "bytes.");
     const std::string none = sized("none", "%ten = constant 10 : i32\n%n = sub %size, %ten : i32");
     EXPECT_EQ(fault(*device, none, {{10}, {10}}, {thousand}),

@@ -25,12 +25,13 @@ using namespace ir;
 namespace {
 
 /// with_scalar, restricted to the integer types of a loop's index.
-template <class F>
-void with_integer(Scalar type, F&& f) {
+template <class F> void with_integer(Scalar type, F&& f) {
     with_scalar(type, [&](auto t) {
         using T = decltype(t);
-        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) f(t);
-        else library_bug("an index that is no integer");
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+            f(t);
+        else
+            library_bug("an index that is no integer");
     });
 }
 
@@ -70,13 +71,26 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
 #define OP2(name, ...) case Op::name:
 #define OP3(name, ...) case Op::name:
 #include "core/ir/ops.def"
-        case Op::select: case Op::cast: case Op::bitcast: case Op::var: case Op::get: case Op::set:
-            library_bug("an instruction that a loop should compute: " + print(k, inst));
-        case Op::constant: case Op::argument: case Op::global_size: case Op::local_index: case Op::group_size:
-        case Op::group_count: case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
-        case Op::extent:
-            return;  // prepare_constants has done it for all groups
-        case Op::global_index: case Op::group_index: case Op::in_range: return indices(inst, items);
+        case Op::select:
+        case Op::cast:
+        case Op::bitcast:
+        case Op::var:
+        case Op::get:
+        case Op::set: library_bug("an instruction that a loop should compute: " + print(k, inst));
+        case Op::constant:
+        case Op::argument:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count:
+        case Op::extent: return;  // prepare_constants has done it for all groups
+        case Op::global_index:
+        case Op::group_index:
+        case Op::in_range: return indices(inst, items);
         case Op::load: return load(inst, items);
         case Op::store: return store(inst, items);
         case Op::atomic: return atomic(inst, items);
@@ -86,11 +100,13 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
         case Op::subgroup: return subgroup(inst, items);
         case Op::group: library_bug("the interpreter met a group instruction; group_by_memory must run first: " + print(k, inst));
-        case Op::print: case Op::require: return report(inst, items);
+        case Op::print:
+        case Op::require: return report(inst, items);
         case Op::if_: return if_(inst, items);
         case Op::for_: return for_(inst, items);
         case Op::while_: return while_(inst, items);
-        case Op::yield: case Op::test: return;
+        case Op::yield:
+        case Op::test: return;
         case Op::break_: return leave(inst, broke, items);
         case Op::continue_: return leave(inst, continues, items);
         case Op::return_: return leave(inst, returned, items);

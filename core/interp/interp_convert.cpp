@@ -7,15 +7,13 @@
 namespace pumice::interp {
 namespace {
 
-template <class To, class From>
-void cast_items(Items items, void* result, const void* operand, const void*, const void*) {
+template <class To, class From> void cast_items(Items items, void* result, const void* operand, const void*, const void*) {
     To* __restrict r = static_cast<To*>(result);
     const From* a = static_cast<const From*>(operand);
     each(items, [=](int i) { r[i] = cast_scalar<To>(a[i]); });
 }
 
-template <class T>
-void select_items(Items items, void* result, const void* condition, const void* first, const void* second) {
+template <class T> void select_items(Items items, void* result, const void* condition, const void* first, const void* second) {
     T* __restrict r = static_cast<T*>(result);
     const bool* c = static_cast<const bool*>(condition);
     const T* a = static_cast<const T*>(first);
@@ -23,8 +21,7 @@ void select_items(Items items, void* result, const void* condition, const void* 
     each(items, [=](int i) { r[i] = c[i] ? a[i] : b[i]; });
 }
 
-template <int size>
-void copy_items(Items items, void* result, const void* operand, const void*, const void*) {
+template <int size> void copy_items(Items items, void* result, const void* operand, const void*, const void*) {
     char* __restrict r = static_cast<char*>(result);
     const char* a = static_cast<const char*>(operand);
     each(items, [=](int i) { std::memcpy(r + i * size, a + i * size, size); });
@@ -33,9 +30,8 @@ void copy_items(Items items, void* result, const void* operand, const void*, con
 }  // namespace
 
 Loop cast_loop(Scalar from, Scalar to) {
-    return with_scalar(from, [&](auto f) {
-        return with_scalar(to, [](auto t) -> Loop { return cast_items<decltype(t), decltype(f)>; });
-    });
+    return with_scalar(
+        from, [&](auto f) { return with_scalar(to, [](auto t) -> Loop { return cast_items<decltype(t), decltype(f)>; }); });
 }
 
 Loop select_loop(Scalar type) {

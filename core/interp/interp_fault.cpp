@@ -115,9 +115,12 @@ void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint
     const auto value = [&](uint64_t b) {
         return with_scalar(inst.type, [&](auto type) {
             using T = decltype(type);
-            if constexpr (std::is_same_v<T, bool>) return std::string(b ? "true" : "false");
-            else if constexpr (std::is_integral_v<T>) return text(+from_bits<T>(b));
-            else return text(double(cast_scalar<double>(from_bits<T>(b))));
+            if constexpr (std::is_same_v<T, bool>)
+                return std::string(b ? "true" : "false");
+            else if constexpr (std::is_integral_v<T>)
+                return text(+from_bits<T>(b));
+            else
+                return text(double(cast_scalar<double>(from_bits<T>(b))));
         });
     };
     fail("Kernel \"", k.name, "\" promises a uniform value that differs in a group: it is ", value(bits), " in ",

@@ -15,8 +15,7 @@ struct Items {
 };
 
 /// Calls f(item) for each item, in order.
-template <class F>
-inline __attribute__((always_inline)) void each(Items items, F&& f) {
+template <class F> inline __attribute__((always_inline)) void each(Items items, F&& f) {
     if (items.contiguous()) {
         const int first = items.count ? items.list[0] : 0, end = first + items.count;
         for (int item = first; item < end; ++item) f(item);
@@ -26,8 +25,7 @@ inline __attribute__((always_inline)) void each(Items items, F&& f) {
 }
 
 /// Keeps the items for which keep(item) holds.
-template <class F>
-void keep_if(Items& items, F&& keep) {
+template <class F> void keep_if(Items& items, F&& keep) {
     int kept = 0;
     for (int n = 0; n < items.count; ++n) {
         const uint16_t item = items.list[n];

@@ -85,13 +85,20 @@ void Run::prepare_constants() {
         const Inst& inst = k[id];
         const Value to = k.result(inst);
         const size_t axis = size_t(inst.immediate);
-        if (inst.op == Op::constant) broadcast(to, inst.immediate, all);
-        else if (inst.op == Op::argument) broadcast(to, launch.arguments[axis].bits, all);
-        else if (inst.op == Op::global_size) broadcast(to, to_bits(int32_t(launch.extent[axis])), all);
-        else if (inst.op == Op::group_size) broadcast(to, to_bits(int32_t(launch.group[axis])), all);
-        else if (inst.op == Op::group_count) broadcast(to, to_bits(int32_t(group_count[axis])), all);
-        else if (inst.op == Op::local_index) std::copy_n(local[axis].data(), group_items, at<int32_t>(to));
-        else if (inst.op == Op::subgroup_size) broadcast(to, to_bits(int32_t(program.subgroup_size)), all);
+        if (inst.op == Op::constant)
+            broadcast(to, inst.immediate, all);
+        else if (inst.op == Op::argument)
+            broadcast(to, launch.arguments[axis].bits, all);
+        else if (inst.op == Op::global_size)
+            broadcast(to, to_bits(int32_t(launch.extent[axis])), all);
+        else if (inst.op == Op::group_size)
+            broadcast(to, to_bits(int32_t(launch.group[axis])), all);
+        else if (inst.op == Op::group_count)
+            broadcast(to, to_bits(int32_t(group_count[axis])), all);
+        else if (inst.op == Op::local_index)
+            std::copy_n(local[axis].data(), group_items, at<int32_t>(to));
+        else if (inst.op == Op::subgroup_size)
+            broadcast(to, to_bits(int32_t(program.subgroup_size)), all);
         else if (inst.op == Op::subgroup_count)
             broadcast(to, to_bits(int32_t((group_items + program.subgroup_size - 1) / program.subgroup_size)), all);
         else if (inst.op == Op::subgroup_lane)
@@ -101,7 +108,8 @@ void Run::prepare_constants() {
         else if (inst.op == Op::extent) {
             const auto& extents = views[inst.memory.id].extents;
             broadcast(to, to_bits(int32_t(extents[extents.size() - 1 - axis])), all);
-        } else library_bug("an instruction that is not constant: " + print(k, inst));
+        } else
+            library_bug("an instruction that is not constant: " + print(k, inst));
     }
 }
 

@@ -13,8 +13,7 @@ using namespace ir;
 namespace {
 
 /// Calls f with an integer of the type's size, zero-initialised.
-template <class F>
-void with_size(Scalar type, F&& f) {
+template <class F> void with_size(Scalar type, F&& f) {
     switch (size_of(type)) {
         case 1: return f(uint8_t());
         case 2: return f(uint16_t());
@@ -23,8 +22,7 @@ void with_size(Scalar type, F&& f) {
     }
 }
 
-template <class T>
-T read(const std::byte* from) {
+template <class T> T read(const std::byte* from) {
     T value;
     std::memcpy(&value, from, sizeof(T));
     return value;
@@ -70,13 +68,15 @@ void Run::find_offsets(const Inst& inst, Items items) {
                         offset[i] = int64_t(index[i]);
                         bad |= uint64_t(offset[i] >= extent) | uint64_t(offset[i] < 0);
                     });
-                else each(items, [=, &bad](int i) {
-                    const int64_t next = int64_t(index[i]);
-                    bad |= uint64_t(next >= extent) | uint64_t(next < 0);
-                    offset[i] = offset[i] * extent + next;
-                });
+                else
+                    each(items, [=, &bad](int i) {
+                        const int64_t next = int64_t(index[i]);
+                        bad |= uint64_t(next >= extent) | uint64_t(next < 0);
+                        offset[i] = offset[i] * extent + next;
+                    });
                 outside = outside || bad;
-            } else library_bug("an index that is no integer: " + print(k, inst));
+            } else
+                library_bug("an index that is no integer: " + print(k, inst));
         });
         if (outside) out_of_bounds(inst, items);
     }

@@ -101,14 +101,15 @@ TEST_P(interp, atomics_on_global_and_local_memory) {
 
 TEST_P(interp, atomics_give_the_old_value) {
     // Every operation once, by one item; then a compare_exchange that fits and one that does not.
-    const std::pair<const char*, int> cases[] = {{"add", 12 + 10}, {"sub", 12 - 10}, {"min", 10}, {"max", 12},
-                                                 {"and", 12 & 10}, {"or", 12 | 10}, {"xor", 12 ^ 10}, {"exchange", 10}};
+    const std::pair<const char*, int> cases[] = {{"add", 12 + 10}, {"sub", 12 - 10}, {"min", 10},      {"max", 12},
+                                                 {"and", 12 & 10}, {"or", 12 | 10},  {"xor", 12 ^ 10}, {"exchange", 10}};
     for (const auto& [what, result] : cases) {
         const std::string text = R"(kernel "old" math contract rank 1 (arg1: inout i32[1]) files [] {
             %zero = constant 0 : i32
             %one = constant 1 : i32
             %v = constant 10 : i32
-            %old = atomic )" + std::string(what) + R"( arg1[%zero], %v : i32
+            %old = atomic )" + std::string(what) +
+                                 R"( arg1[%zero], %v : i32
             store arg1[%one], %old : i32
             return
         })";
@@ -161,7 +162,11 @@ TEST_P(interp, structs_private_arrays_and_conversions) {
         store arg1[%i].d, %d : f64
         return
     })";
-    struct Mixed { float x; uint8_t n; double d; };
+    struct Mixed {
+        float x;
+        uint8_t n;
+        double d;
+    };
     static_assert(sizeof(Mixed) == 16);
     const auto a = array<Mixed>({{1.5f, 0, 0}, {-2, 0, 0}, {std::numeric_limits<float>::quiet_NaN(), 0, 0}, {0, 0, 0}});
     const auto out = array(std::vector<int>(4, -1));

@@ -29,16 +29,27 @@ Loop loop_of(const Kernel& k, const Inst& i) {
         }
         case Op::select: return select_loop(i.type);
         case Op::cast: return cast_loop(k.type_of(k.operands(i)[0]), i.type);
-        case Op::bitcast: case Op::var: case Op::get: case Op::set: return copy_loop(i.type);
+        case Op::bitcast:
+        case Op::var:
+        case Op::get:
+        case Op::set: return copy_loop(i.type);
         default: return nullptr;
     }
 }
 
 bool same_for_all_groups(Op op) {
     switch (op) {
-        case Op::constant: case Op::argument: case Op::global_size: case Op::local_index: case Op::group_size: case Op::group_count:
-        case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count: case Op::extent:
-            return true;
+        case Op::constant:
+        case Op::argument:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count:
+        case Op::extent: return true;
         default: return false;
     }
 }
@@ -111,10 +122,12 @@ int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::ar
     return count;
 }
 
-void check_local_memory(const Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit, const std::string& device) {
+void check_local_memory(const Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit,
+                        const std::string& device) {
     if (bytes > limit)
-        fail("Kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") needs ", bytes, " bytes of local memory for a group of ",
-             group[0] * group[1] * group[2], " work-items; the limit of ", device, " is ", limit, " bytes.");
+        fail("Kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") needs ", bytes,
+             " bytes of local memory for a group of ", group[0] * group[1] * group[2], " work-items; the limit of ", device,
+             " is ", limit, " bytes.");
 }
 
 int granule_shift(const Element& element) {

@@ -35,7 +35,8 @@ int64_t asked_elements(const ir::Kernel& kernel, const ir::Memory& memory, const
 /// Elements of a local array in a group of these extents. Throws Error if that is not positive.
 int64_t local_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);
 /// Throws Error if a group's bytes of local memory exceed the limit.
-void check_local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit, const std::string& device);
+void check_local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit,
+                        const std::string& device);
 /// log2 of the size of the smallest leaf.
 int granule_shift(const Element& element);
 

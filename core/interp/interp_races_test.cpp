@@ -34,7 +34,8 @@ TEST_F(interp_check, two_items_write_one_element) {
 TEST_F(interp_check, equal_writes_do_not_race_but_race_with_a_different_one) {
     // All write 1; then one of them reads, updates or writes what another has written.
     const auto found = [&](const std::string& then, int64_t group) {
-        return fault(*device, kernel(R"("flag" math contract rank 1 (arg1: inout i32[1], arg2: out i32[1]))", R"(
+        return fault(
+            *device, kernel(R"("flag" math contract rank 1 (arg1: inout i32[1], arg2: out i32[1]))", R"(
         %i = global_index 0 : i32
         %zero = constant 0 : i32
         %one = constant 1 : i32
@@ -47,13 +48,18 @@ TEST_F(interp_check, equal_writes_do_not_race_but_race_with_a_different_one) {
         } else {
             yield
         }
-        return)"), {{4}, {group}}, {DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}, DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}});
+        return)"),
+            {{4}, {group}},
+            {DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}, DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}});
     };
     for (const int64_t group : {4, 1}) {
         EXPECT_EQ(found("store arg1[%zero], %one : i32", group), "");
         EXPECT_NE(found("store arg1[%zero], %two : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
-        EXPECT_NE(found("%a = atomic add arg1[%zero], %one : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
-        EXPECT_NE(found("%a = load arg1[%zero] : i32\nstore arg2[%i], %a : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
+        EXPECT_NE(found("%a = atomic add arg1[%zero], %one : i32", group).find("has a race on argument 1 at index 0"),
+                  std::string::npos);
+        EXPECT_NE(
+            found("%a = load arg1[%zero] : i32\nstore arg2[%i], %a : i32", group).find("has a race on argument 1 at index 0"),
+            std::string::npos);
     }
 }
 
@@ -155,7 +161,9 @@ TEST_F(interp_check, a_write_races_with_an_earlier_reader) {
 }
 
 TEST_F(interp_check, races_of_members_and_views_are_found_by_byte) {
-    struct Pair { uint16_t a, b; };
+    struct Pair {
+        uint16_t a, b;
+    };
     const std::string text =
         kernel(R"("members" math contract rank 1 (arg1: inout {a: u16 @0, b: u16 @2}:4[1], arg2: inout u32[1], arg3: i32))", R"(
         %i = global_index 0 : i32
@@ -198,7 +206,8 @@ TEST_F(interp_check, races_in_local_memory) {
         %j = rem %l1, %eight : i32
         %y = load tile[%j] : f32
         store arg1[%l], %y : f32
-        return)", "local tile: f32[8] @20");
+        return)",
+                                    "local tile: f32[8] @20");
     EXPECT_EQ(fault(*device, text, {{8}}, {sixteen}),
               "Kernel \"tile\" has a race on local array tile (k.cpp:20) at index 1: work-item 1 writes it (k.cpp:5) and "
               "work-item 0 reads it "

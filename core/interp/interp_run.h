@@ -20,7 +20,7 @@ struct Scratch {
     std::vector<uint16_t> lists;    ///< of work-items; a stack
     std::vector<uint8_t> fates;
     std::vector<int64_t> offsets;
-    std::vector<std::byte> carried; ///< values on their way to a loop's parameters
+    std::vector<std::byte> carried;  ///< values on their way to a loop's parameters
     std::vector<std::byte> local, private_;
     std::vector<Cell> local_cells;
     std::vector<uint32_t> private_written;  ///< the epoch of the last write of each granule
@@ -34,12 +34,12 @@ struct Scratch {
 /// The memory behind one Memory of the kernel in this launch.
 struct View {
     std::byte* data = nullptr;
-    Cell* cells = nullptr;               ///< shadow cells from the byte at `data` on; null if no race is possible
-    uint32_t* private_written = nullptr; ///< private memory: the epochs in place of cells
-    bool* unset = nullptr;               ///< per byte from `data` on: not written yet; null if all bytes are written
+    Cell* cells = nullptr;                ///< shadow cells from the byte at `data` on; null if no race is possible
+    uint32_t* private_written = nullptr;  ///< private memory: the epochs in place of cells
+    bool* unset = nullptr;                ///< per byte from `data` on: not written yet; null if all bytes are written
     int granule_shift = 0;
-    int64_t item_bytes = 0;              ///< private memory: the distance from one item's copy to the next
-    std::vector<int64_t> extents;        ///< in written order
+    int64_t item_bytes = 0;        ///< private memory: the distance from one item's copy to the next
+    std::vector<int64_t> extents;  ///< in written order
     int64_t elements = 0;
 };
 
@@ -55,8 +55,8 @@ private:
     enum Fate : uint8_t { runs, broke, continues, returned };
     struct Enclosing {
         const ir::Inst* inst = nullptr;
-        ir::BlockId block;     ///< the block whose parameters are the carried values
-        uint32_t first = 0;    ///< index of the first carried parameter: 1 after a for's index
+        ir::BlockId block;   ///< the block whose parameters are the carried values
+        uint32_t first = 0;  ///< index of the first carried parameter: 1 after a for's index
     };
 
     // interp_control.cpp
@@ -116,8 +116,7 @@ private:
     std::array<int64_t, 3> group_at(uint32_t epoch) const;
 
     /// The array of a value over the items of the group.
-    template <class T>
-    T* at(ir::Value v) {
+    template <class T> T* at(ir::Value v) {
         return reinterpret_cast<T*>(values + size_t(program.value_offset[v.id]) * group_items);
     }
     void* raw(ir::Value v) { return at<std::byte>(v); }
@@ -126,18 +125,18 @@ private:
     const ir::Kernel& k;
     const Launch& launch;
     Scratch& scratch;
-    std::vector<View> views;             ///< a memory
-    int group_items = 0;                 ///< items of a whole group
+    std::vector<View> views;  ///< a memory
+    int group_items = 0;      ///< items of a whole group
     std::array<int64_t, 3> group_count{};
-    std::array<int64_t, 3> group{};      ///< the running group's index
+    std::array<int64_t, 3> group{};             ///< the running group's index
     std::array<std::vector<int32_t>, 3> local;  ///< each item's index in the group, an axis
-    Items present;                       ///< the items of the running group that exist
+    Items present;                              ///< the items of the running group that exist
     Epochs epochs;
-    Enclosing loop;                       ///< the innermost
+    Enclosing loop;  ///< the innermost
     std::byte* values = nullptr;
     uint8_t* fates = nullptr;
-    int64_t* offsets = nullptr;          ///< an item: bytes from the view's data to the leaf that the instruction touches
-    uint16_t* free_list = nullptr;       ///< the top of the stack of lists
+    int64_t* offsets = nullptr;     ///< an item: bytes from the view's data to the leaf that the instruction touches
+    uint16_t* free_list = nullptr;  ///< the top of the stack of lists
 };
 
 }  // namespace pumice::interp

@@ -10,50 +10,47 @@ namespace pumice::interp {
 namespace {
 
 /// The C++ type in which a scalar is computed: float for f16, else the type itself.
-template <class T>
-using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
+template <class T> using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
 /// The result type of an operation on T.
-template <class T, Result result>
-using ResultType = std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
+template <class T, Result result> using ResultType =
+    std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
 
 // Each row as a loop over items for an operand type T; the second operand of F_I is an int32_t.
-#define LOOP(name, result)                                                                    \
-    template <class T>                                                                        \
-    void name##_items(Items items, [[maybe_unused]] void* to, [[maybe_unused]] const void* x, \
-                      [[maybe_unused]] const void* y, [[maybe_unused]] const void* z) {       \
-        using Out = ResultType<T, Result::result>;                                            \
+#define LOOP(name, result)                                                                                       \
+    template <class T> void name##_items(Items items, [[maybe_unused]] void* to, [[maybe_unused]] const void* x, \
+                                         [[maybe_unused]] const void* y, [[maybe_unused]] const void* z) {       \
+        using Out = ResultType<T, Result::result>;                                                               \
         Out* __restrict r = static_cast<Out*>(to);
-#define OPERAND(p, from, type)                                                                \
-        const type* p##_items = static_cast<const type*>(from);
-#define OP1(name, types, result, glsl, llvm, host, ...)                                       \
-    LOOP(name, result)                                                                        \
-        OPERAND(a, x, T)                                                                      \
-        each(items, [=](int i) {                                                              \
-            const auto a = Computed<T>(a_items[i]);                                           \
-            r[i] = Out(host);                                                                 \
-        });                                                                                   \
+#define OPERAND(p, from, type) const type* p##_items = static_cast<const type*>(from);
+#define OP1(name, types, result, glsl, llvm, host, ...) \
+    LOOP(name, result)                                  \
+    OPERAND(a, x, T)                                    \
+    each(items, [=](int i) {                            \
+        const auto a = Computed<T>(a_items[i]);         \
+        r[i] = Out(host);                               \
+    });                                                 \
     }
-#define OP2(name, types, result, glsl, llvm, host, ...)                                       \
-    LOOP(name, result)                                                                        \
-        using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>;    \
-        OPERAND(a, x, T)                                                                      \
-        OPERAND(b, y, Second)                                                                 \
-        each(items, [=](int i) {                                                              \
-            const auto a = Computed<T>(a_items[i]);                                           \
-            const auto b = Computed<Second>(b_items[i]);                                      \
-            r[i] = Out(host);                                                                 \
-        });                                                                                   \
+#define OP2(name, types, result, glsl, llvm, host, ...)                                \
+    LOOP(name, result)                                                                 \
+    using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>; \
+    OPERAND(a, x, T)                                                                   \
+    OPERAND(b, y, Second)                                                              \
+    each(items, [=](int i) {                                                           \
+        const auto a = Computed<T>(a_items[i]);                                        \
+        const auto b = Computed<Second>(b_items[i]);                                   \
+        r[i] = Out(host);                                                              \
+    });                                                                                \
     }
-#define OP3(name, types, result, glsl, llvm, host, ...)                                       \
-    LOOP(name, result)                                                                        \
-        OPERAND(a, x, T)                                                                      \
-        OPERAND(b, y, T)                                                                      \
-        OPERAND(c, z, T)                                                                      \
-        each(items, [=](int i) {                                                              \
-            const auto a = Computed<T>(a_items[i]), b = Computed<T>(b_items[i]), c = Computed<T>(c_items[i]); \
-            r[i] = Out(host);                                                                 \
-        });                                                                                   \
+#define OP3(name, types, result, glsl, llvm, host, ...)                                                   \
+    LOOP(name, result)                                                                                    \
+    OPERAND(a, x, T)                                                                                      \
+    OPERAND(b, y, T)                                                                                      \
+    OPERAND(c, z, T)                                                                                      \
+    each(items, [=](int i) {                                                                              \
+        const auto a = Computed<T>(a_items[i]), b = Computed<T>(b_items[i]), c = Computed<T>(c_items[i]); \
+        r[i] = Out(host);                                                                                 \
+    });                                                                                                   \
     }
 #include "core/ir/ops.def"
 #undef LOOP
@@ -65,10 +62,12 @@ Loop scalar_loop(ir::Op op, Scalar operand) {
     return with_scalar(operand, [&](auto type) -> Loop {
         using T = decltype(type);
         switch (op) {
-#define PICK(name, types)                                                                     \
-    case ir::Op::name:                                                                        \
-        if constexpr (takes(TypeClass::types, *scalar_of<T>())) return name##_items<T>;       \
-        else return nullptr;
+#define PICK(name, types)                                       \
+    case ir::Op::name:                                          \
+        if constexpr (takes(TypeClass::types, *scalar_of<T>())) \
+            return name##_items<T>;                             \
+        else                                                    \
+            return nullptr;
 #define OP1(name, types, ...) PICK(name, types)
 #define OP2(name, types, ...) PICK(name, types)
 #define OP3(name, types, ...) PICK(name, types)

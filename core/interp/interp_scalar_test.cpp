@@ -31,13 +31,17 @@ struct Column {
         for (size_t i = 0; i < bits.size(); ++i)
             with_scalar(type, [&](auto t) { as<decltype(t)>()[i] = from_bits<decltype(t)>(bits[i]); });
     }
-    uint64_t bits(int i) { return with_scalar(type, [&](auto t) { return to_bits(as<decltype(t)>()[i]); }); }
+    uint64_t bits(int i) {
+        return with_scalar(type, [&](auto t) { return to_bits(as<decltype(t)>()[i]); });
+    }
     bool same(int i, uint64_t other) {
         return with_scalar(type, [&](auto t) {
             using T = decltype(t);
             const T a = as<T>()[i], b = from_bits<T>(other);
-            if constexpr (std::is_same_v<T, half>) return to_bits(a) == other || (std::isnan(float(a)) && std::isnan(float(b)));
-            else return to_bits(a) == other || (a != a && b != b);
+            if constexpr (std::is_same_v<T, half>)
+                return to_bits(a) == other || (std::isnan(float(a)) && std::isnan(float(b)));
+            else
+                return to_bits(a) == other || (a != a && b != b);
         });
     }
     template <class T> T* as() { return reinterpret_cast<T*>(data.data()); }
@@ -46,8 +50,7 @@ struct Column {
 };
 
 /// Runs a loop over all items, and over some, and compares with `expected(item)`; the other items keep the bits of 1.
-template <class F>
-void check(Loop loop, Scalar result, Column& a, Column& b, Column& c, F&& expected, const std::string& what) {
+template <class F> void check(Loop loop, Scalar result, Column& a, Column& b, Column& c, F&& expected, const std::string& what) {
     std::vector<uint16_t> all, some;
     for (uint16_t i = 0; i < count; ++i) {
         all.push_back(i);
@@ -94,8 +97,9 @@ TEST(interp_scalar, casts_selects_and_copies) {
         const Scalar from = Scalar(f);
         Column a(from, samples(from, 0)), b(from, samples(from, 1)), condition(Scalar::boolean, samples(Scalar::boolean, 2));
         for (int t = 0; t < scalar_count; ++t)
-            check(cast_loop(from, Scalar(t)), Scalar(t), a, b, b, [&](int i) { return cast_bits(from, Scalar(t), a.bits(i)); },
-                  std::string(name_of(from)) + " to " + std::string(name_of(Scalar(t))));
+            check(
+                cast_loop(from, Scalar(t)), Scalar(t), a, b, b, [&](int i) { return cast_bits(from, Scalar(t), a.bits(i)); },
+                std::string(name_of(from)) + " to " + std::string(name_of(Scalar(t))));
         check(copy_loop(from), from, a, b, b, [&](int i) { return a.bits(i); }, "copy");
         check(
             select_loop(from), from, condition, a, b, [&](int i) { return condition.bits(i) ? a.bits(i) : b.bits(i); }, "select");

@@ -31,7 +31,9 @@ static_assert(sizeof(Cell) == 48);
 
 enum class Touch : uint8_t { read, write, atomic };
 /// How an instruction touches its element of memory.
-constexpr Touch touch_of(ir::Op op) { return ir::is_atomic(op) ? Touch::atomic : ir::writes_memory(op) ? Touch::write : Touch::read; }
+constexpr Touch touch_of(ir::Op op) {
+    return ir::is_atomic(op) ? Touch::atomic : ir::writes_memory(op) ? Touch::write : Touch::read;
+}
 
 /// The epochs that classify an earlier access: of an earlier launch, unordered, or ordered by a barrier.
 struct Epochs {
@@ -80,7 +82,9 @@ struct Epochs {
 
 /// The cells of one allocation, allocated when a launch first writes it. Pages that no launch touches cost nothing.
 struct Shadow {
-    struct Free { void operator()(void* p) const { std::free(p); } };
+    struct Free {
+        void operator()(void* p) const { std::free(p); }
+    };
     std::unique_ptr<Cell[], Free> cells;
     int granule_shift = 0;    ///< a granule is 1 << granule_shift bytes
     uint32_t generation = 0;  ///< of the device's epochs; cells of another generation mean nothing

@@ -9,7 +9,12 @@
 namespace pumice::interp {
 namespace {
 
-struct Past { int launch, group; uint32_t epoch, item; Touch how; bool unchanged = false; };
+struct Past {
+    int launch, group;
+    uint32_t epoch, item;
+    Touch how;
+    bool unchanged = false;
+};
 
 /// The definition: different items, no barrier between them, and one a plain write, or one plain and one atomic; two writes where
 /// the second one changes the value.

@@ -64,9 +64,7 @@ void Run::one_subgroup(const Inst& inst, Items active) {
     switch (what) {
         case Subgroup::any: return all(votes != 0);
         case Subgroup::all: return all(votes == x.size());
-        case Subgroup::elect:
-            all(0);
-            return set_bits(to, list[0], 1);
+        case Subgroup::elect: all(0); return set_bits(to, list[0], 1);
         case Subgroup::ballot: {
             uint64_t word = 0;
             for (size_t n = 0; n < x.size(); ++n)

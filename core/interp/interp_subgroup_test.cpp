@@ -23,14 +23,17 @@ struct InterpSubgroup : ::testing::TestWithParam<int> {
             %a = mul %i, %five : i32
             %b = rem %a, %seven : i32
             %v = sub %b, %two : i32
-            %x = cast %v : )" + type + R"(
+            %x = cast %v : )" + type +
+                                 R"(
             %l = subgroup_lane : i32
             %last = and %i, %three : i32
             %takes_part = ne %last, %three : bool
             if %takes_part {
               )" + lane + R"(
-              %r = subgroup )" + what + " : " + type + R"(
-              store arg1[%i], %r : )" + type + R"(
+              %r = subgroup )" + what +
+                                 " : " + type + R"(
+              store arg1[%i], %r : )" +
+                                 type + R"(
               yield
             } else { yield }
             return
@@ -42,8 +45,7 @@ struct InterpSubgroup : ::testing::TestWithParam<int> {
     static int x(int i) { return 5 * i % 7 - 2; }
     static bool active(int i) { return i < 23 && i % 4 != 3; }
     /// f(list of the active items of the subgroup, position of the item in it) for each active item.
-    template <class F>
-    std::vector<int> expected(F f) const {
+    template <class F> std::vector<int> expected(F f) const {
         std::vector<int> out(23, -99);
         for (int i = 0; i < 23; ++i) {
             if (!active(i)) continue;
@@ -201,7 +203,8 @@ struct InterpSubgroupFaults : ::testing::Test {
             %one = constant 1 : i32
             %five = constant 5 : i32
             %minus = constant -1 : i32
-            %r = subgroup )" + what + R"( : i32 @7
+            %r = subgroup )" + what +
+                                 R"( : i32 @7
             store arg1[%i], %r : i32
             return
         })";

@@ -15,8 +15,7 @@
 namespace pumice::interp_test {
 
 /// An array of a device, with its extents in written order.
-template <class T>
-struct DeviceArray {
+template <class T> struct DeviceArray {
     DeviceArray(Backend& on, const std::vector<T>& host, std::vector<int64_t> extents = {}) : device(on), count(host.size()) {
         if (extents.empty()) extents = {int64_t(count)};
         argument.array.bytes = int64_t(count * sizeof(T));
@@ -39,8 +38,7 @@ struct DeviceArray {
     Launch::Argument argument;
 };
 
-template <class T>
-Launch::Argument scalar(T value) {
+template <class T> Launch::Argument scalar(T value) {
     Launch::Argument a;
     std::memcpy(&a.bits, &value, sizeof(T));
     return a;
@@ -64,8 +62,10 @@ inline void run(Backend& device, const std::string& kernel_text, const Range& ra
     set(launch.extent, range.extent);
     set(launch.start, range.start);
     launch.group = {1, 1, 1};
-    if (range.group.empty()) launch.group = device.choose_group(*kernel, launch);
-    else set(launch.group, range.group);
+    if (range.group.empty())
+        launch.group = device.choose_group(*kernel, launch);
+    else
+        set(launch.group, range.group);
     launch.arguments = std::move(arguments);
     device.launch(device.compile(kernel), launch);
 }
@@ -75,9 +75,7 @@ inline std::string fault(Backend& device, const std::string& kernel_text, const 
                          std::vector<Launch::Argument> arguments) {
     try {
         run(device, kernel_text, range, std::move(arguments));
-    } catch (const Error& e) {
-        return e.what();
-    }
+    } catch (const Error& e) { return e.what(); }
     return "";
 }
 
@@ -91,12 +89,10 @@ inline std::vector<int> counting(int n) {
 class interp : public ::testing::TestWithParam<InterpMode> {
 protected:
     std::shared_ptr<Backend> device = open_interp(GetParam());
-    template <class T>
-    DeviceArray<T> array(const std::vector<T>& host, std::vector<int64_t> extents = {}) {
+    template <class T> DeviceArray<T> array(const std::vector<T>& host, std::vector<int64_t> extents = {}) {
         return {*device, host, std::move(extents)};
     }
-    template <class... Args>
-    void launch(const std::string& kernel, const Range& range, const Args&... args) {
+    template <class... Args> void launch(const std::string& kernel, const Range& range, const Args&... args) {
         run(*device, kernel, range, {Launch::Argument(args)...});
     }
 };

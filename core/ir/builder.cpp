@@ -27,7 +27,13 @@ uint64_t mask_of(Scalar type) {
 
 bool commutes(Op op) {
     switch (op) {
-        case Op::add: case Op::mul: case Op::and_: case Op::or_: case Op::xor_: case Op::eq: case Op::ne: return true;
+        case Op::add:
+        case Op::mul:
+        case Op::and_:
+        case Op::or_:
+        case Op::xor_:
+        case Op::eq:
+        case Op::ne: return true;
         default: return false;  // other ops may commute, too; they are only numbered less often
     }
 }
@@ -68,7 +74,8 @@ Value simplified(const Kernel& k, Op op, std::span<const Value> v) {
             if (integer && ca && a == 0) return v[0];
             return {};
         case Op::div: return cb && is_whole(type, b, 1) ? v[0] : Value{};
-        case Op::shl: case Op::shr: return cb && b == 0 ? v[0] : Value{};
+        case Op::shl:
+        case Op::shr: return cb && b == 0 ? v[0] : Value{};
         case Op::and_:
             if (v[0] == v[1] || (cb && b == ones) || (ca && a == 0)) return v[0];
             return (ca && a == ones) || (cb && b == 0) ? v[1] : Value{};
@@ -76,7 +83,8 @@ Value simplified(const Kernel& k, Op op, std::span<const Value> v) {
             if (v[0] == v[1] || (cb && b == 0) || (ca && a == ones)) return v[0];
             return (ca && a == 0) || (cb && b == ones) ? v[1] : Value{};
         case Op::xor_: return cb && b == 0 ? v[0] : ca && a == 0 ? v[1] : Value{};
-        case Op::min: case Op::max: return v[0] == v[1] ? v[0] : Value{};
+        case Op::min:
+        case Op::max: return v[0] == v[1] ? v[0] : Value{};
         default: return {};
     }
 }

@@ -74,13 +74,25 @@ public:
 
 private:
     struct Key {
-        Op op; Scalar type; uint32_t memory; uint64_t immediate; Value a, b, c;
+        Op op;
+        Scalar type;
+        uint32_t memory;
+        uint64_t immediate;
+        Value a, b, c;
         bool operator==(const Key&) const = default;
     };
-    struct KeyHash { size_t operator()(const Key& key) const; };
-    struct Scope { BlockId block; std::vector<Key> added; };
+    struct KeyHash {
+        size_t operator()(const Key& key) const;
+    };
+    struct Scope {
+        BlockId block;
+        std::vector<Key> added;
+    };
     using Numbers = std::unordered_map<Key, Value, KeyHash>;
-    struct Outside { std::vector<Scope> scopes; Numbers numbers; };
+    struct Outside {
+        std::vector<Scope> scopes;
+        Numbers numbers;
+    };
 
     Value pure(Inst inst, std::span<const Value> operands);
     Value numbered_or_new(Inst inst, std::span<const Value> operands);

@@ -68,25 +68,24 @@ struct CacheKey {
     std::string bytes;
 
     template <class... T>
-    requires((std::is_arithmetic_v<T> || std::is_enum_v<T>)&&...) void add(const T&... values) {
+        requires((std::is_arithmetic_v<T> || std::is_enum_v<T>) && ...)
+    void add(const T&... values) {
         (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
     }
     void add(std::string_view string) {
         add(string.size());
         bytes += string;
     }
-    template <class T>
-    void add(const std::vector<T>& items) {
+    template <class T> void add(const std::vector<T>& items) {
         add(items.size());
         for (const auto& item : items) add_one(item);
     }
-    template <class T, size_t N>
-    void add(const std::array<T, N>& items) {
+    template <class T, size_t N> void add(const std::array<T, N>& items) {
         for (const T& item : items) add_one(item);
     }
     /// A struct with key_parts.
     template <class T>
-    requires requires(const T& one) { key_parts(one); }
+        requires requires(const T& one) { key_parts(one); }
     void add(const T& one) {
         std::apply([this](const auto&... part) { (this->add_one(part), ...); }, key_parts(one));
     }
@@ -94,8 +93,7 @@ struct CacheKey {
     std::string hash() const;
 
 private:
-    template <class T>
-    void add_one(const T& one) {
+    template <class T> void add_one(const T& one) {
         if constexpr (std::is_convertible_v<const T&, std::string_view>)
             add(std::string_view(one));
         else

@@ -50,18 +50,10 @@ TEST(CacheKey, ChangesWithEveryFieldThatCodeMayDependOn) {
         [](auto& k) { k.math = ir::Math::fast; },
         [](auto& k) { k.rank = 3; },
         [](auto& k) { k.folded = 2; },
-        [](auto& k) {
-            k.group = {64, 1, 1};
-        },
-        [](auto& k) {
-            k.group = {1, 64, 1};
-        },
-        [](auto& k) {
-            k.range = {64, 1, 1};
-        },
-        [](auto& k) {
-            k.range = {1024, 1, 1};
-        },
+        [](auto& k) { k.group = {64, 1, 1}; },
+        [](auto& k) { k.group = {1, 64, 1}; },
+        [](auto& k) { k.range = {64, 1, 1}; },
+        [](auto& k) { k.range = {1024, 1, 1}; },
         [](auto& k) { k.params.pop_back(); },
         [](auto& k) { k.params[1].is_array = true; },
         [](auto& k) { k.params[1].type = Scalar::i32; },

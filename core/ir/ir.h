@@ -48,13 +48,30 @@ enum class MemoryKind : uint8_t { array, local, private_ };
 inline constexpr int max_rank = 6;
 
 inline constexpr uint32_t none = ~0u;
-struct Value { uint32_t id = none; bool operator==(const Value&) const = default; explicit operator bool() const { return id != none; } };
-struct InstId { uint32_t id = none; bool operator==(const InstId&) const = default; };
-struct BlockId { uint32_t id = none; bool operator==(const BlockId&) const = default; };
-struct MemoryId { uint32_t id = none; bool operator==(const MemoryId&) const = default; };
+struct Value {
+    uint32_t id = none;
+    bool operator==(const Value&) const = default;
+    explicit operator bool() const { return id != none; }
+};
+struct InstId {
+    uint32_t id = none;
+    bool operator==(const InstId&) const = default;
+};
+struct BlockId {
+    uint32_t id = none;
+    bool operator==(const BlockId&) const = default;
+};
+struct MemoryId {
+    uint32_t id = none;
+    bool operator==(const MemoryId&) const = default;
+};
 
 /// A line of the user's source: an index into Kernel::files, and a line number (0: unknown).
-struct Loc { uint32_t file = 0; uint32_t line = 0; bool operator==(const Loc&) const = default; };
+struct Loc {
+    uint32_t file = 0;
+    uint32_t line = 0;
+    bool operator==(const Loc&) const = default;
+};
 
 struct Inst {
     Op op = Op::return_;
@@ -72,8 +89,8 @@ struct Inst {
 
 struct ValueInfo {
     Scalar type = Scalar::boolean;
-    InstId inst;      ///< the instruction that yields it; or
-    BlockId block;    ///< the block whose parameter it is
+    InstId inst;         ///< the instruction that yields it; or
+    BlockId block;       ///< the block whose parameter it is
     uint32_t index = 0;  ///< index of the result or parameter
 };
 
@@ -85,13 +102,13 @@ struct Block {
 /// An array parameter, a local array or a private array.
 struct Memory {
     MemoryKind kind = MemoryKind::array;
-    std::string name;        ///< "arg1", "local1", ...
+    std::string name;  ///< "arg1", "local1", ...
     Element element;
-    int rank = 1;            ///< dimensions; a load takes that many indices, or one linear index
+    int rank = 1;  ///< dimensions; a load takes that many indices, or one linear index
     Access access = Access::inout;
-    int argument = -1;       ///< arrays: the parameter's index
+    int argument = -1;             ///< arrays: the parameter's index
     std::vector<int64_t> extents;  ///< local and private: written order, static; empty for a size known at launch
-    Value size;              ///< local, if extents is empty: element count, made of group_size and constants only (i32)
+    Value size;                    ///< local, if extents is empty: element count, made of group_size and constants only (i32)
     Loc loc;
 };
 
@@ -105,7 +122,7 @@ struct Parameter {
     MemoryId memory;            ///< arrays
     std::string label{};        ///< name in messages; "" means "argument N". Not part of kernel text
     ParameterOrigin origin = ParameterOrigin::argument;
-    int dimension = 0;          ///< of the range, from the slowest; i32
+    int dimension = 0;  ///< of the range, from the slowest; i32
     bool operator==(const Parameter&) const = default;
 };
 
@@ -113,14 +130,14 @@ struct Parameter {
 /// Callees come before callers, so that there is no recursion. A memory that only one function uses belongs to it: every call has
 /// its own.
 struct Function {
-    std::string name;              ///< unique in the kernel
+    std::string name;  ///< unique in the kernel
     Loc loc;
     BlockId body;
-    std::vector<Scalar> results;   ///< types of what the body yields
+    std::vector<Scalar> results;  ///< types of what the body yields
     // Rules that replace its derivatives, as indices of functions; `none` where it is differentiated by its body.
-    uint32_t reverse = none;       ///< (parameters..., results..., adjoints of the results...) -> an adjoint for each parameter
-    uint32_t forward = none;       ///< (parameters..., tangents of the parameters...) -> a tangent for each result
-    bool inactive = false;         ///< its results have no derivative
+    uint32_t reverse = none;  ///< (parameters..., results..., adjoints of the results...) -> an adjoint for each parameter
+    uint32_t forward = none;  ///< (parameters..., tangents of the parameters...) -> a tangent for each result
+    bool inactive = false;    ///< its results have no derivative
     bool has_rule() const { return reverse != none || forward != none || inactive; }
 };
 
@@ -134,10 +151,10 @@ struct Kernel {
     std::string name;
     std::vector<std::string> files;
     std::vector<std::string> strings;  ///< formats of print and require
-    Loc loc;                    ///< of the definition
-    bool whole_groups = false;  ///< items past the range run too
+    Loc loc;                           ///< of the definition
+    bool whole_groups = false;         ///< items past the range run too
     Math math = Math::contract;
-    int rank = 0;               ///< of its ranges; 0: any
+    int rank = 0;  ///< of its ranges; 0: any
     /// Number of range dimensions folded into axis 2: rank 3 and folded 2 is a range of 4. Groups have extent 1 along them.
     int folded = 1;
     int dimensions() const { return rank == 0 ? 0 : rank + folded - 1; }  ///< of its ranges; 0: any
@@ -149,7 +166,7 @@ struct Kernel {
     std::vector<Inst> insts;
     std::vector<Value> pool;
     std::vector<ValueInfo> values;
-    std::vector<Block> blocks;  ///< blocks[0] is the body
+    std::vector<Block> blocks;        ///< blocks[0] is the body
     std::vector<Function> functions;  ///< callees before callers
 
     const Inst& operator[](InstId i) const { return insts[i.id]; }
@@ -168,7 +185,9 @@ struct Kernel {
         return true;
     }
     /// The name of parameter `index` in messages: "argument 2", or "argument 1 (particles)" for a member of a struct.
-    std::string label(size_t index) const { return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label; }
+    std::string label(size_t index) const {
+        return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label;
+    }
     /// "saxpy.cpp:12" (the file's name without folders), or "?" if unknown.
     std::string where(Loc loc) const;
 };

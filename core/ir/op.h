@@ -32,13 +32,15 @@ enum class Layout : uint8_t {
     subgroup,        ///< `reduce_add %0`
     group,           ///< `reduce_add local1, %0`
     format,          ///< `"i={}", %0`
-    if_, for_, while_,  ///< a construct with blocks
+    if_,
+    for_,
+    while_,  ///< a construct with blocks
 };
 
 /// Bits of InstructionRow::traits.
 namespace traits {
 inline constexpr unsigned
-    pure = 1,           ///< without effect; the result depends on the operands and the item alone: may be numbered, moved and dropped
+    pure = 1,  ///< without effect; the result depends on the operands and the item alone: may be numbered, moved and dropped
     given = 2 | pure,   ///< the launch gives it to each item: an index, a size, a scalar argument
     reads = 4,          ///< an element of memory
     writes = 8,         ///< an element of memory
@@ -72,7 +74,9 @@ struct InstructionRow {
     constexpr bool names_element() const { return layout == Layout::element || layout == Layout::atomic_element; }
     constexpr bool names_memory() const { return names_element() || layout == Layout::memory_axis || layout == Layout::group; }
     /// The number of blocks that the instruction owns.
-    constexpr int blocks() const { return layout == Layout::for_ ? 1 : layout == Layout::if_ || layout == Layout::while_ ? 2 : 0; }
+    constexpr int blocks() const {
+        return layout == Layout::for_ ? 1 : layout == Layout::if_ || layout == Layout::while_ ? 2 : 0;
+    }
 };
 
 constexpr std::string_view without_underscore(std::string_view enumerator) {
@@ -84,7 +88,8 @@ inline constexpr auto instruction_rows = [] {
     using namespace traits;
     using enum Layout;
     return std::array{
-#define INSTRUCTION(name, layout, operands, result, traits, doc) InstructionRow{without_underscore(#name), layout, operands, result, traits, doc},
+#define INSTRUCTION(name, layout, operands, result, traits, doc) \
+    InstructionRow{without_underscore(#name), layout, operands, result, traits, doc},
 #include "core/ir/instructions.def"
 #undef INSTRUCTION
     };
@@ -95,7 +100,9 @@ static_assert(instruction_rows.size() == size_t(op_count - scalar_op_count));
 constexpr const InstructionRow& instruction_row(Op op) { return instruction_rows[size_t(int(op) - scalar_op_count)]; }
 constexpr Layout layout_of(Op op) { return is_scalar_op(op) ? Layout::values : instruction_row(op).layout; }
 /// True if the instruction has one of these traits. Scalar ops are pure.
-constexpr bool has_trait(Op op, unsigned any) { return ((is_scalar_op(op) ? traits::pure : instruction_row(op).traits) & any) != 0; }
+constexpr bool has_trait(Op op, unsigned any) {
+    return ((is_scalar_op(op) ? traits::pure : instruction_row(op).traits) & any) != 0;
+}
 
 /// True for what a launch gives each item without computing: its indices, sizes, and the scalars it is launched with.
 constexpr bool is_given(Op op) { return has_trait(op, traits::given & ~traits::pure); }

@@ -17,8 +17,8 @@ struct Tolerance {
 };
 
 template <size_t intervals, size_t rules>
-constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, std::string_view glsl,
-                         std::string_view llvm, const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
+constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, std::string_view glsl, std::string_view llvm,
+                         const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
                          const std::string_view (&derivatives)[rules]) {
     OpRow r;
     r.name = ir::without_underscore(name);
@@ -53,40 +53,37 @@ constexpr OpRow rows[] = {
 static_assert(std::size(rows) == size_t(ir::scalar_op_count));
 
 /// The C++ type for computing with a scalar: float for f16.
-template <class T>
-using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
+template <class T> using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
-template <class T>
-Computed<T> operand(uint64_t bits) { return Computed<T>(from_bits<T>(bits)); }
+template <class T> Computed<T> operand(uint64_t bits) { return Computed<T>(from_bits<T>(bits)); }
 
 /// T is the operand type. A result of type `same` is rounded to it.
-template <class T, Result result, class Value>
-uint64_t result_bits(Value value) {
-    if constexpr (result == Result::boolean) return to_bits(bool(value));
-    else if constexpr (result == Result::i32) return to_bits(int32_t(value));
-    else return to_bits(T(value));
+template <class T, Result result, class Value> uint64_t result_bits(Value value) {
+    if constexpr (result == Result::boolean)
+        return to_bits(bool(value));
+    else if constexpr (result == Result::i32)
+        return to_bits(int32_t(value));
+    else
+        return to_bits(T(value));
 }
 
 // Each row as a function template over the operand's storage type; the second operand of F_I is an int32_t.
-#define OP1(name, types, result, glsl, llvm, host, ...)                      \
-    template <class T>                                                       \
-    uint64_t evaluate_##name(const uint64_t* x) {                            \
-        const auto a = operand<T>(x[0]);                                     \
-        return result_bits<T, Result::result>(host);                         \
+#define OP1(name, types, result, glsl, llvm, host, ...)              \
+    template <class T> uint64_t evaluate_##name(const uint64_t* x) { \
+        const auto a = operand<T>(x[0]);                             \
+        return result_bits<T, Result::result>(host);                 \
     }
-#define OP2(name, types, result, glsl, llvm, host, ...)                      \
-    template <class T>                                                       \
-    uint64_t evaluate_##name(const uint64_t* x) {                            \
+#define OP2(name, types, result, glsl, llvm, host, ...)                                    \
+    template <class T> uint64_t evaluate_##name(const uint64_t* x) {                       \
         using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>; \
-        const auto a = operand<T>(x[0]);                                     \
-        const auto b = operand<Second>(x[1]);                                \
-        return result_bits<T, Result::result>(host);                         \
+        const auto a = operand<T>(x[0]);                                                   \
+        const auto b = operand<Second>(x[1]);                                              \
+        return result_bits<T, Result::result>(host);                                       \
     }
-#define OP3(name, types, result, glsl, llvm, host, ...)                      \
-    template <class T>                                                       \
-    uint64_t evaluate_##name(const uint64_t* x) {                            \
+#define OP3(name, types, result, glsl, llvm, host, ...)                              \
+    template <class T> uint64_t evaluate_##name(const uint64_t* x) {                 \
         const auto a = operand<T>(x[0]), b = operand<T>(x[1]), c = operand<T>(x[2]); \
-        return result_bits<T, Result::result>(host);                         \
+        return result_bits<T, Result::result>(host);                                 \
     }
 #include "core/ir/ops.def"
 
@@ -140,12 +137,13 @@ bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64
     return with_scalar(operand, [&](auto zero) {
         using T = decltype(zero);
         switch (op) {
-#define EVALUATE(name, types)                                                \
-    case ir::Op::name:                                                       \
-        if constexpr (takes(TypeClass::types, *scalar_of<T>())) {            \
-            result = evaluate_##name<T>(operands);                           \
-            return true;                                                     \
-        } else return false;
+#define EVALUATE(name, types)                                     \
+    case ir::Op::name:                                            \
+        if constexpr (takes(TypeClass::types, *scalar_of<T>())) { \
+            result = evaluate_##name<T>(operands);                \
+            return true;                                          \
+        } else                                                    \
+            return false;
 #define OP1(name, types, ...) EVALUATE(name, types)
 #define OP2(name, types, ...) EVALUATE(name, types)
 #define OP3(name, types, ...) EVALUATE(name, types)
@@ -160,9 +158,7 @@ bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64
 
 namespace pumice::ir {
 
-std::string_view name_of(Op op) {
-    return is_scalar_op(op) ? rows[int(op)].name : instruction_row(op).name;
-}
+std::string_view name_of(Op op) { return is_scalar_op(op) ? rows[int(op)].name : instruction_row(op).name; }
 
 std::optional<Op> op_named(std::string_view name) {
     for (int i = 0; i < op_count; ++i)

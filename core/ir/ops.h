@@ -13,7 +13,8 @@ enum class TypeClass : uint8_t { F, W, I, S, U, B, N, L, SF, A, F_I };
 /// True if an operand of the class may have the type (for F_I: the first).
 constexpr bool takes(TypeClass types, Scalar t) {
     switch (types) {
-        case TypeClass::F: case TypeClass::F_I: return is_float(t);
+        case TypeClass::F:
+        case TypeClass::F_I: return is_float(t);
         case TypeClass::W: return t == Scalar::f32 || t == Scalar::f64;
         case TypeClass::I: return is_int(t);
         case TypeClass::S: return is_signed_int(t);
@@ -35,16 +36,16 @@ struct Interval {
 
 /// One row of ops.def.
 struct OpRow {
-    std::string_view name;       ///< in kernel text
+    std::string_view name;  ///< in kernel text
     int arity = 0;
     TypeClass types = TypeClass::A;
     Result result = Result::same;
-    std::string_view glsl;       ///< all variants; glsl_text selects one
-    std::string_view llvm;       ///< all variants; llvm_text selects one
-    Interval domain[3];          ///< range of test samples for each operand
+    std::string_view glsl;          ///< all variants; glsl_text selects one
+    std::string_view llvm;          ///< all variants; llvm_text selects one
+    Interval domain[3];             ///< range of test samples for each operand
     double ulps = 0, absolute = 0;  ///< tolerance of a device in f32
     std::string_view doc;
-    bool differentiable = false;  ///< takes and gives floats, and has a rule for every operand
+    bool differentiable = false;      ///< takes and gives floats, and has a rule for every operand
     std::string_view derivatives[3];  ///< text of the rules
 
     /// "+" if the language writes `x + y`, "" if it writes a function.

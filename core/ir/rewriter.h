@@ -51,8 +51,7 @@ protected:
     InstId control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill);
 
     /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; yields nothing if `otherwise` is none.
-    template <class Then>
-    Value choose(Value condition, Value otherwise, const Then& then) {
+    template <class Then> Value choose(Value condition, Value otherwise, const Then& then) {
         Inst i;
         i.op = Op::if_;
         i.loc = b.loc;
@@ -84,9 +83,9 @@ private:
     void copy_functions();
     void copy_control(InstId i);
 
-    std::vector<Value> values;       ///< maps values of `from` to those of `to`
-    std::vector<MemoryId> memories;  ///< likewise memories
-    std::vector<uint32_t> functions; ///< likewise functions
+    std::vector<Value> values;        ///< maps values of `from` to those of `to`
+    std::vector<MemoryId> memories;   ///< likewise memories
+    std::vector<uint32_t> functions;  ///< likewise functions
 };
 
 }  // namespace pumice::ir

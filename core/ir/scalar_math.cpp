@@ -5,8 +5,14 @@
 namespace pumice::scalar {
 
 // lgamma_r is in POSIX systems' libm; its second result is the sign that std::lgamma writes to a global.
-double lgamma(double a) { int sign; return ::lgamma_r(a, &sign); }
-float lgamma(float a) { int sign; return ::lgammaf_r(a, &sign); }
+double lgamma(double a) {
+    int sign;
+    return ::lgamma_r(a, &sign);
+}
+float lgamma(float a) {
+    int sign;
+    return ::lgammaf_r(a, &sign);
+}
 
 namespace {
 

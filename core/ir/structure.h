@@ -27,8 +27,7 @@ public:
 
     /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value, InstId) with each
     /// value that may become it, and the instruction that passes it on: the construct, a yield, test, break or continue.
-    template <class F>
-    void each_source(InstId construct, uint32_t column, F f) const;
+    template <class F> void each_source(InstId construct, uint32_t column, F f) const;
 
 private:
     void walk(BlockId block, InstId loop, std::vector<InstId>& order);
@@ -51,8 +50,7 @@ inline const Inst& last_inst(const Kernel& k, BlockId b) { return k[k[b].insts.b
 /// True if control never reaches the code after the instruction: a terminator, or an if whose arms both leave.
 bool never_falls_through(const Kernel& k, const Inst& i);
 /// Calls f(InstId) for every instruction in the blocks of `i`, in the order of the text.
-template <class F>
-void each_inside(const Kernel& k, const Inst& i, F&& f) {
+template <class F> void each_inside(const Kernel& k, const Inst& i, F&& f) {
     for (const BlockId b : i.blocks) {
         if (b.id == none) continue;
         for (const InstId inner : k[b].insts) {
@@ -62,8 +60,7 @@ void each_inside(const Kernel& k, const Inst& i, F&& f) {
     }
 }
 
-template <class F>
-void Structure::each_source(InstId construct, uint32_t column, F f) const {
+template <class F> void Structure::each_source(InstId construct, uint32_t column, F f) const {
     const Inst& i = k[construct];
     if (is_loop(i.op)) f(k.operands(i)[leading_operands(i.op) + column], construct);
     for (const BlockId b : i.blocks) {

@@ -5,7 +5,7 @@
 namespace pumice {
 
 namespace {
-constexpr std::string_view names[scalar_count] = {"bool", "i8", "i16", "i32", "i64", "u8",
+constexpr std::string_view names[scalar_count] = {"bool", "i8",  "i16", "i32", "i64", "u8",
                                                   "u16",  "u32", "u64", "f16", "f32", "f64"};
 
 /// value / 2^shift to the nearest whole number, ties to even; 1 <= shift <= 31.
@@ -30,9 +30,12 @@ half::half(float value) {
     constexpr uint32_t inf32 = 0x7f800000, rebias = (127 - 15) << 23;
     constexpr uint32_t smallest_normal = 113u << 23;  // 2^-14
     uint32_t h;
-    if (magnitude > inf32) h = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // a quiet NaN that keeps the payload's high bits
-    else if (magnitude >= 0x47800000) h = 0x7c00;                     // 2^16 and more
-    else if (magnitude >= smallest_normal) h = shift_right_even(magnitude - rebias, 13);  // a carry may reach the exponent
+    if (magnitude > inf32)
+        h = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // a quiet NaN that keeps the payload's high bits
+    else if (magnitude >= 0x47800000)
+        h = 0x7c00;  // 2^16 and more
+    else if (magnitude >= smallest_normal)
+        h = shift_right_even(magnitude - rebias, 13);  // a carry may reach the exponent
     else {
         // Subnormal: the significand in units of 2^-24. Numbers below 2^-25 round to 0.
         const int exponent = int(magnitude >> 23), shift = 126 - exponent;

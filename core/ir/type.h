@@ -33,26 +33,35 @@ struct half {
     uint16_t bits = 0;
     half() = default;
     explicit half(float value);
-    template <class T> requires std::is_arithmetic_v<T> explicit half(T value) : half(float(value)) {}
+    template <class T>
+        requires std::is_arithmetic_v<T>
+    explicit half(T value) : half(float(value)) {}
     explicit operator float() const;
-    template <class T> requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) explicit operator T() const { return T(float(*this)); }
+    template <class T>
+        requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+    explicit operator T() const {
+        return T(float(*this));
+    }
     friend bool operator==(half a, half b) { return float(a) == float(b); }
 };
 
 /// The Scalar of a C++ type; defined for bool, the fixed-width integers, half, float and double.
-template <class T>
-constexpr std::optional<Scalar> scalar_of() {
-    if constexpr (std::is_same_v<T, bool>) return Scalar::boolean;
-    else if constexpr (std::is_same_v<T, half>) return Scalar::f16;
-    else if constexpr (std::is_same_v<T, float>) return Scalar::f32;
-    else if constexpr (std::is_same_v<T, double>) return Scalar::f64;
+template <class T> constexpr std::optional<Scalar> scalar_of() {
+    if constexpr (std::is_same_v<T, bool>)
+        return Scalar::boolean;
+    else if constexpr (std::is_same_v<T, half>)
+        return Scalar::f16;
+    else if constexpr (std::is_same_v<T, float>)
+        return Scalar::f32;
+    else if constexpr (std::is_same_v<T, double>)
+        return Scalar::f64;
     else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, wchar_t>) {
         constexpr int log_size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
         return Scalar(int(std::is_signed_v<T> ? Scalar::i8 : Scalar::u8) + log_size);
-    } else return std::nullopt;
+    } else
+        return std::nullopt;
 }
-template <class T>
-concept ScalarType = scalar_of<T>().has_value();
+template <class T> concept ScalarType = scalar_of<T>().has_value();
 
 /// One scalar inside a memory element: its member path ("" if the element is the scalar itself), type and byte offset.
 struct Leaf {

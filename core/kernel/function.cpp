@@ -58,9 +58,7 @@ std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::
             for (uint32_t n = 0; n < results.size(); ++n) r.build.store(id, n, {&first, 1}, results[n].value);
         }
         return r.finish();
-    } catch (const Error& e) {
-        throw r.misused().empty() ? e : Error(r.misused());
-    }
+    } catch (const Error& e) { throw r.misused().empty() ? e : Error(r.misused()); }
 }
 
 Backend& interpreter() {
@@ -111,8 +109,10 @@ std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgumen
         launch.arguments.push_back({{memory.get(), 0, bytes, Launch::Array::ones()}, 0});
     }
     interpreter().launch(executable, launch);
-    if (bytes) interpreter().read(*memory, 0, results.data(), bytes);
-    else interpreter().synchronize();
+    if (bytes)
+        interpreter().read(*memory, 0, results.data(), bytes);
+    else
+        interpreter().synchronize();
     return results;
 }
 

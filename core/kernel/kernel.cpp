@@ -215,13 +215,12 @@ public:
             too_many = __builtin_mul_overflow(items, n, &items) || too_many;
         }
         if (too_many || items > limits.max_group_size)
-            refuse("its group has ", too_many ? "more than 2^63" : text(items), " work-items; the limit of ", device->name, " is ",
-                   limits.max_group_size);
+            refuse("its group has ", too_many ? "more than 2^63" : text(items), " work-items; the limit of ", device->name,
+                   " is ", limits.max_group_size);
     }
 
 private:
-    template <class... Parts>
-    [[noreturn]] void refuse(const Parts&... parts) const {
+    template <class... Parts> [[noreturn]] void refuse(const Parts&... parts) const {
         fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): ", parts...);
     }
 
@@ -344,7 +343,8 @@ private:
         int64_t items = 1;
         for (const int64_t extent : launch.extent) {
             if (extent > most / items)
-                refuse("its range of ", extents_text(launch.extent, launch.rank), " has more than ", most, " items, which is the limit");
+                refuse("its range of ", extents_text(launch.extent, launch.rank), " has more than ", most,
+                       " items, which is the limit");
             items *= extent;
         }
     }

@@ -23,7 +23,7 @@ public:
     /// Measures the device's time of the launch, for Event::elapsed. A device may overlap less work around it.
     Range timed() const;
 
-    int rank = 1;                                ///< 0: the kernel's own range
+    int rank = 1;                                                          ///< 0: the kernel's own range
     std::array<int64_t, ir::max_rank> from{}, to = Launch::Array::ones();  ///< the end excluded
     std::array<int64_t, ir::max_rank> group_extents{};                     ///< zeros: the device chooses
     int group_rank = 0;
@@ -40,7 +40,8 @@ inline Range ndrange() {
     return r;
 }
 /// A range of extents.
-template <std::integral... E> requires(sizeof...(E) >= 1)
+template <std::integral... E>
+    requires(sizeof...(E) >= 1)
 Range ndrange(E... extents) {
     static_assert(sizeof...(E) <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
     Range r;
@@ -49,8 +50,7 @@ Range ndrange(E... extents) {
     return r;
 }
 /// A range with an offset, the end excluded: ndrange({1, 1}, {nx - 1, ny - 1}).
-template <std::size_t N>
-Range ndrange(const int64_t (&from)[N], const int64_t (&to)[N]) {
+template <std::size_t N> Range ndrange(const int64_t (&from)[N], const int64_t (&to)[N]) {
     static_assert(N <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
     Range r;
     r.rank = int(N);
@@ -105,15 +105,14 @@ struct HostArgument {
     std::shared_ptr<DeviceState> device;
     std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
     int rank = 1;
-    Scalar type = Scalar::f32;          ///< of a scalar
+    Scalar type = Scalar::f32;  ///< of a scalar
     uint64_t bits = 0;
     const void* followed_by = nullptr;  ///< of a traced scalar: its program's scalars, and its number among them
     int number = -1;
 };
 
 /// Writes `value` as arguments of the IR: one, or for a struct one a member, in order.
-template <class T>
-void put_host(const T& value, HostArgument*& next) {
+template <class T> void put_host(const T& value, HostArgument*& next) {
     if constexpr (ScalarType<T>) {
         next->type = *scalar_of<T>();
         __builtin_memcpy(&next->bits, &value, sizeof(T));
@@ -122,8 +121,7 @@ void put_host(const T& value, HostArgument*& next) {
         structure<T>::each_value(value, [&](const auto& member) { put_host(member, next); });
     }
 }
-template <class T, int N>
-void put_host(const Array<T, N>& value, HostArgument*& next) {
+template <class T, int N> void put_host(const Array<T, N>& value, HostArgument*& next) {
     next->is_array = true;
     next->element = &element_of<T>();
     next->array = value.state.get();
@@ -132,18 +130,18 @@ void put_host(const Array<T, N>& value, HostArgument*& next) {
     for (int d = 0; d < N; ++d) next->extents[size_t(d)] = value.extents[size_t(d)];
     ++next;
 }
-template <class T>
-constexpr size_t host_count() {
-    if constexpr (ScalarType<T> || is_array<T>::value) return 1;
-    else if constexpr (requires { typename T::traced; }) return host_count<typename T::traced>();
+template <class T> constexpr size_t host_count() {
+    if constexpr (ScalarType<T> || is_array<T>::value)
+        return 1;
+    else if constexpr (requires { typename T::traced; })
+        return host_count<typename T::traced>();
     else {
         size_t n = 0;
         structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += host_count<F>(); });
         return n;
     }
 }
-template <class... H>
-auto host_arguments(const H&... values) {
+template <class... H> auto host_arguments(const H&... values) {
     std::array<HostArgument, (host_count<H>() + ... + 0)> all;
     [[maybe_unused]] HostArgument* next = all.data();
     (put_host(values, next), ...);
@@ -153,10 +151,11 @@ auto host_arguments(const H&... values) {
 /// True for a traced number, or struct of such, of type T: put_host handles it.
 template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;
 /// The argument for a parameter of host type H: traced values stay as they are.
-template <class H, class A>
-decltype(auto) given_as(const A& a) {
-    if constexpr (std::is_same_v<A, H> || Follows<A, H>) return (a);
-    else return H(a);
+template <class H, class A> decltype(auto) given_as(const A& a) {
+    if constexpr (std::is_same_v<A, H> || Follows<A, H>)
+        return (a);
+    else
+        return H(a);
 }
 
 // The host argument for a parameter of the lambda's signature.
@@ -175,9 +174,9 @@ template <class T> struct parameter<Val<T>> {
     template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;
 };
 /// Checks one argument of a launch: the compiler's message shows its number, and the wanted and the given type.
-template <int Number, class Wanted, class Given, bool right>
-struct Argument {
-    static_assert(right, "pumice: an argument of a kernel launch has the wrong type (see its number, the wanted and the given type)");
+template <int Number, class Wanted, class Given, bool right> struct Argument {
+    static_assert(right,
+                  "pumice: an argument of a kernel launch has the wrong type (see its number, the wanted and the given type)");
 };
 
 }  // namespace detail
@@ -213,31 +212,32 @@ protected:
 };
 
 /// The result of kernel(): P are the lambda's parameter types.
-template <class... P>
-class Kernel : public KernelBase {
+template <class... P> class Kernel : public KernelBase {
 public:
-    template <class F>
-    Kernel(std::string name, KernelOptions options, F f, detail::SourceLocation location)
+    template <class F> Kernel(std::string name, KernelOptions options, F f, detail::SourceLocation location)
         : KernelBase(std::move(name), options, location, [f = std::move(f), location](detail::Recorder& r) {
               [[maybe_unused]] int number = 0;
-              (void)location;  // unused without parameters
+              (void)location;                                                                     // unused without parameters
               std::tuple<P...> params{P(detail::ParameterSource{r, location, ++number, ""})...};  // braces: from left to right
               std::apply(f, params);
           }) {}
 
     /// Starts the kernel over the range, asynchronously; the device is that of the arrays. Arrays stand for In, Out and InOut,
     /// host scalars for Val. Throws Error for misuse; the launch then did not happen.
-    template <class... A>
-    Event operator()(const Range& range, const A&... arguments) const {
-        static_assert(sizeof...(A) == sizeof...(P), "pumice: the kernel is launched with another number of arguments than it has parameters");
-        if constexpr (sizeof...(A) == sizeof...(P)) return launch_checked(range, std::index_sequence_for<P...>(), arguments...);
-        else return {};
+    template <class... A> Event operator()(const Range& range, const A&... arguments) const {
+        static_assert(sizeof...(A) == sizeof...(P),
+                      "pumice: the kernel is launched with another number of arguments than it has parameters");
+        if constexpr (sizeof...(A) == sizeof...(P))
+            return launch_checked(range, std::index_sequence_for<P...>(), arguments...);
+        else
+            return {};
     }
 
     /// A call inside another kernel: a function on device values has the same name.
-    template <detail::DeviceValue A, class... More>
-    void operator()(const A&, const More&...) const {
-        static_assert(detail::never<A>, "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
+    template <detail::DeviceValue A, class... More> void operator()(const A&, const More&...) const {
+        static_assert(
+            detail::never<A>,
+            "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
     }
 
     // Rules that replace the kernel's derivative; each returns the kernel itself. docs/autodiff.md defines the parameters of a
@@ -252,7 +252,8 @@ private:
     template <std::size_t... I, class... A>
     Event launch_checked(const Range& range, std::index_sequence<I...>, const A&... arguments) const {
         constexpr bool right = (detail::parameter<P>::template takes<A> && ...);
-        (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
+        (void)std::tuple<
+            detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
         if constexpr (right) {
             return launch(range, detail::host_arguments(detail::given_as<typename detail::parameter<P>::host>(arguments)...));
         } else {
@@ -265,8 +266,7 @@ private:
 class AnyKernel : public KernelBase {
 public:
     explicit AnyKernel(std::shared_ptr<const ir::Kernel> kernel) : KernelBase(std::move(kernel)) {}
-    template <class... A>
-    Event operator()(const Range& range, const A&... arguments) const {
+    template <class... A> Event operator()(const Range& range, const A&... arguments) const {
         return launch(range, detail::host_arguments(arguments...));
     }
 };
@@ -279,23 +279,27 @@ void dump(const KernelBase& kernel, const std::filesystem::path& folder);
 
 namespace detail {
 template <class> struct signature;
-template <class R, class F, class... P> struct signature<R (F::*)(P...) const> { using kernel = Kernel<std::remove_cvref_t<P>...>; };
-template <class R, class F, class... P> struct signature<R (F::*)(P...)> { using kernel = Kernel<std::remove_cvref_t<P>...>; };
+template <class R, class F, class... P> struct signature<R (F::*)(P...) const> {
+    using kernel = Kernel<std::remove_cvref_t<P>...>;
+};
+template <class R, class F, class... P> struct signature<R (F::*)(P...)> {
+    using kernel = Kernel<std::remove_cvref_t<P>...>;
+};
 template <class F> using kernel_of = typename signature<decltype(&F::operator())>::kernel;
 }  // namespace detail
 
 /// Defines a kernel. The name (letters, digits, _ - .) appears in messages and file names. Options, in any order:
 /// whole_groups, Math::strict, static_group<...>, static_range<...>.
-template <class F>
-auto kernel(std::string name, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), KernelOptions(), std::move(f), PUMICE_HERE); }
-template <class F>
-auto kernel(std::string name, KernelOptions option, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), option, std::move(f), PUMICE_HERE); }
-template <class F>
-auto kernel(std::string name, KernelOptions a, KernelOptions b, F f, PUMICE_AT) {
+template <class F> auto kernel(std::string name, F f, PUMICE_AT) {
+    return detail::kernel_of<F>(std::move(name), KernelOptions(), std::move(f), PUMICE_HERE);
+}
+template <class F> auto kernel(std::string name, KernelOptions option, F f, PUMICE_AT) {
+    return detail::kernel_of<F>(std::move(name), option, std::move(f), PUMICE_HERE);
+}
+template <class F> auto kernel(std::string name, KernelOptions a, KernelOptions b, F f, PUMICE_AT) {
     return detail::kernel_of<F>(std::move(name), a.with(b), std::move(f), PUMICE_HERE);
 }
-template <class F>
-auto kernel(std::string name, KernelOptions a, KernelOptions b, KernelOptions c, F f, PUMICE_AT) {
+template <class F> auto kernel(std::string name, KernelOptions a, KernelOptions b, KernelOptions c, F f, PUMICE_AT) {
     return detail::kernel_of<F>(std::move(name), a.with(b).with(c), std::move(f), PUMICE_HERE);
 }
 template <class F>

@@ -9,15 +9,13 @@ namespace pumice {
 namespace {
 
 /// The body of the kernel that the lambda records, tidied, without source lines and indentation.
-template <class F>
-std::string body_of(F f) {
+template <class F> std::string body_of(F f) {
     std::string all = kernel("k", std::move(f)).ir();
     all = all.substr(all.find("{\n") + 2);
     all = all.substr(0, all.rfind("  return"));
     return std::regex_replace(std::regex_replace(all, std::regex(" @[0-9:]+"), ""), std::regex("(^|\n) +"), "$1");
 }
-template <class F>
-std::string header_of(F f) {
+template <class F> std::string header_of(F f) {
     const std::string all = kernel("k", std::move(f)).ir();
     return std::regex_replace(all.substr(0, all.find(" files")), std::regex(" @[0-9:]+"), "");
 }
@@ -99,8 +97,8 @@ store arg1[%2], %3 : i32
 TEST(Language, AnElifIsAnIfInTheElseArm) {
     EXPECT_EQ(body_of([](InOut<int> a) {
                   Var x = a[0];
-                  $if (x > 1) { x = 3; }
-                  $elif (x < 0) { x = 5; }
+                  $if(x > 1) { x = 3; }
+                  $elif(x < 0) { x = 5; }
                   $else { x = 7; }
                   a[0] = x;
               }),
@@ -128,8 +126,8 @@ store arg1[%0], %4 : i32
 
 TEST(Language, AnElseAfterANestedIfBelongsToTheOuterOne) {
     EXPECT_EQ(body_of([](InOut<int> a, Val<bool> b, Val<bool> c) {
-                  $if (b) {
-                      $if (c) { a[0] = 1; }
+                  $if(b) {
+                      $if(c) { a[0] = 1; }
                   }
                   $else { a[0] = 2; }
               }),
@@ -156,21 +154,28 @@ yield
 
 TEST(Language, MacrosAndFunctionsRecordTheSame) {
     const auto macros = body_of([](InOut<int> a) {
-        $for (i, range(0, 8, 2)) {
-            $if (a[i] > 2) { $continue; }
+        $for(i, range(0, 8, 2)) {
+            $if(a[i] > 2) { $continue; }
             $else { a[i] = 1; }
             Var n = a[i];
-            $while (n > 0) { n -= 1; $if (n == 3) { $break; } }
+            $while(n > 0) {
+                n -= 1;
+                $if(n == 3) { $break; }
+            }
             a[i] = n;
         }
-        $if (a[0] == 0) { $return; }
+        $if(a[0] == 0) { $return; }
         a[1] = 1;
     });
     const auto functions = body_of([](InOut<int> a) {
         for_(range(0, 8, 2), [&](Val<int> i) {
             if_(a[i] > 2, [&] { continue_(); }, [&] { a[i] = 1; });
             Var n = a[i];
-            while_([&] { return n > 0; }, [&] { n -= 1; if_(n == 3, [&] { break_(); }); });
+            while_([&] { return n > 0; },
+                   [&] {
+                       n -= 1;
+                       if_(n == 3, [&] { break_(); });
+                   });
             a[i] = n;
         });
         if_(a[0] == 0, [&] { return_(); });
@@ -186,7 +191,7 @@ TEST(Language, CodeAfterAJumpIsDropped) {
                   a[0] = 1;
                   $return;
                   a[1] = 2;
-                  $if (a[0] > 1) { a[2] = 3; }
+                  $if(a[0] > 1) { a[2] = 3; }
                   $else { a[2] = 4; }
               }),
               R"(%0 = constant 1 : i32
@@ -197,7 +202,7 @@ store arg1[%1], %0 : i32
 
 TEST(Language, AHostContinueEndsTheBody) {
     EXPECT_EQ(body_of([](InOut<int> a, Val<bool> b) {
-                  $if (b) {
+                  $if(b) {
                       a[0] = 1;
                       if (true) continue;
                       a[1] = 2;
@@ -238,8 +243,7 @@ store arg1[%5], %2 : i32
 TEST(Language, SourceLinesAreThoseOfTheOperations) {
     const int line = __LINE__ + 2;
     const auto k = kernel("k", [](InOut<int> a) {
-        a[0] =
-            a[1] * 3;
+        a[0] = a[1] * 3;
         synchronize();
     });
     const std::string ir = k.ir();
@@ -256,7 +260,7 @@ TEST(Language, RecordingTwiceGivesTheSameText) {
         mine(1, 2) = a[i] * s;
         tile[local_index()] = mine(1, 2);
         synchronize();
-        $if (in_range()) { atomic_add(a[i], tile[0]); }
+        $if(in_range()) { atomic_add(a[i], tile[0]); }
     });
     EXPECT_EQ(parse_ir(k.ir()).ir(), k.ir());
     EXPECT_NE(k.ir().find("math strict whole_groups rank 1"), std::string::npos) << k.ir();

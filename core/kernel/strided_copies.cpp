@@ -65,16 +65,15 @@ struct Dense {
     std::shared_ptr<ArrayState> state;
 };
 
-template <class T>
-const auto copy_strided = kernel("copy_strided", [](Out<T> to, In<T> from, Val<int> to_plane, Val<int> to_row, Val<int> to_step,
-                                                    Val<int> from_plane, Val<int> from_row, Val<int> from_step) {
-    auto [i, j, k] = global_index<3>();
-    to[i * to_plane + j * to_row + k * to_step] = from[i * from_plane + j * from_row + k * from_step];
-});
+template <class T> const auto copy_strided =
+    kernel("copy_strided", [](Out<T> to, In<T> from, Val<int> to_plane, Val<int> to_row, Val<int> to_step, Val<int> from_plane,
+                              Val<int> from_row, Val<int> from_step) {
+        auto [i, j, k] = global_index<3>();
+        to[i * to_plane + j * to_row + k * to_step] = from[i * from_plane + j * from_row + k * from_step];
+    });
 
 /// `count` elements of the array, from `first` on, as units of type T.
-template <class T>
-Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
+template <class T> Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
     const auto part = slice(array, first, count);
     part->element = &element_of<T>();
     part->element_size = sizeof(T);
@@ -82,15 +81,16 @@ Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
 }
 
 /// Copies by kernels over units of type T, with `per` units an element.
-template <class T>
-void copy_units(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to, const StridedRegion& to_region,
-                const Stream* stream) {
+template <class T> void copy_units(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to,
+                                   const StridedRegion& to_region, const Stream* stream) {
     const int64_t per = from.element_size / int64_t(sizeof(T));
     std::vector<Dimension> dims = dimensions_of(from_region, to_region);
     for (Dimension& d : dims) d.from *= per, d.to *= per;
     if (per > 1) {
-        if (!dims.empty() && dims.back().from == per && dims.back().to == per) dims.back() = {dims.back().extent * per, 1, 1};
-        else dims.push_back({per, 1, 1});
+        if (!dims.empty() && dims.back().from == per && dims.back().to == per)
+            dims.back() = {dims.back().extent * per, 1, 1};
+        else
+            dims.push_back({per, 1, 1});
     }
     while (dims.size() < 3) dims.insert(dims.begin(), {1, 0, 0});
     const Array<T> source = units<T>(from, from_region.offset, span_of(from_region)),
@@ -173,14 +173,18 @@ void copy_region(const ArrayState& from, const StridedRegion& from_region, const
     const bool followed = trace_hook() && !all(Scalar::f32) && !all(Scalar::f64) &&
                           std::ranges::any_of(to.element->leaves, [](const Leaf& l) { return is_float(l.type); });
     const bool fits = most <= INT32_MAX / size && !dims.empty() && !followed;
-    if (fits && all(Scalar::f32) && size % 4 == 0) copy_units<float>(from, from_region, to, to_region, stream);
+    if (fits && all(Scalar::f32) && size % 4 == 0)
+        copy_units<float>(from, from_region, to, to_region, stream);
     else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64))
         copy_units<double>(from, from_region, to, to_region, stream);
-    else if (fits && size % 4 == 0) copy_units<uint32_t>(from, from_region, to, to_region, stream);
+    else if (fits && size % 4 == 0)
+        copy_units<uint32_t>(from, from_region, to, to_region, stream);
     else if (fits && size % 2 == 0 && device.supports(Feature::int16))
         copy_units<uint16_t>(from, from_region, to, to_region, stream);
-    else if (fits && device.supports(Feature::int8)) copy_units<uint8_t>(from, from_region, to, to_region, stream);
-    else copy_runs(from, from_region, to, to_region, number);
+    else if (fits && device.supports(Feature::int8))
+        copy_units<uint8_t>(from, from_region, to, to_region, stream);
+    else
+        copy_runs(from, from_region, to, to_region, number);
 }
 
 void read_region(const ArrayState& from, const StridedRegion& region, void* to, const Stream* stream) {

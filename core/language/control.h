@@ -58,8 +58,7 @@ public:
 };
 
 /// The result of range(). Iterating over it once records the loop.
-template <class T>
-class LoopRange {
+template <class T> class LoopRange {
 public:
     LoopRange(Handle from, Handle to, Handle step, SourceLocation location)
         : from(from), to(to), step(step), location(location) {}
@@ -83,10 +82,15 @@ public:
         r.unrolls = true;
         return r;
     }
-    ~LoopRange() { if (scope_live) abandoned(); }
+    ~LoopRange() {
+        if (scope_live) abandoned();
+    }
 
 private:
-    void close() { scope_live = false; Recorder::current("$for", location).end(); }
+    void close() {
+        scope_live = false;
+        Recorder::current("$for", location).end();
+    }
     void abandoned() {
         if (std::uncaught_exceptions() == exceptions) left_by_host(location);
     }
@@ -101,12 +105,13 @@ void left_by_host(SourceLocation location);
 template <class T> void LoopRange<T>::left_by_host(SourceLocation location) { detail::left_by_host(location); }
 
 /// The type of a loop's index: that of its device operands, else int.
-template <class A, class... Rest>
-struct loop_type { using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, typename loop_type<Rest...>::type>; };
-template <class A>
-struct loop_type<A> { using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, int>; };
-template <class T, class A>
-concept LoopBound = OperandOf<A, T> && is_int(*scalar_of<T>());
+template <class A, class... Rest> struct loop_type {
+    using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, typename loop_type<Rest...>::type>;
+};
+template <class A> struct loop_type<A> {
+    using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, int>;
+};
+template <class T, class A> concept LoopBound = OperandOf<A, T> && is_int(*scalar_of<T>());
 
 void leave_loop(ir::Op how, const char* what, SourceLocation location);
 
@@ -122,9 +127,14 @@ detail::LoopRange<T> range(const A& from, const B& to, const C& step, PUMICE_AT)
 }
 template <class A, class B, class T = typename detail::loop_type<A, B>::type>
     requires detail::LoopBound<T, A> && detail::LoopBound<T, B>
-detail::LoopRange<T> range(const A& from, const B& to, PUMICE_AT) { return range(Val<T>(detail::Operand<T>(from, pm_file, pm_line).handle), to, 1, pm_file, pm_line); }
-template <class B, class T = typename detail::loop_type<B>::type> requires detail::LoopBound<T, B>
-detail::LoopRange<T> range(const B& to, PUMICE_AT) { return range(Val<T>(0, pm_file, pm_line), to, 1, pm_file, pm_line); }
+detail::LoopRange<T> range(const A& from, const B& to, PUMICE_AT) {
+    return range(Val<T>(detail::Operand<T>(from, pm_file, pm_line).handle), to, 1, pm_file, pm_line);
+}
+template <class B, class T = typename detail::loop_type<B>::type>
+    requires detail::LoopBound<T, B>
+detail::LoopRange<T> range(const B& to, PUMICE_AT) {
+    return range(Val<T>(0, pm_file, pm_line), to, 1, pm_file, pm_line);
+}
 
 /// Leaves the innermost device loop.
 inline void break_(PUMICE_AT) { detail::leave_loop(ir::Op::break_, "$break", PUMICE_HERE); }
@@ -136,24 +146,20 @@ inline void return_(PUMICE_AT) { detail::leave_loop(ir::Op::return_, "$return", 
 // The constructs without macros. The bodies are lambdas, called once during recording.
 
 /// Runs `then` for the items whose condition holds.
-template <class Then>
-void if_(detail::Operand<bool> condition, Then&& then) {
+template <class Then> void if_(detail::Operand<bool> condition, Then&& then) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
 }
 /// The same, with `otherwise` for the other items.
-template <class Then, class Else>
-void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
+template <class Then, class Else> void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
     for (detail::ElseScope scope(condition.location.file, condition.location.line); scope.live(); scope.leave()) otherwise();
 }
 /// Runs `body` while the condition holds. condition() gives a Val<bool> and is recorded in the loop.
-template <class Condition, class Body>
-void while_(Condition&& condition, Body&& body, PUMICE_AT) {
+template <class Condition, class Body> void while_(Condition&& condition, Body&& body, PUMICE_AT) {
     for (detail::WhileScope scope(pm_file, pm_line); scope.live() && scope.open(condition()); scope.leave()) body();
 }
 /// Runs body(i) for each i of a range().
-template <class T, class Body>
-void for_(detail::LoopRange<T> range, Body&& body) {
+template <class T, class Body> void for_(detail::LoopRange<T> range, Body&& body) {
     for (auto i : range) body(i);
 }
 

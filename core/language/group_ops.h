@@ -19,8 +19,7 @@ struct GroupRank {
 GroupRank group_rank(SourceLocation location);
 
 /// Local memory for values of type T, one element an item; shared by all calls of a kernel with this T.
-template <class T>
-const Local<T>& group_scratch(SourceLocation location) {
+template <class T> const Local<T>& group_scratch(SourceLocation location) {
     Recorder& r = Recorder::current("a group operation", location);
     auto& held = r.scratch[&element_of<T>()];
     if (!held)
@@ -30,8 +29,7 @@ const Local<T>& group_scratch(SourceLocation location) {
 }
 
 /// Tree reduction of all items' x; f is associative and commutative.
-template <class T, class F>
-Val<T> group_reduce(const Val<T>& x, const F& f, SourceLocation location) {
+template <class T, class F> Val<T> group_reduce(const Val<T>& x, const F& f, SourceLocation location) {
     const auto sync = [&] { synchronize(location.file, location.line); };
     const Local<T>& scratch = group_scratch<T>(location);
     const GroupRank here = group_rank(location);
@@ -69,15 +67,13 @@ Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const Gr
     return Val<T>(scratch[here.at]);
 }
 
-template <class T, class F>
-Val<T> group_inclusive(const Val<T>& x, const F& f, SourceLocation location) {
+template <class T, class F> Val<T> group_inclusive(const Val<T>& x, const F& f, SourceLocation location) {
     const Val<T> result = group_scan<T>(x, f, group_scratch<T>(location), group_rank(location), location);
     synchronize(location.file, location.line);
     return result;
 }
 
-template <class T, class F>
-Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, SourceLocation location) {
+template <class T, class F> Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, SourceLocation location) {
     const Local<T>& scratch = group_scratch<T>(location);
     const GroupRank here = group_rank(location);
     group_scan<T>(x, f, scratch, here, location);
@@ -93,16 +89,16 @@ Val<bool> group_any(const Operand<bool>& condition, bool negated);
 Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, SourceLocation location);
 
 /// An operand as a value.
-template <class T, class A>
-Val<T> group_value(const A& x, SourceLocation location) {
+template <class T, class A> Val<T> group_value(const A& x, SourceLocation location) {
     const Operand<T> operand(x, location.file, location.line);
-    if constexpr (ScalarType<T>) return Val<T>(operand.handle);
-    else return Val<T>(operand);
+    if constexpr (ScalarType<T>)
+        return Val<T>(operand.handle);
+    else
+        return Val<T>(operand);
 }
 
 /// Applies f to a scalar, or to each component of a vector.
-template <class A, class F>
-auto group_each(const A& x, SourceLocation location, const F& f) {
+template <class A, class F> auto group_each(const A& x, SourceLocation location, const F& f) {
     using T = device_type_t<A>;
     const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) {
@@ -124,10 +120,11 @@ namespace group {
 // the first item 0, 1, the largest, the smallest value, all ones, 0, 0). Componentwise for vectors. The order of float additions
 // is not fixed.
 #define PUMICE_GROUP_AS(name, kind)                                                                                       \
-    template <detail::kind A>                                                                                             \
-    auto name(const A& x, PUMICE_AT) {                                                                                    \
+    template <detail::kind A> auto name(const A& x, PUMICE_AT) {                                                          \
         return detail::group_each(x, PUMICE_HERE, [&]<class T>(const Val<T>& v) {                                         \
-            return Val<T>(detail::emit_group(ir::Subgroup::name, detail::group_scratch<T>(PUMICE_HERE).id, v.handle, PUMICE_HERE)); }); \
+            return Val<T>(                                                                                                \
+                detail::emit_group(ir::Subgroup::name, detail::group_scratch<T>(PUMICE_HERE).id, v.handle, PUMICE_HERE)); \
+        });                                                                                                               \
     }
 #define PUMICE_GROUP(name, kind) \
     PUMICE_GROUP_AS(reduce_##name, kind) PUMICE_GROUP_AS(inclusive_##name, kind) PUMICE_GROUP_AS(exclusive_##name, kind)
@@ -142,26 +139,23 @@ PUMICE_GROUP(xor, BitwiseValue)
 #undef PUMICE_GROUP
 
 /// x of all items combined by f(a, b), which is associative and commutative. x may be a struct.
-template <detail::DeviceValue A, class F>
-auto reduce(const A& x, F&& f, PUMICE_AT) {
+template <detail::DeviceValue A, class F> auto reduce(const A& x, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
     return detail::group_reduce<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
 }
 /// x of the items up to this one, by linear index in the group, combined by f, which is associative.
-template <detail::DeviceValue A, class F>
-auto inclusive_scan(const A& x, F&& f, PUMICE_AT) {
+template <detail::DeviceValue A, class F> auto inclusive_scan(const A& x, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
     return detail::group_inclusive<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
 }
 /// x of the items before this one combined by f; `identity` for the first item.
-template <detail::DeviceValue A, class B, class F>
-auto exclusive_scan(const A& x, const B& identity, F&& f, PUMICE_AT) {
+template <detail::DeviceValue A, class B, class F> auto exclusive_scan(const A& x, const B& identity, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
-    return detail::group_exclusive<T>(detail::group_value<T>(x, PUMICE_HERE), detail::group_value<T>(identity, PUMICE_HERE), f, PUMICE_HERE);
+    return detail::group_exclusive<T>(detail::group_value<T>(x, PUMICE_HERE), detail::group_value<T>(identity, PUMICE_HERE), f,
+                                      PUMICE_HERE);
 }
 /// x of the item with this linear index in the group. The index is uniform in the group, and the item is inside the range.
-template <detail::DeviceValue A>
-auto broadcast(const A& x, detail::Operand<int> item) {
+template <detail::DeviceValue A> auto broadcast(const A& x, detail::Operand<int> item) {
     using T = detail::device_type_t<A>;
     const detail::SourceLocation location = item.location;
     const Local<T>& scratch = detail::group_scratch<T>(location);

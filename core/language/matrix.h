@@ -4,25 +4,25 @@
 #include "core/language/vector.h"
 
 // Host types: plain structs, packed as an array of their rows: float2x2{{1, 2}, {3, 4}}.
-#define PUMICE_MATRIX(scalar, vector, name, size, ...)                                                           \
-    namespace pumice {                                                                                           \
-    struct name {                                                                                                \
-        vector __VA_ARGS__;                                                                                      \
-        static name identity() {                                                                                 \
-            name m;                                                                                              \
-            for (int i = 0; i < size; ++i) m(i, i) = 1;                                                          \
-            return m;                                                                                            \
-        }                                                                                                        \
-        scalar& operator()(int row, int column) { return reinterpret_cast<scalar*>(this)[row * size + column]; }        \
+#define PUMICE_MATRIX(scalar, vector, name, size, ...)                                                                      \
+    namespace pumice {                                                                                                      \
+    struct name {                                                                                                           \
+        vector __VA_ARGS__;                                                                                                 \
+        static name identity() {                                                                                            \
+            name m;                                                                                                         \
+            for (int i = 0; i < size; ++i) m(i, i) = 1;                                                                     \
+            return m;                                                                                                       \
+        }                                                                                                                   \
+        scalar& operator()(int row, int column) { return reinterpret_cast<scalar*>(this)[row * size + column]; }            \
         scalar operator()(int row, int column) const { return reinterpret_cast<const scalar*>(this)[row * size + column]; } \
-        friend bool operator==(const name&, const name&) = default;                                              \
-    };                                                                                                           \
-    template <> inline constexpr int detail::matrix_size<name> = size;                                           \
-    }                                                                                                            \
+        friend bool operator==(const name&, const name&) = default;                                                         \
+    };                                                                                                                      \
+    template <> inline constexpr int detail::matrix_size<name> = size;                                                      \
+    }                                                                                                                       \
     PUMICE_STRUCT_AS(pumice::name, false, scalar, __VA_ARGS__);
-#define PUMICE_MATRICES(scalar)                                         \
-    PUMICE_MATRIX(scalar, scalar##2, scalar##2x2, 2, row0, row1)        \
-    PUMICE_MATRIX(scalar, scalar##3, scalar##3x3, 3, row0, row1, row2)  \
+#define PUMICE_MATRICES(scalar)                                        \
+    PUMICE_MATRIX(scalar, scalar##2, scalar##2x2, 2, row0, row1)       \
+    PUMICE_MATRIX(scalar, scalar##3, scalar##3x3, 3, row0, row1, row2) \
     PUMICE_MATRIX(scalar, scalar##4, scalar##4x4, 4, row0, row1, row2, row3)
 PUMICE_MATRICES(float)
 PUMICE_MATRICES(double)
@@ -52,22 +52,19 @@ void adjugate(const Term* m, int n, Term* result);
 
 /// The scalars of a vector or matrix as terms, and back.
 template <class T> using Terms = std::array<Term, size_t(leaf_count<T>())>;
-template <class T>
-Terms<T> terms(const Operand<T>& operand, SourceLocation location) {
+template <class T> Terms<T> terms(const Operand<T>& operand, SourceLocation location) {
     Terms<T> all;
     for (size_t n = 0; n < all.size(); ++n) all[n] = {operand.handles[n], location};
     return all;
 }
-template <class T>
-Val<T> from_terms(const Terms<T>& all) {
+template <class T> Val<T> from_terms(const Terms<T>& all) {
     std::array<Handle, std::tuple_size_v<Terms<T>>> handles;
     for (size_t n = 0; n < all.size(); ++n) handles[n] = all[n].handle;
     HandleSource source{handles.data()};
     return Val<T>(source);
 }
 /// Product of rows x inner and inner x columns; each sum adds from first to last.
-template <class R, class A, class B>
-Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
+template <class R, class A, class B> Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
     Terms<R> all;
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {
@@ -79,14 +76,13 @@ Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
 }
 
 /// An operand that accepts only a T; a vector's Operand also accepts scalars.
-template <Composite T>
-struct Exactly : Operand<T> {
-    template <class A> requires(std::is_same_v<device_type_t<A>, T> || std::is_same_v<A, T>)
+template <Composite T> struct Exactly : Operand<T> {
+    template <class A>
+        requires(std::is_same_v<device_type_t<A>, T> || std::is_same_v<A, T>)
     Exactly(const A& a, PUMICE_AT) : Operand<T>(a, pm_file, pm_line) {}
 };
 
-template <Matrix T>
-struct MatrixInfix<T> {
+template <Matrix T> struct MatrixInfix<T> {
     using Row = row_of<T>;
     using S = scalar_of_matrix<T>;
     static constexpr int n = matrix_size<T>;
@@ -117,10 +113,16 @@ private:
 
 // A host matrix with a device value. The source line is that of the preceding operation.
 template <detail::Matrix T, class B>
-    requires(std::is_same_v<detail::device_type_t<B>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<B>, detail::scalar_of_matrix<T>>)
-auto operator*(const T& a, const B& b) { return Val<T>(a, "", 0) * b; }
+    requires(std::is_same_v<detail::device_type_t<B>, detail::row_of<T>> ||
+             std::is_same_v<detail::device_type_t<B>, detail::scalar_of_matrix<T>>)
+auto operator*(const T& a, const B& b) {
+    return Val<T>(a, "", 0) * b;
+}
 template <class A, detail::Matrix T>
-    requires(std::is_same_v<detail::device_type_t<A>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<A>, detail::scalar_of_matrix<T>>)
-auto operator*(const A& a, const T& b) { return a * Val<T>(b, "", 0); }
+    requires(std::is_same_v<detail::device_type_t<A>, detail::row_of<T>> ||
+             std::is_same_v<detail::device_type_t<A>, detail::scalar_of_matrix<T>>)
+auto operator*(const A& a, const T& b) {
+    return a * Val<T>(b, "", 0);
+}
 
 }  // namespace pumice

@@ -5,10 +5,10 @@
 namespace pumice {
 namespace detail {
 
-template <class T>
-constexpr bool holds_arrays() {
+template <class T> constexpr bool holds_arrays() {
     bool any = is_array<T>::value;
-    if constexpr (Composite<T>) structure<T>::each_type([&]<class F>(const char*, size_t, F*) { any = any || holds_arrays<F>(); });
+    if constexpr (Composite<T>)
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { any = any || holds_arrays<F>(); });
     return any;
 }
 template <class T> concept HoldsArrays = Composite<T> && holds_arrays<T>();
@@ -26,8 +26,7 @@ public:
         r.use(Handle{{}, recording}, location);
         return r;
     }
-    template <class T>
-    Val<T> load(std::initializer_list<IndexOperand> indices) const {
+    template <class T> Val<T> load(std::initializer_list<IndexOperand> indices) const {
         ir::Value values[ir::max_rank];
         Recorder& r = recorder(indices.begin()->location);
         const auto used = collect(r, indices, values);
@@ -37,8 +36,7 @@ public:
         HandleSource source{handles.data()};
         return Val<T>(source);
     }
-    template <class T>
-    Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
+    template <class T> Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
         ir::Value values[ir::max_rank];
         Recorder& r = recorder(indices.begin()->location);
         const auto used = collect(r, indices, values);
@@ -67,20 +65,32 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
 }  // namespace detail
 
 // Subscripts: one overload a rank, so that the conversion to IndexOperand at the call records the line.
-#define PUMICE_SUBSCRIPTS(result, how, rank)                                                                                       \
-    result operator[](detail::IndexOperand i) const { return this->template how<T>({i}); }                                         \
-    result operator()(detail::IndexOperand i) const requires(rank == 1) { return this->template how<T>({i}); }                     \
-    result operator()(detail::IndexOperand i, detail::IndexOperand j) const requires(rank == 2) { return this->template how<T>({i, j}); } \
-    result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const requires(rank == 3) {          \
-        return this->template how<T>({i, j, k});                                                                                   \
-    }                                                                                                                              \
-    template <class... I> requires(rank > 3 && sizeof...(I) == size_t(rank) && (std::is_convertible_v<const I&, detail::IndexOperand> && ...)) \
-    result operator()(const I&... i) const { return this->template how<T>({detail::IndexOperand(i, "", 0)...}); }
+#define PUMICE_SUBSCRIPTS(result, how, rank)                                                                                 \
+    result operator[](detail::IndexOperand i) const { return this->template how<T>({i}); }                                   \
+    result operator()(detail::IndexOperand i) const                                                                          \
+        requires(rank == 1)                                                                                                  \
+    {                                                                                                                        \
+        return this->template how<T>({i});                                                                                   \
+    }                                                                                                                        \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j) const                                                  \
+        requires(rank == 2)                                                                                                  \
+    {                                                                                                                        \
+        return this->template how<T>({i, j});                                                                                \
+    }                                                                                                                        \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const                          \
+        requires(rank == 3)                                                                                                  \
+    {                                                                                                                        \
+        return this->template how<T>({i, j, k});                                                                             \
+    }                                                                                                                        \
+    template <class... I>                                                                                                    \
+        requires(rank > 3 && sizeof...(I) == size_t(rank) && (std::is_convertible_v<const I&, detail::IndexOperand> && ...)) \
+    result operator()(const I&... i) const {                                                                                 \
+        return this->template how<T>({detail::IndexOperand(i, "", 0)...});                                                   \
+    }
 
 /// A kernel parameter: a read-only array, which no written argument may overlap. `a[i]` is linear (row-major), `a(i, j)` takes
 /// one index a dimension.
-template <class T, int N = 1>
-class In : public detail::MemoryBase {
+template <class T, int N = 1> class In : public detail::MemoryBase {
 public:
     explicit In(const detail::ParameterSource& source)
         : MemoryBase(detail::declare_array(source, detail::element_of<T>(), N, ir::Access::in)) {}
@@ -90,8 +100,7 @@ public:
 };
 
 /// A kernel parameter: an array that is read and written.
-template <class T, int N = 1>
-class InOut : public detail::MemoryBase {
+template <class T, int N = 1> class InOut : public detail::MemoryBase {
 public:
     explicit InOut(const detail::ParameterSource& source, ir::Access access = ir::Access::inout)
         : MemoryBase(detail::declare_array(source, detail::element_of<T>(), N, access)) {}
@@ -101,27 +110,31 @@ public:
 };
 
 /// A kernel parameter: an array that is written; the kernel may read only elements that it has written.
-template <class T, int N = 1>
-class Out : public InOut<T, N> {
+template <class T, int N = 1> class Out : public InOut<T, N> {
 public:
     explicit Out(const detail::ParameterSource& source) : InOut<T, N>(source, ir::Access::out) {}
 };
 
 namespace detail {
 // The type in a kernel of a struct parameter's member: an array, a value, or a struct that holds arrays.
-template <class F, template <class, int> class Memory> struct member { using type = Val<F>; };
-template <class T, int N, template <class, int> class Memory> struct member<Array<T, N>, Memory> { using type = Memory<T, N>; };
-template <HoldsArrays F, template <class, int> class Memory> struct member<F, Memory> { using type = Memory<F, 1>; };
+template <class F, template <class, int> class Memory> struct member {
+    using type = Val<F>;
+};
+template <class T, int N, template <class, int> class Memory> struct member<Array<T, N>, Memory> {
+    using type = Memory<T, N>;
+};
+template <HoldsArrays F, template <class, int> class Memory> struct member<F, Memory> {
+    using type = Memory<F, 1>;
+};
 template <class F> using in_member = typename member<F, In>::type;
 template <class F> using out_member = typename member<F, Out>::type;
 template <class F> using inout_member = typename member<F, InOut>::type;
 }  // namespace detail
 
 // A struct that holds arrays, as one parameter: its arrays become In, Out or InOut, its other members values.
-#define PUMICE_STRUCT_PARAMETER(Memory, alias)                                                             \
-    template <detail::HoldsArrays S>                                                                       \
-    class Memory<S, 1> : public structure<S>::template members<detail::alias> {                            \
-    public:                                                                                                \
+#define PUMICE_STRUCT_PARAMETER(Memory, alias)                                                                            \
+    template <detail::HoldsArrays S> class Memory<S, 1> : public structure<S>::template members<detail::alias> {          \
+    public:                                                                                                               \
         explicit Memory(const detail::ParameterSource& source) : structure<S>::template members<detail::alias>(source) {} \
     };
 PUMICE_STRUCT_PARAMETER(In, in_member)
@@ -131,14 +144,17 @@ PUMICE_STRUCT_PARAMETER(InOut, inout_member)
 
 /// An array shared by the work-items of a group; initially unset. Extents are static (Local<float, 16, 17>), or one size made of
 /// group sizes and constants (Local<float>(group_size())).
-template <class T, int... N>
-class Local : public detail::MemoryBase {
+template <class T, int... N> class Local : public detail::MemoryBase {
 public:
-    explicit Local(PUMICE_AT) requires(sizeof...(N) > 0) {
+    explicit Local(PUMICE_AT)
+        requires(sizeof...(N) > 0)
+    {
         detail::Recorder& r = detail::Recorder::current("Local", PUMICE_HERE);
         id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {N...}, {}, PUMICE_HERE);
     }
-    explicit Local(detail::IndexOperand size) requires(sizeof...(N) == 0) {
+    explicit Local(detail::IndexOperand size)
+        requires(sizeof...(N) == 0)
+    {
         detail::Recorder& r = detail::Recorder::current("Local", size.location);
         id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {}, size.use(r), size.location);
     }
@@ -147,8 +163,7 @@ public:
 };
 
 /// An array of one work-item; initially unset, kept across barriers.
-template <class T, int... N>
-class Private : public detail::MemoryBase {
+template <class T, int... N> class Private : public detail::MemoryBase {
 public:
     static_assert(sizeof...(N) > 0, "pumice: a Private array has static extents: Private<float, 4>");
     explicit Private(PUMICE_AT) {
@@ -172,10 +187,11 @@ Handle emit_compare_exchange(const ElementAddress& element, Handle before, Handl
 
 // Atomic read-modify-write of an element of global or local memory; each returns the old value. The order among work-items is
 // undefined; min and max of floats ignore NaN.
-#define PUMICE_ATOMIC(name, what, condition)                                                                           \
-    template <ScalarType T> requires(condition)                                                                        \
-    Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
-        return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.location));    \
+#define PUMICE_ATOMIC(name, what, condition)                                                                        \
+    template <ScalarType T>                                                                                         \
+        requires(condition)                                                                                         \
+    Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                 \
+        return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.location)); \
     }
 PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
@@ -187,8 +203,8 @@ PUMICE_ATOMIC(atomic_xor, xor_, !is_float(*scalar_of<T>()))
 PUMICE_ATOMIC(atomic_exchange, exchange, true)
 #undef PUMICE_ATOMIC
 /// Writes `desired` if the element's bits equal those of `expected`; returns the old value.
-template <ScalarType T>
-Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
+template <ScalarType T> Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected,
+                                                       std::type_identity_t<detail::Operand<T>> desired) {
     return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.location));
 }
 

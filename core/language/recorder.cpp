@@ -63,7 +63,8 @@ Recorder& Recorder::at(SourceLocation location) {
 ir::Value Recorder::use(Handle h, SourceLocation location) {
     const auto here = [&] { return location.line ? where(location) : kernel.where(build.loc); };  // or the preceding line
     if (h.recording != serial)
-        fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
+        fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(),
+             "): values, variables and "
              "local arrays live only while their own kernel is recorded");
     if (!frames.empty() && h.value && h.block < frames.back().first_block)
         fail("function \"", frames.back().function->name, "\" uses a value of the code around it at ", here(),

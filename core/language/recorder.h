@@ -14,7 +14,8 @@
 
 /// The source line of a call, as trailing default arguments (see detail::SourceLocation).
 #define PUMICE_AT const char *pm_file = __builtin_FILE(), int pm_line = __builtin_LINE()
-#define PUMICE_HERE ::pumice::detail::SourceLocation{pm_file, pm_line}
+#define PUMICE_HERE \
+    ::pumice::detail::SourceLocation { pm_file, pm_line }
 
 namespace pumice::detail {
 
@@ -101,14 +102,16 @@ public:
     void begin_while(SourceLocation location);
     void while_condition(Handle condition, SourceLocation location);
     Handle begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, SourceLocation location);
-    void end();                                  ///< closes the innermost construct
+    void end();                                                         ///< closes the innermost construct
     void leave(ir::Op how, const char* what, SourceLocation location);  ///< $break, $continue, $return
     /// Calls a device function; its body is recorded at the first call in the kernel.
     std::vector<Handle> call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments,
                              SourceLocation location);
     /// Records a misuse found where throwing is impossible. Later errors are its consequence: the recording fails with this
     /// message whatever else is thrown.
-    void misuse(const std::string& sentence) { if (first_misuse.empty()) first_misuse = sentence; }
+    void misuse(const std::string& sentence) {
+        if (first_misuse.empty()) first_misuse = sentence;
+    }
     const std::string& misused() const { return first_misuse; }
 
     /// Ends the recording: closes everything, terminates the body, verifies the IR.
@@ -146,7 +149,10 @@ private:
     std::vector<Open> open;
     enum Closed : uint8_t { no, by_construct, by_function };
     std::vector<Closed> closed;  // by block
-    struct LastIf { ir::InstId chain; std::vector<ir::BlockId> else_blocks; } last_if;
+    struct LastIf {
+        ir::InstId chain;
+        std::vector<ir::BlockId> else_blocks;
+    } last_if;
     /// A function being recorded, and the state of its caller to restore.
     struct Frame {
         const FunctionBody* function;
@@ -157,7 +163,11 @@ private:
         ir::Loc loc;
     };
     std::vector<Frame> frames;
-    struct Recorded { std::shared_ptr<const FunctionBody> function; uint32_t index; size_t deepest; };
+    struct Recorded {
+        std::shared_ptr<const FunctionBody> function;
+        uint32_t index;
+        size_t deepest;
+    };
     std::unordered_map<const FunctionBody*, Recorded> functions;
     size_t deepest = 0;  ///< nesting of constructs in the function being recorded, those of its calls included
     std::string first_misuse;

@@ -11,23 +11,24 @@
 namespace pumice {
 namespace {
 
-template <class F>
-std::string message_of(F&& act) {
+template <class F> std::string message_of(F&& act) {
     try {
         act();
-    } catch (const Error& e) {
-        return e.what();
-    }
+    } catch (const Error& e) { return e.what(); }
     return "(no error)";
 }
 
 void nest(InOut<int> a, int depth) {
-    if (depth == 0) a[0] = 1;
-    else $if (a[depth] > 0) { nest(a, depth - 1); }
+    if (depth == 0)
+        a[0] = 1;
+    else
+        $if(a[depth] > 0) { nest(a, depth - 1); }
 }
 void chain(InOut<int> a, int arms) {
-    $if (a[0] == 0) { a[1] = 0; }
-    for (int i = 1; i < arms; ++i) $elif (a[0] == i) { a[1] = i; }
+    $if(a[0] == 0) { a[1] = 0; }
+    for (int i = 1; i < arms; ++i) $elif(a[0] == i) {
+            a[1] = i;
+        }
 }
 
 TEST(Recorder, EachThreadRecordsItsOwn) {

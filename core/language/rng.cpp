@@ -28,8 +28,7 @@ constexpr uint32_t philox_multipliers[] = {0xd2511f53u, 0xcd9e8d57u}, philox_wey
 constexpr int philox_rounds = 10;
 
 /// Philox rounds over host or device words; `high` returns the upper half of a product with a constant.
-template <class Word, class High>
-std::array<Word, 4> philox_block(std::array<Word, 4> c, std::array<Word, 2> k, High high) {
+template <class Word, class High> std::array<Word, 4> philox_block(std::array<Word, 4> c, std::array<Word, 2> k, High high) {
     std::vector<std::array<Word, 4>> words{c};  // Vals cannot be assigned: every round makes new ones
     std::vector<std::array<Word, 2>> keys{k};
     for (int round = 0; round < philox_rounds; ++round) {

@@ -16,7 +16,10 @@ struct State {
     uint32_t seed_low = 0, seed_high = 0, gamma_low = 0, gamma_high = 0;
     State() = default;
     State(uint64_t seed, uint64_t gamma)
-        : seed_low(uint32_t(seed)), seed_high(uint32_t(seed >> 32)), gamma_low(uint32_t(gamma)), gamma_high(uint32_t(gamma >> 32)) {}
+        : seed_low(uint32_t(seed)),
+          seed_high(uint32_t(seed >> 32)),
+          gamma_low(uint32_t(gamma)),
+          gamma_high(uint32_t(gamma >> 32)) {}
     uint64_t seed() const { return uint64_t(seed_high) << 32 | seed_low; }
     uint64_t gamma() const { return uint64_t(gamma_high) << 32 | gamma_low; }
     bool operator==(const State&) const = default;
@@ -63,22 +66,21 @@ Bits mix(const Bits& seed);
 }  // namespace detail
 
 // Draws from random bits: uniform in [0, 1), from the highest 24 bits (float) or 53 bits (double).
-template <class T>
-Val<T> uniform_of(const Bits& bits) {
+template <class T> Val<T> uniform_of(const Bits& bits) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "pumice: uniform<T>() takes float or double");
-    if constexpr (std::is_same_v<T, float>) return cast<float>(bits.high >> 8u) * 0x1p-24f;
-    else return (cast<double>(bits.high) * 0x1p21 + cast<double>(bits.low >> 11u)) * 0x1p-53;
+    if constexpr (std::is_same_v<T, float>)
+        return cast<float>(bits.high >> 8u) * 0x1p-24f;
+    else
+        return (cast<double>(bits.high) * 0x1p21 + cast<double>(bits.low >> 11u)) * 0x1p-53;
 }
 /// Standard normal from two uniforms in [0, 1). Source: G. Box, M. Muller, "A note on the generation of random normal deviates",
 /// 1958.
-template <class T>
-Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
+template <class T> Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
     return sqrt(T(-2) * log(T(1) - u)) * cos(T(6.283185307179586476925) * v);
 }
 
 /// Draws from `next`, a generator of 64 random bits. In kernels only.
-template <class Generator>
-class Draws {
+template <class Generator> class Draws {
 public:
     /// Uniform in [0, 1), in multiples of 2^-24 (float) or 2^-53 (double).
     template <class T> Val<T> uniform() { return uniform_of<T>(bits()); }

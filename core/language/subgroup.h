@@ -11,8 +11,7 @@ Val<int> subgroup_index_value(ir::Op which, SourceLocation location);
 Handle emit_subgroup(ir::Subgroup what, const Handle* x, const Handle* lane, int word, SourceLocation location);
 
 /// One operation for each scalar of x.
-template <DeviceValue A>
-auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, SourceLocation location) {
+template <DeviceValue A> auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, SourceLocation location) {
     using T = device_type_t<A>;
     const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) {
@@ -25,16 +24,19 @@ auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, SourceLoca
     }
 }
 
-template <class T>
-constexpr bool number() {
-    if constexpr (ScalarType<T>) return !std::is_same_v<T, bool>;
-    else return Vector<T>;
+template <class T> constexpr bool number() {
+    if constexpr (ScalarType<T>)
+        return !std::is_same_v<T, bool>;
+    else
+        return Vector<T>;
 }
-template <class T>
-constexpr bool bitwise() {
-    if constexpr (ScalarType<T>) return !is_float(*scalar_of<T>());
-    else if constexpr (Vector<T>) return is_int(*scalar_of<typename structure<T>::component>());
-    else return false;
+template <class T> constexpr bool bitwise() {
+    if constexpr (ScalarType<T>)
+        return !is_float(*scalar_of<T>());
+    else if constexpr (Vector<T>)
+        return is_int(*scalar_of<typename structure<T>::component>());
+    else
+        return false;
 }
 template <class A> concept NumberValue = DeviceValue<A> && number<device_type_t<A>>();
 template <class A> concept BitwiseValue = DeviceValue<A> && bitwise<device_type_t<A>>();
@@ -54,10 +56,16 @@ inline Val<int> count(PUMICE_AT) { return detail::subgroup_index_value(ir::Op::s
 
 // reduce_ combines x of all items, inclusive_ up to the item in lane order, exclusive_ before the item. Componentwise for
 // vectors.
-#define PUMICE_SUBGROUP(name, kind)                                                                                       \
-    template <detail::kind A> auto reduce_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::reduce_##name, x, nullptr, PUMICE_HERE); } \
-    template <detail::kind A> auto inclusive_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::inclusive_##name, x, nullptr, PUMICE_HERE); } \
-    template <detail::kind A> auto exclusive_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::exclusive_##name, x, nullptr, PUMICE_HERE); }
+#define PUMICE_SUBGROUP(name, kind)                                                            \
+    template <detail::kind A> auto reduce_##name(const A& x, PUMICE_AT) {                      \
+        return detail::subgroup_each(ir::Subgroup::reduce_##name, x, nullptr, PUMICE_HERE);    \
+    }                                                                                          \
+    template <detail::kind A> auto inclusive_##name(const A& x, PUMICE_AT) {                   \
+        return detail::subgroup_each(ir::Subgroup::inclusive_##name, x, nullptr, PUMICE_HERE); \
+    }                                                                                          \
+    template <detail::kind A> auto exclusive_##name(const A& x, PUMICE_AT) {                   \
+        return detail::subgroup_each(ir::Subgroup::exclusive_##name, x, nullptr, PUMICE_HERE); \
+    }
 PUMICE_SUBGROUP(add, NumberValue)
 PUMICE_SUBGROUP(mul, NumberValue)
 PUMICE_SUBGROUP(min, NumberValue)
@@ -69,10 +77,9 @@ PUMICE_SUBGROUP(xor, BitwiseValue)
 
 // x of another lane, which must be active. broadcast: the lane is the same for all. A relative shuffle that would leave the
 // subgroup returns the item's own x; d is not negative.
-#define PUMICE_SHUFFLE(name, lane)                                                                    \
-    template <detail::DeviceValue A>                                                                  \
-    auto name(const A& x, detail::Operand<int> lane) {                                                \
-        return detail::subgroup_each(ir::Subgroup::name, x, &lane.handle, lane.location);             \
+#define PUMICE_SHUFFLE(name, lane)                                                        \
+    template <detail::DeviceValue A> auto name(const A& x, detail::Operand<int> lane) {   \
+        return detail::subgroup_each(ir::Subgroup::name, x, &lane.handle, lane.location); \
     }
 PUMICE_SHUFFLE(broadcast, lane)
 PUMICE_SHUFFLE(shuffle, lane)
@@ -81,8 +88,9 @@ PUMICE_SHUFFLE(shuffle_up, d)
 PUMICE_SHUFFLE(shuffle_down, d)
 #undef PUMICE_SHUFFLE
 /// x of the lowest active lane.
-template <detail::DeviceValue A>
-auto broadcast_first(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE); }
+template <detail::DeviceValue A> auto broadcast_first(const A& x, PUMICE_AT) {
+    return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE);
+}
 
 /// True if the condition holds for at least one active item; for all active items.
 inline Val<bool> any(detail::Operand<bool> condition) {
@@ -100,7 +108,9 @@ inline Val<uint4> ballot(detail::Operand<bool> condition) {
     return Val<uint4>(source);
 }
 /// True for the lowest active lane.
-inline Val<bool> elect(PUMICE_AT) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::elect, nullptr, nullptr, 0, PUMICE_HERE)); }
+inline Val<bool> elect(PUMICE_AT) {
+    return Val<bool>(detail::emit_subgroup(ir::Subgroup::elect, nullptr, nullptr, 0, PUMICE_HERE));
+}
 
 }  // namespace subgroup
 }  // namespace pumice

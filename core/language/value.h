@@ -20,34 +20,51 @@ struct ParameterSource;
 
 template <class> inline constexpr bool never = false;
 
-template <class A> struct device_type { using type = void; };
-template <class T> struct device_type<Val<T>> { using type = T; };
-template <class T> struct device_type<Var<T>> { using type = T; };
-template <class T> struct device_type<Ref<T>> { using type = T; };
+template <class A> struct device_type {
+    using type = void;
+};
+template <class T> struct device_type<Val<T>> {
+    using type = T;
+};
+template <class T> struct device_type<Var<T>> {
+    using type = T;
+};
+template <class T> struct device_type<Ref<T>> {
+    using type = T;
+};
 /// T for Val<T>, Var<T>, Ref<T>; void for anything else.
 template <class A> using device_type_t = typename device_type<std::remove_cvref_t<A>>::type;
 template <class A> concept DeviceValue = !std::is_void_v<device_type_t<A>>;
-template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t<A>> || std::is_same_v<std::remove_cvref_t<A>, half>;
+template <class A> concept HostScalar =
+    std::is_arithmetic_v<std::remove_cvref_t<A>> || std::is_same_v<std::remove_cvref_t<A>, half>;
 
 /// A host scalar that adopts a device type: any number for floats, whole numbers for integers, bool for bool.
-template <class T, class U>
-concept Adopts = ScalarType<T> && HostScalar<U> && (is_float(*scalar_of<T>()) ? !std::is_same_v<U, bool>
-                                   : std::is_same_v<T, bool> ? std::is_same_v<U, bool>
-                                   : std::is_integral_v<U> && !std::is_same_v<U, bool>);
-template <class A, class T>
-concept OperandOf = (ScalarType<T> && std::is_same_v<device_type_t<A>, T>) || Adopts<T, std::remove_cvref_t<A>>;
+template <class T, class U> concept Adopts = ScalarType<T> && HostScalar<U> &&
+                                             (is_float(*scalar_of<T>()) ? !std::is_same_v<U, bool>
+                                              : std::is_same_v<T, bool> ? std::is_same_v<U, bool>
+                                                                        : std::is_integral_v<U> && !std::is_same_v<U, bool>);
+template <class A, class T> concept OperandOf =
+    (ScalarType<T> && std::is_same_v<device_type_t<A>, T>) || Adopts<T, std::remove_cvref_t<A>>;
 
 /// The device type of an operation on A and B; void if they do not mix.
-template <class A, class B>
-struct common { using type = void; };
-template <DeviceValue A, class B> requires OperandOf<B, device_type_t<A>>
-struct common<A, B> { using type = device_type_t<A>; };
-template <HostScalar A, DeviceValue B> requires OperandOf<A, device_type_t<B>>
-struct common<A, B> { using type = device_type_t<B>; };
+template <class A, class B> struct common {
+    using type = void;
+};
+template <DeviceValue A, class B>
+    requires OperandOf<B, device_type_t<A>>
+struct common<A, B> {
+    using type = device_type_t<A>;
+};
+template <HostScalar A, DeviceValue B>
+    requires OperandOf<A, device_type_t<B>>
+struct common<A, B> {
+    using type = device_type_t<B>;
+};
 template <class A, class B> using common_t = typename common<std::remove_cvref_t<A>, std::remove_cvref_t<B>>::type;
 template <class A, class B> concept Mix = !std::is_void_v<common_t<A, B>>;
 template <class A, class T> concept OtherType = (DeviceValue<A> || HostScalar<A>) && !OperandOf<A, T>;
-template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (ScalarType<device_type_t<A>> || HostScalar<A>) &&
+template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) &&
+                                            (ScalarType<device_type_t<A>> || HostScalar<A>) &&
                                             (ScalarType<device_type_t<B>> || HostScalar<B>) && !Mix<A, B>;
 
 template <class T> Handle handle_of(const Val<T>& v, SourceLocation);
@@ -55,12 +72,12 @@ template <class T> Handle handle_of(const Var<T>& v, SourceLocation);
 template <class T> Handle handle_of(const Ref<T>& v, SourceLocation);
 
 /// An operand of device type T, with the source line of its operation.
-template <class T>
-struct Operand {
+template <class T> struct Operand {
     Handle handle;
     SourceLocation location;
 
-    template <class A> requires OperandOf<A, T>
+    template <class A>
+        requires OperandOf<A, T>
     Operand(const A& a, PUMICE_AT) : location(PUMICE_HERE) {
         if constexpr (DeviceValue<A>) {
             handle = handle_of(a, location);
@@ -81,22 +98,23 @@ Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, SourceLocation loca
 /// that a user's own `dot` or `length` is compatible with `using namespace pumice`. The base depends on T since it is complete
 /// only there.
 struct Functions;
-template <class T> struct found_through { using type = Functions; };
+template <class T> struct found_through {
+    using type = Functions;
+};
 
 template <class T> concept Integer = ScalarType<T> && is_int(*scalar_of<T>());
 
 /// A shift count for a T: an integer of another type. Counts are taken modulo the width, which a cast to T keeps.
-template <class T>
-struct OtherCount {
+template <class T> struct OtherCount {
     Handle handle;
     SourceLocation location;
-    template <class A> requires(Integer<T> && Integer<device_type_t<A>> && !std::is_same_v<device_type_t<A>, T>)
+    template <class A>
+        requires(Integer<T> && Integer<device_type_t<A>> && !std::is_same_v<device_type_t<A>, T>)
     OtherCount(const A& a, PUMICE_AT)
         : handle(emit_cast(*scalar_of<T>(), handle_of(a, PUMICE_HERE), PUMICE_HERE)), location(PUMICE_HERE) {}
 };
 /// A variable that ++ or -- changes, with the source line.
-template <class T>
-struct Stepped {
+template <class T> struct Stepped {
     Var<T>& variable;
     SourceLocation location;
     Stepped(Var<T>& variable, PUMICE_AT) : variable(variable), location(PUMICE_HERE) {}
@@ -106,9 +124,11 @@ struct Stepped {
 struct IndexOperand {
     Handle handle;
     SourceLocation location;
-    template <class A> requires Integer<device_type_t<A>>
+    template <class A>
+        requires Integer<device_type_t<A>>
     IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), location(PUMICE_HERE) {}
-    template <std::integral A> requires(!std::is_same_v<A, bool>)
+    template <std::integral A>
+        requires(!std::is_same_v<A, bool>)
     IndexOperand(A a, PUMICE_AT) : location(PUMICE_HERE) {
         Recorder& r = Recorder::current("a subscript", location);
         const bool wide = int64_t(a) != int64_t(int32_t(a));
@@ -122,8 +142,8 @@ struct IndexOperand {
 
 /// One of several scalars, selected on the device: leaves of an element, or variables.
 struct Choice {
-    Handle position;              ///< i32, in range
-    std::vector<uint32_t> first;  ///< for each position: the first leaf, or variable, of the chosen member
+    Handle position;                ///< i32, in range
+    std::vector<uint32_t> first;    ///< for each position: the first leaf, or variable, of the chosen member
     std::vector<Handle> variables;  ///< empty if the choice is among an element's leaves
 };
 /// The place of an element, or of a part of it.
@@ -150,12 +170,13 @@ void store_element(Recorder& r, const ElementAddress& to, ir::Value value);
 
 // Infix operators are hidden friends of a common base, found through each of Val, Var and Ref alike; their parameters are
 // Operands, whose converting constructor knows the line. (auto: Val<T> is not complete where its base is.)
-#define PUMICE_INFIX(symbol, op, result, condition)                                                         \
-    friend auto operator symbol(Operand<T> a, Operand<T> b) requires(condition) {                           \
-        return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.location));                          \
+#define PUMICE_INFIX(symbol, op, result, condition)                                \
+    friend auto operator symbol(Operand<T> a, Operand<T> b)                        \
+        requires(condition)                                                        \
+    {                                                                              \
+        return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.location)); \
     }
-template <class T>
-struct Infix : found_through<T>::type {
+template <class T> struct Infix : found_through<T>::type {
     static constexpr bool number = !std::is_same_v<T, bool>, integer = is_int(*scalar_of<T>()), boolean = !number;
     PUMICE_INFIX(+, add, T, number)
     PUMICE_INFIX(-, sub, T, number)
@@ -167,10 +188,14 @@ struct Infix : found_through<T>::type {
     PUMICE_INFIX(^, xor_, T, integer || boolean)
     PUMICE_INFIX(<<, shl, T, integer)
     PUMICE_INFIX(>>, shr, T, integer)
-    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) {
+    friend auto operator<<(Operand<T> a, OtherCount<T> n)
+        requires(integer)
+    {
         return Val<T>(emit_op(ir::Op::shl, {a.handle, n.handle}, n.location));
     }
-    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) {
+    friend auto operator>>(Operand<T> a, OtherCount<T> n)
+        requires(integer)
+    {
         return Val<T>(emit_op(ir::Op::shr, {a.handle, n.handle}, n.location));
     }
     PUMICE_INFIX(==, eq, bool, true)
@@ -179,9 +204,21 @@ struct Infix : found_through<T>::type {
     PUMICE_INFIX(<=, le, bool, number)
     PUMICE_INFIX(>, gt, bool, number)
     PUMICE_INFIX(>=, ge, bool, number)
-    friend auto operator-(Operand<T> a) requires(number) { return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.location)); }
-    friend auto operator+(Operand<T> a) requires(number) { return Val<T>(a.handle); }
-    friend auto operator~(Operand<T> a) requires(integer) { return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.location)); }
+    friend auto operator-(Operand<T> a)
+        requires(number)
+    {
+        return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.location));
+    }
+    friend auto operator+(Operand<T> a)
+        requires(number)
+    {
+        return Val<T>(a.handle);
+    }
+    friend auto operator~(Operand<T> a)
+        requires(integer)
+    {
+        return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.location));
+    }
 };
 #undef PUMICE_INFIX
 
@@ -189,18 +226,26 @@ struct Infix : found_through<T>::type {
 
 // Both operands are evaluated, unlike in C++. These are templates, since conversion to an Operand would be as good as that to a
 // host bool. The source line is that of the preceding operation.
-template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
+template <class A, class B>
+    requires std::is_same_v<detail::common_t<A, B>, bool>
 auto operator&&(const A& a, const B& b) {
-    return Val<bool>(detail::emit_op(ir::Op::and_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
+    return Val<bool>(
+        detail::emit_op(ir::Op::and_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
 }
-template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
+template <class A, class B>
+    requires std::is_same_v<detail::common_t<A, B>, bool>
 auto operator||(const A& a, const B& b) {
-    return Val<bool>(detail::emit_op(ir::Op::or_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
+    return Val<bool>(
+        detail::emit_op(ir::Op::or_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
 }
-template <class A> requires std::is_same_v<detail::device_type_t<A>, bool>
-auto operator!(const A& a) { return Val<bool>(detail::emit_op(ir::Op::not_, {detail::Operand<bool>(a, "", 0).handle}, {})); }
+template <class A>
+    requires std::is_same_v<detail::device_type_t<A>, bool>
+auto operator!(const A& a) {
+    return Val<bool>(detail::emit_op(ir::Op::not_, {detail::Operand<bool>(a, "", 0).handle}, {}));
+}
 
 // Operands that do not mix: these overloads replace "no match for operator" by a helpful message.
+// clang-format off
 #define PUMICE_CLASH(symbol)                                                                                           \
     template <class A, class B> requires detail::Clash<A, B>                                                           \
     auto operator symbol(const A&, const B&) {                                                                         \
@@ -218,88 +263,169 @@ PUMICE_CLASH(==) PUMICE_CLASH(!=) PUMICE_CLASH(<) PUMICE_CLASH(<=) PUMICE_CLASH(
     }
 PUMICE_CLASH(<<) PUMICE_CLASH(>>)
 #undef PUMICE_CLASH
+    // clang-format on
 
-namespace detail {
-/// Rejects the use of a device value as a host condition.
-template <class T>
-constexpr bool host_condition() {
-    static_assert(never<T>, "pumice: a device value cannot decide a host if, while, && or ?: - write $if, $while, & and |, or select(c, a, b)");
-    return false;
-}
+    namespace detail {
+    /// Rejects the use of a device value as a host condition.
+    template <class T> constexpr bool host_condition() {
+        static_assert(
+            never<T>,
+            "pumice: a device value cannot decide a host if, while, && or ?: - write $if, $while, & and |, or select(c, a, b)");
+        return false;
+    }
 }  // namespace detail
 
 /// An immutable device value of scalar type T. Host scalars convert to it.
-template <class T>
-class Val : public detail::Infix<T> {
+template <class T> class Val : public detail::Infix<T> {
 public:
     static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, float or double");
     explicit Val(detail::Handle h) : handle(h) {}
     explicit Val(detail::HandleSource& members);
     explicit Val(const detail::ParameterSource& source);
-    template <class U> requires detail::Adopts<T, U>
+    template <class U>
+        requires detail::Adopts<T, U>
     Val(U constant, PUMICE_AT) : handle(detail::Operand<T>(constant, pm_file, pm_line).handle) {}
-    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    Val(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)"); }
+    template <class U>
+        requires(std::is_floating_point_v<U> && std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    Val(U) {
+        static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)");
+    }
     Val(const Val&) = default;
-    Val& operator=(const Val&) { static_assert(detail::never<T>, "pumice: a Val cannot be assigned: write Var x = ... for a mutable local"); return *this; }
-    template <class U = T> void operator++() { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
-    template <class U = T> void operator++(int) { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
-    template <class U = T> void operator--() { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
-    template <class U = T> void operator--(int) { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
+    Val& operator=(const Val&) {
+        static_assert(detail::never<T>, "pumice: a Val cannot be assigned: write Var x = ... for a mutable local");
+        return *this;
+    }
+    template <class U = T> void operator++() {
+        static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local");
+    }
+    template <class U = T> void operator++(int) {
+        static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local");
+    }
+    template <class U = T> void operator--() {
+        static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local");
+    }
+    template <class U = T> void operator--(int) {
+        static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local");
+    }
     explicit operator bool() const { return detail::host_condition<T>(); }
 
     detail::Handle handle;
 };
 
 /// A mutable device local. Copying one makes a new variable.
-template <class T>
-class Var : public detail::Infix<T> {
+template <class T> class Var : public detail::Infix<T> {
 public:
-    Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f; or Var<float> x = 0.0f;"); }
-    template <class A> requires detail::OperandOf<A, T>
-    Var(const A& initial, PUMICE_AT) { declare(detail::Operand<T>(initial, pm_file, pm_line)); }
+    Var() {
+        static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f; or Var<float> x = 0.0f;");
+    }
+    template <class A>
+        requires detail::OperandOf<A, T>
+    Var(const A& initial, PUMICE_AT) {
+        declare(detail::Operand<T>(initial, pm_file, pm_line));
+    }
     explicit Var(detail::VarSource& members);
     Var(const Var& other, PUMICE_AT) { declare(detail::Operand<T>(other, pm_file, pm_line)); }
-    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
-    Var(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or Var x = 0.5f;"); }
+    template <class U>
+        requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
+    Var(U) {
+        static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or Var x = 0.5f;");
+    }
 
     // A template, since Operand and Var would be equally good conversions. The source line is that of the preceding operation.
-    template <class A> requires detail::OperandOf<A, T>
-    Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
+    template <class A>
+        requires detail::OperandOf<A, T>
+    Var& operator=(const A& v) {
+        return set(detail::Operand<T>(v, "", 0));
+    }
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
-    template <class A> requires detail::OtherType<A, T>
+    template <class A>
+        requires detail::OtherType<A, T>
     Var& operator=(const A&) {
-        static_assert(detail::never<A>, "pumice: the assigned value has another type than the Var: write cast<T>(x), and no float literal into an integer");
+        static_assert(
+            detail::never<A>,
+            "pumice: the assigned value has another type than the Var: write cast<T>(x), and no float literal into an integer");
         return *this;
     }
-    Var& operator+=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::add, v); }
-    Var& operator-=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::sub, v); }
-    Var& operator*=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::mul, v); }
-    Var& operator/=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::div, v); }
-    Var& operator%=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::rem, v); }
-    Var& operator&=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::and_, v); }
-    Var& operator|=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::or_, v); }
-    Var& operator^=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::xor_, v); }
-    Var& operator<<=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, v); }
-    Var& operator>>=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, v); }
-    Var& operator<<=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) {
+    Var& operator+=(detail::Operand<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
+        return update(ir::Op::add, v);
+    }
+    Var& operator-=(detail::Operand<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
+        return update(ir::Op::sub, v);
+    }
+    Var& operator*=(detail::Operand<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
+        return update(ir::Op::mul, v);
+    }
+    Var& operator/=(detail::Operand<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
+        return update(ir::Op::div, v);
+    }
+    Var& operator%=(detail::Operand<T> v)
+        requires(is_int(*scalar_of<T>()))
+    {
+        return update(ir::Op::rem, v);
+    }
+    Var& operator&=(detail::Operand<T> v)
+        requires(!is_float(*scalar_of<T>()))
+    {
+        return update(ir::Op::and_, v);
+    }
+    Var& operator|=(detail::Operand<T> v)
+        requires(!is_float(*scalar_of<T>()))
+    {
+        return update(ir::Op::or_, v);
+    }
+    Var& operator^=(detail::Operand<T> v)
+        requires(!is_float(*scalar_of<T>()))
+    {
+        return update(ir::Op::xor_, v);
+    }
+    Var& operator<<=(detail::Operand<T> v)
+        requires(is_int(*scalar_of<T>()))
+    {
+        return update(ir::Op::shl, v);
+    }
+    Var& operator>>=(detail::Operand<T> v)
+        requires(is_int(*scalar_of<T>()))
+    {
+        return update(ir::Op::shr, v);
+    }
+    Var& operator<<=(detail::OtherCount<T> n)
+        requires(is_int(*scalar_of<T>()))
+    {
         return update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
     }
-    Var& operator>>=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) {
+    Var& operator>>=(detail::OtherCount<T> n)
+        requires(is_int(*scalar_of<T>()))
+    {
         return update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line});
     }
-    friend Var& operator++(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) {
+    friend Var& operator++(detail::Stepped<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
         return v.variable.step(ir::Op::add, v.location);
     }
-    friend Var& operator--(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) {
+    friend Var& operator--(detail::Stepped<T> v)
+        requires(!std::is_same_v<T, bool>)
+    {
         return v.variable.step(ir::Op::sub, v.location);
     }
-    friend Val<T> operator++(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
+    friend Val<T> operator++(detail::Stepped<T> v, int)
+        requires(!std::is_same_v<T, bool>)
+    {
         const Val<T> before(detail::handle_of(v.variable, v.location));
         v.variable.step(ir::Op::add, v.location);
         return before;
     }
-    friend Val<T> operator--(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
+    friend Val<T> operator--(detail::Stepped<T> v, int)
+        requires(!std::is_same_v<T, bool>)
+    {
         const Val<T> before(detail::handle_of(v.variable, v.location));
         v.variable.step(ir::Op::sub, v.location);
         return before;
@@ -331,18 +457,21 @@ private:
 };
 template <> class Var<void> {
 public:
-    template <class T = void> Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f;"); }
+    template <class T = void> Var() {
+        static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f;");
+    }
 };
 Var() -> Var<void>;
-template <class U> requires detail::HostScalar<U> Var(U) -> Var<U>;
+template <class U>
+    requires detail::HostScalar<U>
+Var(U) -> Var<U>;
 template <class T> Var(const Ref<T>&) -> Var<T>;
 template <class T> Var(Val<T>) -> Var<T>;
 template <class T> Var(const Var<T>&) -> Var<T>;
 
 /// The result of subscripting writable memory: the element's value at that point, assignable only as `a[i] = v`. A named copy
 /// cannot be assigned.
-template <class T>
-class Ref : public detail::Infix<T>, public detail::ElementAddress {
+template <class T> class Ref : public detail::Infix<T>, public detail::ElementAddress {
 public:
     /// Loads a scalar of the element.
     Ref(detail::ElementAddress of, detail::Recorder& r)
@@ -350,43 +479,54 @@ public:
     explicit Ref(detail::RefSource& members);
     Ref(const Ref&) = default;
     // Selected by the host's ?: between an element and a number, to reject it.
-    template <class U> requires detail::Adopts<T, U>
-    Ref(U) : detail::ElementAddress({}, 0, {}, {}, nullptr) { detail::host_condition<U>(); }
+    template <class U>
+        requires detail::Adopts<T, U>
+    Ref(U) : detail::ElementAddress({}, 0, {}, {}, nullptr) {
+        detail::host_condition<U>();
+    }
 
     void operator=(detail::Operand<T> v) && { store(v.handle, v.location); }
     // A template, so that numbers become Operands and not Refs.
     template <std::same_as<Ref> R> void operator=(const R& v) && { store(v.value, location); }
     void operator=(const Ref&) & {
-        static_assert(detail::never<T>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+        static_assert(detail::never<T>,
+                      "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
     }
-    template <class A> requires detail::OtherType<A, T>
+    template <class A>
+        requires detail::OtherType<A, T>
     void operator=(const A&) && {
-        static_assert(detail::never<A>, "pumice: the stored value has another type than the element: write cast<T>(x), and no float literal into an integer");
+        static_assert(
+            detail::never<A>,
+            "pumice: the stored value has another type than the element: write cast<T>(x), and no float literal into an integer");
     }
     void operator+=(detail::Operand<T> v) && { update(ir::Op::add, v); }
     void operator-=(detail::Operand<T> v) && { update(ir::Op::sub, v); }
     void operator*=(detail::Operand<T> v) && { update(ir::Op::mul, v); }
     void operator/=(detail::Operand<T> v) && { update(ir::Op::div, v); }
-    void operator%=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::rem, v); }
-    void operator&=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::and_, v); }
-    void operator|=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::or_, v); }
-    void operator^=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); }
-    void operator<<=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); }
-    void operator>>=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); }
-    void operator<<=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) {
-        update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
-    }
-    void operator>>=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) {
-        update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line});
-    }
-    // +a[i] returns the new value, a[i]++ the old one.
-    Val<T> operator++() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); }
-    Val<T> operator--() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::sub); }
-    Val<T> operator++(int) && requires(!std::is_same_v<T, bool>) { step(ir::Op::add); return Val<T>(value); }
-    Val<T> operator--(int) && requires(!std::is_same_v<T, bool>) { step(ir::Op::sub); return Val<T>(value); }
-    template <class A>
-    void operator=(const A&) & {
-        static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+    void operator%=(detail::Operand<T> v) &&
+        requires(is_int(*scalar_of<T>())) { update(ir::Op::rem, v); } void operator&=(detail::Operand<T> v) &&
+        requires(!is_float(*scalar_of<T>())) { update(ir::Op::and_, v); } void operator|=(detail::Operand<T> v) &&
+        requires(!is_float(*scalar_of<T>())) { update(ir::Op::or_, v); } void operator^=(detail::Operand<T> v) &&
+        requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); } void operator<<=(detail::Operand<T> v) &&
+        requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); } void operator>>=(detail::Operand<T> v) &&
+        requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); } void operator<<=(detail::OtherCount<T> n) &&
+        requires(is_int(*scalar_of<T>())) {
+            update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
+        } void operator>>=(detail::OtherCount<T> n) &&
+        requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line}); }
+        // +a[i] returns the new value, a[i]++ the old one.
+        Val<T> operator++() &&
+        requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); } Val<T> operator--() &&
+        requires(!std::is_same_v<T, bool>) { return step(ir::Op::sub); } Val<T> operator++(int) &&
+        requires(!std::is_same_v<T, bool>) {
+            step(ir::Op::add);
+            return Val<T>(value);
+        } Val<T> operator--(int) && requires(!std::is_same_v<T, bool>) {
+            step(ir::Op::sub);
+            return Val<T>(value);
+        } template <class A> void operator=(const A&) & {
+        static_assert(detail::never<A>,
+                      "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
     }
     explicit operator bool() const { return detail::host_condition<T>(); }
     operator Val<T>() const { return Val<T>(value); }

@@ -50,9 +50,11 @@ private:
         const auto v = from.operands(loop);
         if (from.type_of(v[0]) != Scalar::i32 || loop.result_count > most_carried) return false;
         const AffineForm& first = affine.of(v[0]);
-        const bool others = first.known && (!first.local[1].zero() || !first.local[2].zero() || !first.global[1].zero() || !first.global[2].zero());
+        const bool others = first.known && (!first.local[1].zero() || !first.local[2].zero() || !first.global[1].zero() ||
+                                            !first.global[2].zero());
         if (first.step(32) != 1 || others || first.rest > Scope::group) return false;
-        return uniformity.of(v[1]) <= Scope::group && plain(v[0]) && plain(v[1]) && counts_items(v[2]) && reads_along(loop) && stays_together(id);
+        return uniformity.of(v[1]) <= Scope::group && plain(v[0]) && plain(v[1]) && counts_items(v[2]) && reads_along(loop) &&
+               stays_together(id);
     }
 
     /// True if items past the range can compute the value, too: it is made of pure instructions and loads of `in` arrays, at
@@ -88,7 +90,8 @@ private:
         const Value index = from[loop.blocks[0]].params[0];
         bool found = false;
         each_inside(from, loop, [&](InstId i) {
-            found = found || (from[i].op == Op::load && from[from[i].memory].kind == MemoryKind::array && indices_of(from, from[i]).back() == index);
+            found = found || (from[i].op == Op::load && from[from[i].memory].kind == MemoryKind::array &&
+                              indices_of(from, from[i]).back() == index);
         });
         return found;
     }

@@ -45,8 +45,7 @@ constexpr int least_saved = 6;            ///< fewest instructions saved for eac
 /// Finds simple loops (uniform bounds, step 1 or -1, no jumps) and compares the values of two of them.
 class Likeness {
 public:
-    explicit Likeness(const Kernel& kernel)
-        : k(kernel), uniformity(k), where(uniformity.structure()), effects(k) {}
+    explicit Likeness(const Kernel& kernel) : k(kernel), uniformity(k), where(uniformity.structure()), effects(k) {}
 
     bool simple(InstId id) const {
         const Inst& loop = k[id];
@@ -64,9 +63,7 @@ public:
     }
 
     /// The trip count; -1 if the bounds are not constant.
-    int64_t trips(InstId loop) const {
-        return constant_trip_count(k, k[loop]).value_or(-1);
-    }
+    int64_t trips(InstId loop) const { return constant_trip_count(k, k[loop]).value_or(-1); }
 
     /// True if both loops have constant bounds, and the other loop runs every index of this one.
     bool covers(InstId other, InstId loop) const {
@@ -263,8 +260,10 @@ private:
             all = all && like.covers(first, id) && like.trips(first) <= iterations;
         }
         const bool before = std::exchange(reusing, all && !firsts.empty());
-        if (all) copy(id);
-        else part(id, firsts);
+        if (all)
+            copy(id);
+        else
+            part(id, firsts);
         reusing = before;
     }
 

@@ -31,7 +31,6 @@ namespace {
 /// kernels access tens of thousands of places.
 constexpr size_t window = 512;
 
-
 /// Walks the kernel with the values known to lie in memory. Between two barriers, other items write what this item reads only
 /// by atomics; anything else would be a race. So a value stays known until this item may overwrite it, an atomic touches the
 /// memory, or a barrier is passed.

@@ -63,8 +63,7 @@ private:
     }
 
     /// `for step = 0 to steps { body }`
-    template <class Body>
-    void each_step(const Body& body) {
+    template <class Body> void each_step(const Body& body) {
         Inst loop;
         loop.op = Op::for_;
         loop.loc = b.loc;

@@ -43,7 +43,9 @@ constexpr int64_t least_iterations = 8;    ///< with fewer, most items would be 
 constexpr int64_t local_bytes = 16 << 10;  ///< every Vulkan device has this much
 constexpr int64_t most_items = 1024;       ///< of a group; the size of kept values is computed for this many
 
-bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
+bool adds(const Inst& i) {
+    return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
+}
 
 class OwnerComputesAtomics : public Rewriter {
 public:
@@ -150,8 +152,10 @@ private:
             if (load.op != Op::load) continue;
             const auto places = indices_of(from, load);
             const bool row = std::any_of(places.begin(), places.end() - 1, follows), column = follows(places.back());
-            if (row && !column && has_rows(from, load.memory)) longer.push_back(load.memory);
-            else others = others || row || (column && places.back() != index);
+            if (row && !column && has_rows(from, load.memory))
+                longer.push_back(load.memory);
+            else
+                others = others || row || (column && places.back() != index);
         }
         return others;
     }
@@ -161,19 +165,20 @@ private:
     bool apart(InstId loop, std::span<const Value> indices) const {
         int variables = 0;
         for (const Value v : indices)
-            variables += v == from[from[loop].blocks[0]].params[0] || (from[v].inst.id != none && from[from[v].inst].op == Op::local_index);
+            variables += v == from[from[loop].blocks[0]].params[0] ||
+                         (from[v].inst.id != none && from[from[v].inst].op == Op::local_index);
         return variables == from.rank && size_t(variables) == indices.size();
     }
 
     /// True if the loop is between two barriers of its block, and `kind` holds for all accesses to the memory between these.
-    template <class Kind>
-    bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
+    template <class Kind> bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
         const auto& insts = from[where.block_of(loop)].insts;
         const auto at = std::find(insts.begin(), insts.end(), loop);
         const auto reaches_barrier = [&](auto here, auto end) {
             for (; here != end && !is_barrier(from[*here].op); ++here) {
                 bool fits = from[*here].memory != m || kind(from[*here]);
-                each_inside(from, from[*here], [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
+                each_inside(from, from[*here],
+                            [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
                 if (!fits) return false;
             }
             return here != end;
@@ -232,7 +237,8 @@ private:
     Value place(int axis, Value at) {
         Value linear = zero(Scalar::i32);
         for (int a = 2; a >= 0; --a)
-            linear = b.op(Op::add, {b.op(Op::mul, {linear, b.index(Op::group_size, a)}), a == axis ? at : b.index(Op::local_index, a)});
+            linear = b.op(Op::add,
+                          {b.op(Op::mul, {linear, b.index(Op::group_size, a)}), a == axis ? at : b.index(Op::local_index, a)});
         return linear;
     }
 
@@ -241,7 +247,8 @@ private:
         m.kind = MemoryKind::local;
         m.name = text("kept", memories_of.size() + 1);
         m.element = Element::of(from.type_of(v));
-        m.size = b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+        m.size =
+            b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
         m.loc = from.loc;
         to.memories.push_back(m);
         const MemoryId made = memories_of[v.id] = {uint32_t(to.memories.size() - 1)};
@@ -257,8 +264,10 @@ private:
     void turn(const Inst& loop, const Shared& s) {
         b.loc = from[s.atomic].loc;
         const Scalar i32 = Scalar::i32;
-        const Value mine = b.index(Op::local_index, s.axis), count = members_along(s.axis), all = b.constant_int(i32, iterations(loop));
-        const Value one = b.constant_int(i32, 1), turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
+        const Value mine = b.index(Op::local_index, s.axis), count = members_along(s.axis),
+                    all = b.constant_int(i32, iterations(loop));
+        const Value one = b.constant_int(i32, 1),
+                    turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
         const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), whole = b.op(Op::eq, {count, all});
         std::vector<Value> bounds{zero(i32), turns, one};
         std::vector<Scalar> types{i32};
@@ -348,8 +357,10 @@ private:
         }
         for (const Value v : s.value.recomputed) {
             const Inst& i = from[from[v].inst];
-            if (i.op == Op::local_index && int(i.immediate) == s.axis) map(v, who);
-            else copy(from[v].inst);
+            if (i.op == Op::local_index && int(i.immediate) == s.axis)
+                map(v, who);
+            else
+                copy(from[v].inst);
         }
     }
 
@@ -359,8 +370,8 @@ private:
     std::map<uint32_t, std::vector<Shared>> rewritten;  ///< by loop: additions to rewrite
     std::vector<InstId> left_out;
     std::vector<Value> kept;
-    std::vector<MemoryId> lengthened;                ///< memories with padded rows
-    std::map<uint32_t, MemoryId> memories_of;        ///< by kept value: the memory it is kept in
+    std::vector<MemoryId> lengthened;          ///< memories with padded rows
+    std::map<uint32_t, MemoryId> memories_of;  ///< by kept value: the memory it is kept in
     struct Taken {
         Value whole, total;  ///< whole: the item holds the total itself
     };

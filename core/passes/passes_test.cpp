@@ -56,8 +56,7 @@ private:
     std::string fresh() { return "v" + std::to_string(next++); }
     std::string define(const std::string& text, Kind kind) { return define(fresh(), text, kind); }
 
-    template <class Accept>
-    std::string pick(Accept accept) {
+    template <class Accept> std::string pick(Accept accept) {
         std::vector<const Name*> fit;
         for (const Name& n : names)
             if (accept(n.kind)) fit.push_back(&n);
@@ -170,8 +169,7 @@ private:
     }
 
     /// Values that are defined inside are not visible afterwards.
-    template <class Fill>
-    void inside(Fill fill) {
+    template <class Fill> void inside(Fill fill) {
         const size_t n = names.size(), v = variables.size();
         fill();
         names.resize(n);
@@ -254,16 +252,14 @@ private:
         names.push_back({"%" + s, Kind::integer});
     }
 
-    template <class F>
-    void barrier_loop_scope(bool now, F f) {
+    template <class F> void barrier_loop_scope(bool now, F f) {
         const bool before = barrier_loop;
         barrier_loop = now;
         f();
         barrier_loop = before;
     }
 
-    template <class Params>
-    void body(int depth, bool with_barriers, const std::string& counter, Params params) {
+    template <class Params> void body(int depth, bool with_barriers, const std::string& counter, Params params) {
         inside([&] {
             params();
             loops.push_back({counter});

@@ -120,9 +120,12 @@ private:
 class PredicateRangeTail : public Rewriter {
 public:
     explicit PredicateRangeTail(const Kernel& kernel)
-        : Rewriter(kernel), where(kernel), slice(kernel, where), uses(kernel),
-          in_run(kernel.insts.size()), was_in_run(kernel.insts.size()) {
-    }
+        : Rewriter(kernel),
+          where(kernel),
+          slice(kernel, where),
+          uses(kernel),
+          in_run(kernel.insts.size()),
+          was_in_run(kernel.insts.size()) {}
 
 private:
     void body() override {
@@ -170,8 +173,10 @@ private:
                 copy(i);
             } else if (slice[i] || is_terminator(inst.op)) {
                 flush(run);
-                if (inst.op == Op::group) contribute(inst);
-                else copy(i);
+                if (inst.op == Op::group)
+                    contribute(inst);
+                else
+                    copy(i);
             } else {
                 run.push_back(i);
                 in_run[i.id] = true;
@@ -226,8 +231,7 @@ private:
     }
 
     /// `if in_range { emit(); yield results } else { yield zeros }`
-    template <class Emit>
-    void guarded(Loc loc, const std::vector<Value>& results, Emit emit) {
+    template <class Emit> void guarded(Loc loc, const std::vector<Value>& results, Emit emit) {
         b.loc = loc;
         const Value condition = b.in_range();
         Inst i;
@@ -280,8 +284,8 @@ private:
     const Structure where;
     const Slice slice;
     const Uses uses;
-    std::vector<bool> in_run;                ///< instructions of the current run
-    std::vector<bool> was_in_run;            ///< instructions of earlier runs
+    std::vector<bool> in_run;      ///< instructions of the current run
+    std::vector<bool> was_in_run;  ///< instructions of earlier runs
 };
 
 }  // namespace

@@ -72,6 +72,8 @@ private:
 
 }  // namespace
 
-Kernel reassociate_for_fma(const Kernel& kernel) { return kernel.math != Math::strict ? ReassociateForFma(kernel).run() : kernel; }
+Kernel reassociate_for_fma(const Kernel& kernel) {
+    return kernel.math != Math::strict ? ReassociateForFma(kernel).run() : kernel;
+}
 
 }  // namespace pumice::ir

@@ -59,8 +59,7 @@ bool on(std::string_view name) {
 }
 
 /// Calls f with every nonempty word of PUMICE_DUMP's list.
-template <class F>
-void each_dump_word(F&& f) {
+template <class F> void each_dump_word(F&& f) {
     for (std::string_view rest = value("PUMICE_DUMP"); !rest.empty();) {
         const size_t comma = rest.find(',');
         if (comma != 0) f(rest.substr(0, comma));
@@ -71,7 +70,7 @@ void each_dump_word(F&& f) {
 /// A subfolder of the folder that a variable names. "" if that folder belongs to another user and is not shared, as /tmp is: a
 /// program that runs with another user's environment, as under sudo, thus leaves nothing in that user's home.
 std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
-    struct stat about {};
+    struct stat about{};
     std::string problem;
     if (stat(folder.c_str(), &about) != 0)
         problem = may_be_missing && errno == ENOENT ? "" : std::generic_category().message(errno);

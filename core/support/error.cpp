@@ -8,8 +8,7 @@ namespace pumice {
 namespace {
 
 /// std::to_chars ignores the locale. The longest text is the largest double with all its digits.
-template <class... How>
-void put_chars(std::string& out, How... how) {
+template <class... How> void put_chars(std::string& out, How... how) {
     char buffer[512];
     out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, how...).ptr);
 }

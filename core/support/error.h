@@ -2,7 +2,8 @@
 #pragma once
 
 #if defined(_GLIBCXX_DEBUG) && !defined(PUMICE_GLIBCXX_DEBUG)
-#error "pumice: with _GLIBCXX_DEBUG std::vector and its like have another layout than in the library that was built without it. Compile without _GLIBCXX_DEBUG (_GLIBCXX_ASSERTIONS checks, too, and changes no layout), or compile Pumice and everything else with both _GLIBCXX_DEBUG and PUMICE_GLIBCXX_DEBUG defined."
+#error \
+    "pumice: with _GLIBCXX_DEBUG std::vector and its like have another layout than in the library that was built without it. Compile without _GLIBCXX_DEBUG (_GLIBCXX_ASSERTIONS checks, too, and changes no layout), or compile Pumice and everything else with both _GLIBCXX_DEBUG and PUMICE_GLIBCXX_DEBUG defined."
 #endif
 
 #include <cstdint>
@@ -30,14 +31,19 @@ void put_text(std::string& out, uint64_t number);
 void put_text(std::string& out, int64_t number);
 void put_text(std::string& out, double number);  // six digits, as a stream writes
 
-template <class Part>
-void put(std::string& out, const Part& part) {
-    if constexpr (std::is_convertible_v<const Part&, std::string_view>) out += std::string_view(part);
-    else if constexpr (std::is_same_v<Part, bool>) out += part ? '1' : '0';
-    else if constexpr (std::is_integral_v<Part> && sizeof(Part) == 1) out += char(part);
-    else if constexpr (std::is_integral_v<Part> && std::is_signed_v<Part>) put_text(out, int64_t(part));
-    else if constexpr (std::is_integral_v<Part>) put_text(out, uint64_t(part));
-    else if constexpr (std::is_floating_point_v<Part>) put_text(out, double(part));
+template <class Part> void put(std::string& out, const Part& part) {
+    if constexpr (std::is_convertible_v<const Part&, std::string_view>)
+        out += std::string_view(part);
+    else if constexpr (std::is_same_v<Part, bool>)
+        out += part ? '1' : '0';
+    else if constexpr (std::is_integral_v<Part> && sizeof(Part) == 1)
+        out += char(part);
+    else if constexpr (std::is_integral_v<Part> && std::is_signed_v<Part>)
+        put_text(out, int64_t(part));
+    else if constexpr (std::is_integral_v<Part>)
+        put_text(out, uint64_t(part));
+    else if constexpr (std::is_floating_point_v<Part>)
+        put_text(out, double(part));
     else {
         std::ostringstream stream;
         stream.imbue(std::locale::classic());
@@ -49,8 +55,7 @@ void put(std::string& out, const Part& part) {
 
 /// Concatenates its arguments to a string. The text does not depend on the program's locale, since kernels, keys and messages are
 /// made of it.
-template <class... Parts>
-std::string text(const Parts&... parts) {
+template <class... Parts> std::string text(const Parts&... parts) {
     std::string out;
     (detail::put(out, parts), ...);
     return out;
@@ -59,10 +64,7 @@ std::string text(const Parts&... parts) {
 std::string fixed_text(double number, int digits);
 
 /// Throws an Error whose message is the concatenated parts.
-template <class... Parts>
-[[noreturn]] void fail(const Parts&... parts) {
-    throw Error(text(parts...));
-}
+template <class... Parts> [[noreturn]] void fail(const Parts&... parts) { throw Error(text(parts...)); }
 
 /// Reports a bug in the library itself, and aborts.
 [[noreturn]] void library_bug(const std::string& what);

@@ -47,7 +47,7 @@ constexpr unsigned others_can_write = S_IWGRP | S_IWOTH;
 /// True for owners whose links are followed: root, the user, and the owner of the root folder. The latter differs from root only
 /// in a namespace that does not map root's id.
 bool trusted(uid_t owner) {
-    struct stat root {};
+    struct stat root{};
     return owner == 0 || owner == geteuid() || (stat("/", &root) == 0 && owner == root.st_uid);
 }
 
@@ -62,7 +62,7 @@ void put_before(std::vector<std::string>& steps, const fs::path& path) {
 /// The target of the link; empty, with `problem` set, if it is no link or must not be followed.
 fs::path target_of(int folder, const std::string& name, std::string& problem) {
     const Descriptor link(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat about {};
+    struct stat about{};
     if (!link || fstat(link.get(), &about) != 0) return problem = reason(errno), "";
     if (!S_ISLNK(about.st_mode)) return problem = reason(ENOTDIR), "";
     if (!trusted(about.st_uid)) return problem = text("\"", name, "\" on its path is a symbolic link of another user"), "";
@@ -119,9 +119,8 @@ bool write_all(int file, std::string_view bytes) {
 }  // namespace
 
 Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
-    constexpr int folder_only =
-        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // with O_DIRECTORY, automounts are mounted on use
-    constexpr int most_links = 40;                      // the limit of Linux
+    constexpr int folder_only = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // with O_DIRECTORY, automounts are mounted on use
+    constexpr int most_links = 40;                                              // the limit of Linux
     std::vector<std::string> steps;
     put_before(steps, path);
     if (path.empty()) return problem = reason(ENOENT), Folder();
@@ -153,7 +152,7 @@ Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
 }
 
 std::string Folder::shared() const {
-    struct stat about {};
+    struct stat about{};
     if (fstat(*descriptor, &about) != 0) return reason(errno);
     if (about.st_uid != geteuid())
         return text("it belongs to the user ", std::to_string(about.st_uid), ", not to ", std::to_string(geteuid()));
@@ -168,7 +167,7 @@ std::string Folder::shared() const {
 std::optional<std::string> Folder::read(const std::string& name, size_t limit, std::string& problem) const {
     // With O_NONBLOCK, opening a pipe does not block; it is refused below.
     const Descriptor file(openat(*descriptor, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    struct stat about {};
+    struct stat about{};
     if (!file || fstat(file.get(), &about) != 0) {
         if (errno != ENOENT) problem = errno == ELOOP ? "it is a symbolic link" : reason(errno);
         return std::nullopt;
@@ -215,7 +214,7 @@ void Folder::remove_drafts(std::chrono::seconds older_than) const {
     listed.release();  // closedir closes it
     const time_t old = time(nullptr) - time_t(older_than.count());
     while (const dirent* entry = readdir(entries)) {
-        struct stat about {};
+        struct stat about{};
         if (is_draft(entry->d_name) && fstatat(*descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(about.st_mode) && about.st_uid == geteuid() && about.st_mtime < old)
             remove(entry->d_name);

@@ -16,8 +16,7 @@ namespace pumice {
 constexpr uid_t another_user = 65534;  // user "nobody"
 
 /// Runs `act` in a child process, for a minute at most. Returns its result, or false if it throws or crashes.
-template <class F>
-bool in_child(F&& act) {
+template <class F> bool in_child(F&& act) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
@@ -31,8 +30,7 @@ bool in_child(F&& act) {
 }
 
 /// The same as another user, without any group of this one's. The process must be root's.
-template <class F>
-bool as_another_user(F&& act) {
+template <class F> bool as_another_user(F&& act) {
     return in_child([&] { return setgid(another_user) == 0 && setuid(another_user) == 0 && act(); });
 }
 

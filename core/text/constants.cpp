@@ -9,8 +9,7 @@
 namespace pumice::ir {
 namespace {
 
-template <class F>
-std::string shortest(F value) {
+template <class F> std::string shortest(F value) {
     char buffer[64];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
     std::string out(buffer, end);
@@ -35,8 +34,7 @@ std::string float_text(Scalar type, uint64_t bits) {
     return type == Scalar::f64 ? shortest(value) : shortest(float(value));
 }
 
-template <class T>
-bool reads_as(std::string_view literal, T& value) {
+template <class T> bool reads_as(std::string_view literal, T& value) {
     const char* end = literal.data() + literal.size();
     const auto [stop, problem] = std::from_chars(literal.data(), end, value);
     return problem == std::errc() && stop == end;

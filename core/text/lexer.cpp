@@ -33,8 +33,7 @@ void Lexer::skip_space() {
     }
 }
 
-template <class Kind>
-std::string_view Lexer::run(Kind kind) {
+template <class Kind> std::string_view Lexer::run(Kind kind) {
     const size_t begin = at;
     while (at < text.size() && kind(text[at])) ++at;
     return text.substr(begin, at - begin);

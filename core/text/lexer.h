@@ -51,8 +51,7 @@ private:
     void skip();
     void skip_space();
     /// Skips the longest run of characters of one kind, and returns it.
-    template <class Kind>
-    std::string_view run(Kind kind);
+    template <class Kind> std::string_view run(Kind kind);
 
     std::string_view text;
     size_t at = 0, skipped_to = 0;

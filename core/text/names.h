@@ -9,11 +9,11 @@ namespace pumice::ir {
 
 inline constexpr std::string_view atomic_names[] = {"add", "sub", "min", "max", "and", "or", "xor", "exchange"};
 inline constexpr std::string_view subgroup_names[] = {
-    "reduce_add",    "reduce_mul",    "reduce_min",    "reduce_max",    "reduce_and",    "reduce_or",    "reduce_xor",
-    "inclusive_add", "inclusive_mul", "inclusive_min", "inclusive_max", "inclusive_and", "inclusive_or", "inclusive_xor",
-    "exclusive_add", "exclusive_mul", "exclusive_min", "exclusive_max", "exclusive_and", "exclusive_or", "exclusive_xor",
-    "broadcast",     "broadcast_first", "shuffle",     "shuffle_xor",   "shuffle_up",    "shuffle_down", "any",
-    "all",           "ballot",        "elect",
+    "reduce_add",    "reduce_mul",      "reduce_min",    "reduce_max",    "reduce_and",    "reduce_or",    "reduce_xor",
+    "inclusive_add", "inclusive_mul",   "inclusive_min", "inclusive_max", "inclusive_and", "inclusive_or", "inclusive_xor",
+    "exclusive_add", "exclusive_mul",   "exclusive_min", "exclusive_max", "exclusive_and", "exclusive_or", "exclusive_xor",
+    "broadcast",     "broadcast_first", "shuffle",       "shuffle_xor",   "shuffle_up",    "shuffle_down", "any",
+    "all",           "ballot",          "elect",
 };
 inline constexpr std::string_view access_names[] = {"in", "out", "inout"};
 

@@ -111,8 +111,7 @@ void Parser::parameter() {
 
 MemoryId Parser::define(Memory m) {
     const MemoryId id{uint32_t(k.memories.size())};
-    if (!memories.emplace(m.name, id).second || scalars.count(m.name))
-        in.error(pumice::text("`", m.name, "` is defined twice"));
+    if (!memories.emplace(m.name, id).second || scalars.count(m.name)) in.error(pumice::text("`", m.name, "` is defined twice"));
     k.memories.push_back(std::move(m));
     return id;
 }

@@ -53,8 +53,7 @@ private:
     void uses(std::vector<Value>& operands);
     void for_head(Inst& i, std::vector<Value>& operands, Names& params);
     void carried(std::vector<Value>& operands, Names& params);
-    template <class Table>
-    uint64_t one_of(const Table& names, const char* what);
+    template <class Table> uint64_t one_of(const Table& names, const char* what);
     void plain(Inst& i, Layout layout, std::vector<Value>& operands);
     MemoryId memory();
     void place(Inst& i, std::vector<Value>& operands);

@@ -54,15 +54,14 @@ void Parser::instruction(BlockId where) {
         types.clear();
     }
     if (types.size() != results.size() || types.size() > 255)
-        in.error(
-            pumice::text("the instruction names ", results.size(), " results but gives ", types.size(), " result types"));
+        in.error(pumice::text("the instruction names ", results.size(), " results but gives ", types.size(), " result types"));
     if (i.op == Op::constant && (types.empty() || !constant_bits(types[0], literal, i.immediate)))
         in.error(pumice::text("`", literal, "` is not a constant of its type"));
     append(where, i, operands, results, types, params);
 }
 
 void Parser::append(BlockId where, Inst i, const std::vector<Value>& operands, const std::vector<std::string>& results,
-            const std::vector<Scalar>& types, const Names& params) {
+                    const std::vector<Scalar>& types, const Names& params) {
     const InstId id{uint32_t(k.insts.size())};
     i.first_operand = uint32_t(k.pool.size());
     i.operand_count = uint32_t(operands.size());
@@ -138,8 +137,7 @@ void Parser::carried(std::vector<Value>& operands, Names& params) {
 }
 
 /// The position of the next word in a table of names.
-template <class Table>
-uint64_t Parser::one_of(const Table& names, const char* what) {
+template <class Table> uint64_t Parser::one_of(const Table& names, const char* what) {
     const std::string_view word = in.word(what);
     const auto found = std::find(std::begin(names), std::end(names), word);
     if (found == std::end(names)) in.error(pumice::text("`", word, "` is not ", what));

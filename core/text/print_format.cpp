@@ -31,8 +31,7 @@ std::string upper_case(std::string text) {
     return text;
 }
 
-template <class T>
-std::string digits(T value, char type) {
+template <class T> std::string digits(T value, char type) {
     char buffer[72];
     const int base = type == 'x' || type == 'X' ? 16 : type == 'b' ? 2 : type == 'o' ? 8 : 10;
     std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr);
@@ -40,8 +39,7 @@ std::string digits(T value, char type) {
 }
 
 /// Writes a sign for negative values, but none for a NaN, since devices differ in it.
-template <class T>
-std::string real(T value, char type, int precision) {
+template <class T> std::string real(T value, char type, int precision) {
     if (std::isnan(value)) return "nan";
     char buffer[512];
     // std::to_chars, since printf's decimal point depends on the locale.
@@ -121,11 +119,16 @@ std::string Format::value(const Spec& spec, Scalar type, uint64_t bits) {
     std::string out = with_scalar(type, [&](auto zero) -> std::string {
         using T = decltype(zero);
         const T v = from_bits<T>(bits);
-        if constexpr (std::is_same_v<T, bool>) return spec.type ? (v ? "1" : "0") : (v ? "true" : "false");
-        else if constexpr (std::is_same_v<T, half>) return real(float(v), spec.type, spec.precision);
-        else if constexpr (std::is_floating_point_v<T>) return real(v, spec.type, spec.precision);
-        else if constexpr (sizeof(T) == 1) return digits(int(v), spec.type);
-        else return digits(v, spec.type);
+        if constexpr (std::is_same_v<T, bool>)
+            return spec.type ? (v ? "1" : "0") : (v ? "true" : "false");
+        else if constexpr (std::is_same_v<T, half>)
+            return real(float(v), spec.type, spec.precision);
+        else if constexpr (std::is_floating_point_v<T>)
+            return real(v, spec.type, spec.precision);
+        else if constexpr (sizeof(T) == 1)
+            return digits(int(v), spec.type);
+        else
+            return digits(v, spec.type);
     });
     const bool shown_as_word = type == Scalar::boolean && !spec.type;
     if (spec.plus && !shown_as_word && out[0] != '-') out.insert(0, "+");

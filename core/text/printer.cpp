@@ -70,7 +70,10 @@ private:
     }
 
     void header() {
-        out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : k.math == Math::fast ? " math fast" : " math contract");
+        out += text("kernel ", quoted(k.name),
+                    k.math == Math::strict ? " math strict"
+                    : k.math == Math::fast ? " math fast"
+                                           : " math contract");
         if (k.whole_groups) out += " whole_groups";
         out += text(" rank ", k.rank);
         if (k.folded != 1) out += text(" folded ", k.folded);

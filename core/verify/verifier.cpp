@@ -45,10 +45,7 @@ private:
         bool in_test = false;
     };
 
-    template <class... Parts>
-    [[noreturn]] void wrong(const Inst& i, const Parts&... parts) const {
-        broken_by(k, i, parts...);
-    }
+    template <class... Parts> [[noreturn]] void wrong(const Inst& i, const Parts&... parts) const { broken_by(k, i, parts...); }
 
     /// Checks a local array's size: the launch computes it, from the group's extents and constants alone.
     void size(const Memory& m) const {
@@ -306,8 +303,10 @@ private:
         const Subgroup what = Subgroup(i.immediate);
         if (i.leaf > (what == Subgroup::ballot ? 3u : 0u)) wrong(i, "the word is ", i.leaf, "; a ballot has 4, and all else one");
         Types want;
-        if (what == Subgroup::any || what == Subgroup::all || what == Subgroup::ballot) want = {Scalar::boolean};
-        else if (what != Subgroup::elect) want = {i.type};
+        if (what == Subgroup::any || what == Subgroup::all || what == Subgroup::ballot)
+            want = {Scalar::boolean};
+        else if (what != Subgroup::elect)
+            want = {i.type};
         const bool names_a_lane = what == Subgroup::broadcast || (what >= Subgroup::shuffle && what <= Subgroup::shuffle_down);
         if (names_a_lane) want.push_back(Scalar::i32);
         expect_types(i, v, want, "the operands are");
@@ -322,7 +321,8 @@ private:
         if (!accepts(*op, i.type)) wrong(i, subgroup_name(Subgroup(i.immediate)), " does not take ", name_of(i.type));
         const Memory& m = k[i.memory];
         if (m.kind != MemoryKind::local || m.rank != 1) wrong(i, "\"", m.name, "\" is no local array of one dimension");
-        expect_types(i, {i.type}, {m.element.is_scalar() ? m.element.leaves[0].type : Scalar::boolean}, "the scratch memory holds");
+        expect_types(i, {i.type}, {m.element.is_scalar() ? m.element.leaves[0].type : Scalar::boolean},
+                     "the scratch memory holds");
     }
 
     void report(const Inst& i, const Types& v) {
@@ -377,11 +377,11 @@ private:
 
     const Kernel& k;
     std::vector<bool> visible, entered, placed;
-    size_t in_function = 0;          ///< the function being checked; the number of functions while the body is checked
+    size_t in_function = 0;  ///< the function being checked; the number of functions while the body is checked
     std::vector<Loop> loops;
     std::map<uint64_t, std::pair<Op, Types>> reports;  ///< by format
-    std::vector<Types> yields;       ///< types yielded by the arms of open ifs
-    std::vector<Value> test_values;  ///< the values that the last test block defined
+    std::vector<Types> yields;                         ///< types yielded by the arms of open ifs
+    std::vector<Value> test_values;                    ///< the values that the last test block defined
 };
 
 }  // namespace

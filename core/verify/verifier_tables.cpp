@@ -22,10 +22,7 @@ public:
     }
 
 private:
-    template <class... Parts>
-    [[noreturn]] void wrong(const Inst& i, const Parts&... parts) const {
-        broken_by(k, i, parts...);
-    }
+    template <class... Parts> [[noreturn]] void wrong(const Inst& i, const Parts&... parts) const { broken_by(k, i, parts...); }
     Types types(std::span<const Value> values) const { return types_of(k, values); }
 
     void indices() const {

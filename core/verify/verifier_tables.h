@@ -10,12 +10,8 @@ struct Broken {
     std::string sentence;
 };
 
-template <class... Parts>
-[[noreturn]] void broken(const Parts&... parts) {
-    throw Broken{text(parts...)};
-}
-template <class... Parts>
-[[noreturn]] void broken_by(const Kernel& kernel, const Inst& i, const Parts&... parts) {
+template <class... Parts> [[noreturn]] void broken(const Parts&... parts) { throw Broken{text(parts...)}; }
+template <class... Parts> [[noreturn]] void broken_by(const Kernel& kernel, const Inst& i, const Parts&... parts) {
     throw Broken{text(parts..., " in `", print(kernel, i), "`")};
 }
 

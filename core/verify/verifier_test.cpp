@@ -64,8 +64,9 @@ TEST(verify, reports) {
     EXPECT_EQ(problem("print \"{} {}\", %x return"), "the format \"{} {}\" has 2 places for 1 value in `print \"{} {}\", %2`");
     EXPECT_EQ(problem("require \"\", %x return"), "the condition must be bool in `require \"\", %2`");
     EXPECT_EQ(problem("%a = print \"\" : f32 return"), "the instruction has 1 results; expected 0 in `%4 = print \"\" : f32`");
-    Kernel k = parse("kernel \"k\" math contract rank 1 () files [] {\n%a = constant 1 : i32 %b = constant 1.0 : f32 "
-                     "print \"{}\", %a print \"{}\", %b return\n}\n");
+    Kernel k = parse(
+        "kernel \"k\" math contract rank 1 () files [] {\n%a = constant 1 : i32 %b = constant 1.0 : f32 "
+        "print \"{}\", %a print \"{}\", %b return\n}\n");
     EXPECT_EQ(verify(k), "");
     k.insts[3].immediate = 0;
     EXPECT_EQ(verify(k), "another instruction gives its format other values in `print \"{}\", %1`");
@@ -226,9 +227,10 @@ TEST(verify, functions) {
 }
 
 TEST(verify, functions_see_their_parameters_only) {
-    Kernel k = parse("kernel \"k\" math contract rank 1 () files [] {\nfunction \"f\" (%a: i32) : i32 { yield %a }\n"
-                     "function \"g\" (%b: i32) : i32 { %c = call \"f\" %b : i32 yield %c }\n"
-                     "%i = global_index 0 : i32 %r = call \"g\" %i : i32 return\n}\n");
+    Kernel k = parse(
+        "kernel \"k\" math contract rank 1 () files [] {\nfunction \"f\" (%a: i32) : i32 { yield %a }\n"
+        "function \"g\" (%b: i32) : i32 { %c = call \"f\" %b : i32 yield %c }\n"
+        "%i = global_index 0 : i32 %r = call \"g\" %i : i32 return\n}\n");
     EXPECT_EQ(verify(k), "");
     const Inst& yields = k[k[k.functions[0].body].insts.back()];
     k.pool[yields.first_operand] = k.result(k[k.body().insts[0]]);

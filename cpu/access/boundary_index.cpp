@@ -114,14 +114,18 @@ std::vector<BoundaryIndex> Emitter::find_boundary_indices() const {
 std::string Emitter::is_interior(const BoundaryIndex& b) {
     rematerialise(b.x), rematerialise(b.limit);
     const std::string first = scalar(b.x), limit = scalar(b.limit);
-    if (b.op == Op::eq || b.op == Op::ne) return let(text("icmp uge i32 ", let(text("sub i32 ", limit, ", ", first)), ", ", width));
-    const std::string last = let(text("add i32 ", first, ", ", width - 1)), no_wrap = let(text("icmp sle i32 ", first, ", ", last));
+    if (b.op == Op::eq || b.op == Op::ne)
+        return let(text("icmp uge i32 ", let(text("sub i32 ", limit, ", ", first)), ", ", width));
+    const std::string last = let(text("add i32 ", first, ", ", width - 1)),
+                      no_wrap = let(text("icmp sle i32 ", first, ", ", last));
     const auto both = [&](const std::string& one, const std::string& other) { return let(text("and i1 ", one, ", ", other)); };
     if (b.op == Op::min || b.op == Op::max)
-        return both(no_wrap, b.op == Op::min ? let(text("icmp sle i32 ", last, ", ", limit)) : let(text("icmp sge i32 ", first, ", ", limit)));
+        return both(no_wrap, b.op == Op::min ? let(text("icmp sle i32 ", last, ", ", limit))
+                                             : let(text("icmp sge i32 ", first, ", ", limit)));
     if (b.op == Op::rem) {
         // All lanes have the first lane's quotient if its remainder is at most the divisor minus the width.
-        const std::string divides = let(text("icmp sgt i32 ", limit, ", 0")), by = let(text("select i1 ", divides, ", i32 ", limit, ", i32 1"));
+        const std::string divides = let(text("icmp sgt i32 ", limit, ", 0")),
+                          by = let(text("select i1 ", divides, ", i32 ", limit, ", i32 1"));
         remainders[b.value.id] = let(text("srem i32 ", first, ", ", by));
         const std::string same = let(text("icmp sle i32 ", remainders[b.value.id], ", ", let(text("sub i32 ", by, ", ", width))));
         return both(both(divides, let(text("icmp sge i32 ", first, ", 0"))), both(same, no_wrap));

@@ -180,7 +180,8 @@ std::string Emitter::pointer_along(const Inst& i, const std::string& index_type,
     const auto indices = indices_of(k, i);
     std::string row = indices.size() == 1 && index_type == "i32" ? at_row_begin(indices[0]) : "";
     if (row.empty()) row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
-    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x), "p");
+    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x),
+               "p");
 }
 
 Address Emitter::access(const Inst& i) {
@@ -263,7 +264,8 @@ void Emitter::load(InstId id) {
     const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) {
         // An accumulating tile: -0.0 is the neutral element of float addition, so the sum is the other operand.
-        if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
+        if (tile->second.empty())
+            return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
     if (loads_interleaved(id)) return;
@@ -279,7 +281,8 @@ void Emitter::load(InstId id) {
     if (a.how == Address::How::contiguous && (running.all() || own)) {
         loaded = let(text("load ", whole, ", ptr ", a.pointer, ", align ", own ? a.align * width : a.align));
     } else if (a.how == Address::How::contiguous && short_packet()) {
-        const std::string part = let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
+        const std::string part =
+            let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
         loaded = resized(scalar, part, running.first, width);
     } else {
         const bool gathers = a.how == Address::How::scattered;

@@ -28,7 +28,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int64_t most_unrolled = 32;        ///< iterations of a loop that is unrolled in full
+constexpr int64_t most_unrolled = 32;       ///< iterations of a loop that is unrolled in full
 constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 }  // namespace
 
@@ -43,7 +43,8 @@ bool Emitter::in_loop(InstId i) const {
 
 /// An add or sub of all lanes to one address, whose old value is unused.
 bool Emitter::adds_together(const Inst& i) const {
-    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses.any(k.result(i))) return false;
+    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses.any(k.result(i)))
+        return false;
     const auto indices = indices_of(k, i);
     return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
 }
@@ -61,8 +62,7 @@ void Emitter::plan_private_sums() {
     for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
-            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id))
-                (adds_together(k[id]) ? together : apart) = true;
+            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id)) (adds_together(k[id]) ? together : apart) = true;
         if (!sum_lanes[m] || !together || apart) continue;
         sum_lanes[m] = std::min(width, target.width);
         std::erase_if(deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
@@ -92,8 +92,10 @@ void Emitter::plan_deferred_reductions(InstId id) {
             for (const Value v : indices.first(indices.size() - 1))
                 if (growth(v, id, index_bits(i, v)) != 0) deferred.step = 0;
         }
-        if (deferred.step == 1 || deferred.step == -1) found[&i] = deferred;
-        else other[i.memory.id] = true;
+        if (deferred.step == 1 || deferred.step == -1)
+            found[&i] = deferred;
+        else
+            other[i.memory.id] = true;
     });
     for (const auto& [inst, deferred] : found)
         if (!leaves && !other[inst->memory.id]) deferred_reductions[inst] = deferred;
@@ -114,7 +116,8 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
     const BlockId block = info.inst.id == none ? info.block : where.block_of(info.inst), body = k[loop].blocks[0];
     bool inside = false;
-    for (BlockId b = block; b.id != none && !inside; b = where.owner_of(b).id == none ? BlockId{} : where.block_of(where.owner_of(b)))
+    for (BlockId b = block; b.id != none && !inside;
+         b = where.owner_of(b).id == none ? BlockId{} : where.block_of(where.owner_of(b)))
         inside = b == body;
     if (!inside) return 0;
     if (info.inst.id == none || block != body) return std::nullopt;
@@ -130,7 +133,9 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     }
     if (!grows) return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
     if (!is_int(i.type)) return std::nullopt;
-    const auto widens = [&](Scalar from) { return size_of(i.type) > size_of(from) && (is_signed_int(i.type) || is_unsigned_int(from)); };
+    const auto widens = [&](Scalar from) {
+        return size_of(i.type) > size_of(from) && (is_signed_int(i.type) || is_unsigned_int(from));
+    };
     if (8 * size_of(i.type) < bits && !(i.op == Op::cast && widens(k.type_of(operands[0])))) return std::nullopt;
     switch (i.op) {
         case Op::add: return int64_t(uint64_t(of[0]) + uint64_t(of[1]));
@@ -138,7 +143,8 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
         case Op::cast: return of[0];
         case Op::mul:
             for (size_t o = 0; o < 2; ++o)
-                if (const auto factor = constant(operands[o]); factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
+                if (const auto factor = constant(operands[o]);
+                    factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
                     return *factor * of[1 - o];
             return std::nullopt;
         default: return std::nullopt;
@@ -196,7 +202,8 @@ void Emitter::lane_private_add(const Inst& i) {
 /// `address`. `mask`: empty if all lanes are active.
 void Emitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
                                       const std::string& at, const std::string& mask) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"), bits = vector_type("i1");
+    const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"),
+                      bits = vector_type("i1");
     const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
     std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = address, load = "load",
                 store = "store";
@@ -204,7 +211,8 @@ void Emitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::str
     if (!at.empty()) {
         const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
         const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
-        pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather", store = "scatter";
+        pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather",
+        store = "scatter";
         to = let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p");
         align = size_of(i.type);
     }
@@ -239,7 +247,9 @@ void Emitter::defer_addend(const Inst& i) {
     if (!deferred.lines.empty() && running.all()) return;
     std::string given = vector(k.operands(i).back());
     if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
-    if (!running.all()) given = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
+    if (!running.all())
+        given =
+            let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
     std::string at = let(text("load i32, ptr ", deferred.filled));
     if (deferred.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
     line(text("store ", whole, " ", given, ", ptr ",
@@ -251,7 +261,8 @@ void Emitter::next_deferred_iteration(InstId loop) {
     for (const auto& [inst, deferred] : deferred_reductions)
         if (deferred.loop == loop) filled = deferred.filled;
     if (filled.empty()) return;
-    const std::string full = label("full"), on = label("on"), count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
+    const std::string full = label("full"), on = label("on"),
+                      count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
     line(text("store i32 ", count, ", ptr ", filled));
     branch(let(text("icmp eq i32 ", count, ", ", width)), full, on);
     start(full);
@@ -274,7 +285,8 @@ bool Emitter::unrolls(InstId loop) const {
     const int64_t trips = constant_trips(loop);
     const bool has_row = std::any_of(deferred_reductions.begin(), deferred_reductions.end(),
                                      [&](const auto& deferred) { return deferred.second.loop == loop; });
-    return has_row && trips > 0 && trips % width == 0 && trips <= most_unrolled && k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
+    return has_row && trips > 0 && trips % width == 0 && trips <= most_unrolled &&
+           k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
 }
 
 void Emitter::close_deferred_reductions(InstId loop) {
@@ -307,7 +319,8 @@ std::string Emitter::transpose_add(const Inst& i, const DeferredReduction& defer
         }
         for (int n = 0; n < d; ++n) {
             const auto joined = [&](const std::string& which) {
-                return let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices, " <", which, ">"));
+                return let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices,
+                                " <", which, ">"));
             };
             v[size_t(n)] = operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
         }
@@ -323,7 +336,8 @@ void Emitter::add_deferred(const Inst& i, const DeferredReduction& deferred, con
     const int bytes = size_of(i.type);
     std::string address = let(text("load ptr, ptr ", deferred.last)), mask = "splat (i1 true)";
     const std::string before = deferred.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))
-                               : count.empty() ? std::to_string(width - 1) : let(text("sub i32 ", count, ", 1"));
+                               : count.empty() ? std::to_string(width - 1)
+                                                 : let(text("sub i32 ", count, ", 1"));
     address = let(text("getelementptr [", bytes, " x i8], ptr ", address, ", i32 ", let(text("sub i32 0, ", before))), "p");
     if (!count.empty())
         mask = let(text("icmp ", deferred.step < 0 ? "uge " : "ult ", indices, " ", lanes("i32", 1), ", ",

@@ -37,7 +37,8 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 
 /// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
 int64_t Emitter::stride_of(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0) return 0;
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
+        return 0;
     if (in_tiles.count(&i) || incremented_pointers.count(&i)) return 0;
     const auto indices = indices_of(k, i);
     const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
@@ -59,7 +60,8 @@ std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) 
         if (!apart.is_constant() || (apart.constant != 0 && d + 1 < a.size())) return std::nullopt;
         elements = apart.constant;
     }
-    return elements * int64_t(m.element.size) + int64_t(m.element.leaves[to.leaf].offset) - int64_t(m.element.leaves[from.leaf].offset);
+    return elements * int64_t(m.element.size) + int64_t(m.element.leaves[to.leaf].offset) -
+           int64_t(m.element.leaves[from.leaf].offset);
 }
 
 /// True if the active lanes are consecutive and the target has masked vector accesses of such words.
@@ -98,8 +100,10 @@ std::optional<InterleavedGroup> Emitter::interleaved_group(InstId id) const {
         const Member member{&next, *between};
         const bool fits = size_of(next.type) == word && *between % word == 0 && std::abs(*between) < stride;
         if (loads) {
-            if (!same) others.push_back(member);
-            else if (fits && !touches(others, member)) members.push_back(member);
+            if (!same)
+                others.push_back(member);
+            else if (fits && !touches(others, member))
+                members.push_back(member);
         } else {
             if (touches(members, member)) break;
             if (same && fits) members.push_back(member);
@@ -134,7 +138,8 @@ std::string Emitter::concatenated(const std::string& type, int lanes, std::vecto
 /// True if all words of the group fit into one machine vector, which then moves as a whole: shuffles of small words across
 /// several vectors take several instructions each.
 bool Emitter::in_one_vector(const InterleavedGroup& s) const {
-    return running.all() && s.bytes < 4 && std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
+    return running.all() && s.bytes < 4 &&
+           std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
 }
 
 /// A shuffle of two vectors: index `lanes` is lane 0 of `b`.
@@ -231,7 +236,8 @@ std::string Emitter::word_mask(const InterleavedGroup& s, int first, int last, c
         return all + ">";
     };
     const std::string numbers = list("i32", [&](int lane) { return first + lane; });
-    const std::string chosen = words.empty() ? "" : list("i1", [&](int lane) { return bool(words[size_t((first + lane) % s.stride)]); });
+    const std::string chosen =
+        words.empty() ? "" : list("i1", [&](int lane) { return bool(words[size_t((first + lane) % s.stride)]); });
     if (running.all()) return chosen;
     const auto compared = [&](const char* how, const std::string& lane, int more) {
         const std::string word = let(text("add i32 ", let(text("mul i32 ", lane, ", ", s.stride)), ", ", more));
@@ -297,7 +303,8 @@ void Emitter::store_interleaved(const InterleavedGroup& s, const std::string& ad
     std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
     for (size_t a = 0; a < given.size(); ++a) {
         const std::string type = memory_type(s.accesses[a].first->type);
-        of_word[size_t(s.accesses[a].second)] = type == t ? given[a] : convert("bitcast", vector_type(type), given[a], vector_type(t));
+        of_word[size_t(s.accesses[a].second)] =
+            type == t ? given[a] : convert("bitcast", vector_type(type), given[a], vector_type(t));
     }
     std::vector<bool> given_words;
     for (const std::string& w : of_word) given_words.push_back(w != "poison");
@@ -333,8 +340,8 @@ void Emitter::store_interleaved(const InterleavedGroup& s, const std::string& ad
         declare(text("declare void @llvm.masked.store.", suffix, ".p0(", whole, ", ptr, i32, ", bits, ")"));
         return each([&](const std::string& value, const std::string& to, int first) {
             const std::string mask = word_mask(s, first, s.stride - 1, full ? std::vector<bool>() : given_words);
-            line(text("call void @llvm.masked.store.", suffix, ".p0(", whole, " ", value, ", ptr ", to, ", i32 ", s.bytes, ", ", bits, " ",
-                      mask, ")"));
+            line(text("call void @llvm.masked.store.", suffix, ".p0(", whole, " ", value, ", ptr ", to, ", i32 ", s.bytes, ", ",
+                      bits, " ", mask, ")"));
         });
     }
     const Inst& i = *s.accesses[0].first;

@@ -12,8 +12,7 @@
 namespace pumice::cpu {
 namespace {
 
-template <class T>
-void check(const pumice::Device& d, const char* machine) {
+template <class T> void check(const pumice::Device& d, const char* machine) {
     const auto k = kernel("strided", [](InOut<T> some, Out<T> all, In<T> from) {
         auto i = global_index();
         auto a = from[3 * i], b = from[3 * i + 1], c = from[3 * i + 2];
@@ -21,13 +20,15 @@ void check(const pumice::Device& d, const char* machine) {
         all[4 * i] = c, all[4 * i + 1] = a, all[4 * i + 2] = from[6 * i], all[4 * i + 3] = b;
     });
     for (const int n : {1, 3, 4, 5, 8, 9, 31, 64, 77, 300}) {
-        std::vector<T> from(static_cast<size_t>(6 * n)), some(static_cast<size_t>(5 * n - 1), T(7)), all(static_cast<size_t>(4 * n));
+        std::vector<T> from(static_cast<size_t>(6 * n)), some(static_cast<size_t>(5 * n - 1), T(7)),
+            all(static_cast<size_t>(4 * n));
         for (size_t i = 0; i < from.size(); ++i) from[i] = T(i % 60);
         Array<T> s = d.upload(some), a = d.upload(all);
         k(ndrange(n), s, a, d.upload(from));
         for (size_t i = 0; i < size_t(n); ++i) {
             some[5 * i + 1] = T(from[3 * i] + from[3 * i + 2]), some[5 * i + 3] = from[3 * i + 1];
-            all[4 * i] = from[3 * i + 2], all[4 * i + 1] = from[3 * i], all[4 * i + 2] = from[6 * i], all[4 * i + 3] = from[3 * i + 1];
+            all[4 * i] = from[3 * i + 2], all[4 * i + 1] = from[3 * i], all[4 * i + 2] = from[6 * i],
+                    all[4 * i + 3] = from[3 * i + 1];
         }
         EXPECT_EQ(s.download(), some) << n << " items on " << machine;
         EXPECT_EQ(a.download(), all) << n << " items on " << machine;

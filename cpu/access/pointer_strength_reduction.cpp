@@ -28,7 +28,8 @@ constexpr size_t most_pointers = 8;  ///< pointers for which there are registers
 
 /// True if an access is contiguous in a packet and its address grows by a constant pitch from row to row.
 bool Emitter::is_incremented(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0)
+        return false;
     if (int(k[i.memory].element.size) != size_of(i.type)) return false;
     const auto indices = indices_of(k, i);
     int steps = most_steps;

@@ -29,7 +29,7 @@ namespace {
 constexpr int columns = 16;       ///< iterations of a tile: one cache line of each row
 constexpr size_t most_tiles = 4;  ///< tiles of a loop
 constexpr int element_bytes = 4;
-constexpr int tiles_ahead = 2;    ///< prefetch distance in tiles
+constexpr int tiles_ahead = 2;  ///< prefetch distance in tiles
 
 }  // namespace
 

@@ -38,9 +38,9 @@ constexpr int64_t bytes_ahead = 192;
 constexpr int64_t bytes_ahead_with_stores = 2816;
 constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t iterations_ahead = 8, line_bytes = 64;
-constexpr int64_t foreseen_bytes = 256;        ///< largest stride that hardware prefetchers follow
+constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
-constexpr int most_depth = 8;                  ///< of nested index arithmetic
+constexpr int most_depth = 8;                                    ///< of nested index arithmetic
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows; known strides are clamped to it
 
 /// Strides of values with respect to an induction variable: the values for which `moved` holds (a loop's index, or a group's).
@@ -162,10 +162,12 @@ void Emitter::prefetch_interleaved(const InterleavedGroup& s, const std::string&
     const BlockId block = where.block_of(k[k.result(i)].inst);
     for (InstId c = where.owner_of(block); c.id != none; c = where.around(c))
         if (is_loop(k[c].op)) return;
-    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero()) return;
+    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero())
+        return;
     const auto leads_all = [&](InstId other) {
         const auto same = [&](const auto& a) { return a.first == &k[other]; };
-        return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) && leads(k[other], i);
+        return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) &&
+               leads(k[other], i);
     };
     const auto& beside = k[block].insts;
     if (std::none_of(beside.begin(), beside.end(), leads_all)) prefetch_ahead(address, int64_t(s.stride) * s.bytes * width);
@@ -189,7 +191,8 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
         }
     }
     for (int axis = 0; axis < 3; ++axis)
-        if (between[size_t(axis)] != 0 && std::none_of(to.begin(), to.end(), [&](Value v) { return depends_on_axis(k, v, axis); }))
+        if (between[size_t(axis)] != 0 &&
+            std::none_of(to.begin(), to.end(), [&](Value v) { return depends_on_axis(k, v, axis); }))
             return std::nullopt;
     return between;
 }
@@ -240,10 +243,12 @@ std::string Emitter::address_in_iteration(const Inst& i, const Inst& loop, const
     const Value index = k[loop.blocks[0]].params[0];
     if (kind_of(index) == ValueKind::vector) return "";
     const std::string type = scalar_type(k.type_of(index));
-    return pointer_after(i, [&](Value v) { return v == index; }, [&] {
-        const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
-        values[index.id].scalar = let(text("add ", type, " ", values[index.id].scalar, ", ", on));
-    });
+    return pointer_after(
+        i, [&](Value v) { return v == index; },
+        [&] {
+            const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
+            values[index.id].scalar = let(text("add ", type, " ", values[index.id].scalar, ", ", on));
+        });
 }
 
 /// The instructions of the access's index arithmetic that depend on the values that `moved` names, in order; empty if there are

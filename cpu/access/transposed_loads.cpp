@@ -32,9 +32,9 @@ constexpr int most_bytes = 4;  ///< bytes of an element
 constexpr int line_bytes = 64;
 constexpr size_t most_transposed_loads = 4;  ///< transposed loads of a region
 constexpr int most_steps = 16;               ///< instructions that an index may take to recompute
-constexpr int64_t most_staged = 4096;  ///< bytes of a staging buffer on the stack
-constexpr size_t most_unrolled = 32;  ///< instructions of a packet whose rows are unrolled
-constexpr int bytes_ahead = 256;      ///< prefetch distance along rows, into the second-level cache
+constexpr int64_t most_staged = 4096;        ///< bytes of a staging buffer on the stack
+constexpr size_t most_unrolled = 32;         ///< instructions of a packet whose rows are unrolled
+constexpr int bytes_ahead = 256;             ///< prefetch distance along rows, into the second-level cache
 
 }  // namespace
 
@@ -217,7 +217,8 @@ void Emitter::peeled_transposed_rows(const Body& body) {
                 };
                 const std::string inside = label("inside"), rim = label("rim"), filled = label("filled");
                 const std::string end = let(text("add i32 ", x, ", ", width - 1));
-                const std::string from = let(text("icmp eq i32 ", x, ", ", local_at[0])), to = let(text("icmp sle i32 ", end, ", ", last));
+                const std::string from = let(text("icmp eq i32 ", x, ", ", local_at[0])),
+                                  to = let(text("icmp sle i32 ", end, ", ", last));
                 branch(let(text("and i1 ", from, ", ", to)), inside, rim);
                 start(inside);
                 fill({});

@@ -14,10 +14,10 @@ namespace {
 constexpr int arithmetic_of_an_access = 8;  ///< arithmetic instructions per vector access, above which arithmetic dominates
 constexpr int arithmetic_of_a_spill = 2;    ///< arithmetic instructions per spilled vector, above which a spill does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors, which hide more latency
-constexpr int moves_of_a_gather = 4;        ///< time of a gather or scatter, in vector accesses
-constexpr int seen_ahead = 100;             ///< instructions per vector, beyond the reach of out-of-order execution
-constexpr size_t most_doubled = 300;        ///< instructions of a kernel; doubling the width makes compilation half as long again
-constexpr int spare_registers = 6;          ///< for constants and short-lived temporaries
+constexpr int moves_of_a_gather = 4;                   ///< time of a gather or scatter, in vector accesses
+constexpr int seen_ahead = 100;                        ///< instructions per vector, beyond the reach of out-of-order execution
+constexpr size_t most_doubled = 300;  ///< instructions of a kernel; doubling the width makes compilation half as long again
+constexpr int spare_registers = 6;    ///< for constants and short-lived temporaries
 
 }  // namespace
 
@@ -29,9 +29,8 @@ void Emitter::choose_width() {
     if (subgroups) return;  // the subgroup's size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
     // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
-    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) {
-        return m.kind == MemoryKind::local;
-    });
+    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
+                                                    [](const Memory& m) { return m.kind == MemoryKind::local; });
     if (width == 1 || width != target.width || shares || has_long_lanes()) return;
     const auto& order = uniformity.structure().order();
     if (order.size() > most_doubled) return;
@@ -76,7 +75,8 @@ bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, 
         const auto v = k.operands(i);
         if (is_pure(i.op))
             arithmetic += kind_of(k.result(i)) == ValueKind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
-        else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
+        else if (!is_control(i.op) && !is_terminator(i.op) &&
+                 std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
     }
     return arithmetic > std::max({least, of_an_access * accesses, 4});
@@ -92,8 +92,8 @@ bool Emitter::loop_waits(int vectors, int spilled) const {
         std::vector<InstId> inside;
         each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
         const bool one_by_one = uniformity.parting(id) > Scope::group;
-        return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled, four ? access_of_four : arithmetic_of_an_access,
-                     four && one_by_one);
+        return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled,
+                     four ? access_of_four : arithmetic_of_an_access, four && one_by_one);
     });
 }
 

@@ -14,10 +14,11 @@ namespace pumice::cpu {
 namespace {
 
 /// Arithmetic with a long chain of dependent operations; exact in unsigned integers.
-template <int times = 12, class T>
-T mixed(T v) {
-    if constexpr (times == 0) return v;
-    else return mixed<times - 1>(T(v * 1664525u + (v >> 7u)));
+template <int times = 12, class T> T mixed(T v) {
+    if constexpr (times == 0)
+        return v;
+    else
+        return mixed<times - 1>(T(v * 1664525u + (v >> 7u)));
 }
 
 TEST(ChooseWidth, loops_take_several_vectors_a_packet) {

@@ -13,7 +13,7 @@ using namespace ir;
 namespace {
 constexpr int64_t most_unrolled = 2048;  ///< instructions in all unrolled packets
 constexpr int least_operands = 8;        ///< loads of local memory that make unrolling a region pay
-}
+}  // namespace
 
 void Emitter::group_with_barriers() {
     condition_versions([&] {
@@ -34,8 +34,8 @@ void Emitter::group_with_barriers() {
 
 /// Emits a loop over all packets of the group, also past the range; with `row`, over the first `row` items of each row.
 void Emitter::packets_of_group(const Body& body, const std::string& row) {
-    const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row, std::to_string(variant.group[1]),
-                                            std::to_string(variant.group[2])};
+    const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row,
+                                            std::to_string(variant.group[1]), std::to_string(variant.group[2])};
     rows(counts, !row.empty(), [&] {
         const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
         packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
@@ -81,40 +81,42 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     transpose_gemv_matrices(insts);
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
     if (!packet_returns && !bound) row_insts = insts, transposed_loads = find_transposed_loads(insts);
-    packets_of_group([&] {
-        if (packet_returns) {
-            const std::string v = vector_type("i8");
-            const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset));
-            const std::string alive = let(text("load ", v, ", ptr ", address));
-            running = {let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
-            const std::string go = label("go");
-            branch(any(running), go, return_label);
-            start(go);
-        }
-        const auto restore_operands = [&](InstId i) {
-            for (const Value v : k.operands(k[i]))
-                if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) restore(v);
-        };
-        for (const InstId i : insts) {
-            restore_operands(i);
-            each_inside(k, k[i], restore_operands);
-        }
-        for (const Value v : given) restore_operand(v, insts);
-        if (condition) restore_operand(k.operands(k[end])[0], insts);
-        if (bound) values[bound.id] = {ValueKind::uniform, "true", "", 0}, has_value[bound.id] = true;
-        sequence(insts);
-        if (open && has_live_outs) save_live_outs(end, given, true);
-        if (open && condition) {
-            const Value c = k.operands(k[end])[0];
-            if (has_value[c.id]) save_if_live_out(c);
-        }
-        if (open && packet_returns) {
-            const std::string v = vector_type("i8");
-            const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-            line(
-                text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
-        }
-    }, bound ? bounded_row(bound) : "");
+    packets_of_group(
+        [&] {
+            if (packet_returns) {
+                const std::string v = vector_type("i8");
+                const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset));
+                const std::string alive = let(text("load ", v, ", ptr ", address));
+                running = {let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
+                const std::string go = label("go");
+                branch(any(running), go, return_label);
+                start(go);
+            }
+            const auto restore_operands = [&](InstId i) {
+                for (const Value v : k.operands(k[i]))
+                    if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) restore(v);
+            };
+            for (const InstId i : insts) {
+                restore_operands(i);
+                each_inside(k, k[i], restore_operands);
+            }
+            for (const Value v : given) restore_operand(v, insts);
+            if (condition) restore_operand(k.operands(k[end])[0], insts);
+            if (bound) values[bound.id] = {ValueKind::uniform, "true", "", 0}, has_value[bound.id] = true;
+            sequence(insts);
+            if (open && has_live_outs) save_live_outs(end, given, true);
+            if (open && condition) {
+                const Value c = k.operands(k[end])[0];
+                if (has_value[c.id]) save_if_live_out(c);
+            }
+            if (open && packet_returns) {
+                const std::string v = vector_type("i8");
+                const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
+                line(text("store ", v, " ", left, ", ptr ",
+                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
+            }
+        },
+        bound ? bounded_row(bound) : "");
     unrolled = false;
     row_insts = {}, transposed_loads.clear();
     for (auto& [add, deferred] : deferred_reductions) deferred.lines.clear();

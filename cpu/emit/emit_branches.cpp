@@ -92,14 +92,19 @@ std::string Emitter::holds_for_all(Value condition) {
         const std::string a = holds_for_all(v[0]), b = holds_for_all(v[1]);
         return let(text("and i1 ", a, ", ", b));
     }
-    const char* const how = i.op == Op::lt ? "slt" : i.op == Op::le ? "sle" : i.op == Op::gt ? "sgt" : i.op == Op::ge ? "sge" : nullptr;
+    const char* const how = i.op == Op::lt   ? "slt"
+                            : i.op == Op::le ? "sle"
+                            : i.op == Op::gt ? "sgt"
+                            : i.op == Op::ge ? "sge"
+                                             : nullptr;
     const ValueRep& h = rep_of(v[0]);
     const int64_t to_last = h.step * (width - 1);
     if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != ValueKind::affine || kind_of(v[1]) != ValueKind::uniform ||
         std::abs(to_last) > INT32_MAX)
         return by_bits();
     const std::string first = scalar(v[0]), limit = scalar(v[1]), last = let(text("add i32 ", first, ", ", to_last));
-    const std::string at_first = let(text("icmp ", how, " i32 ", first, ", ", limit)), at_last = let(text("icmp ", how, " i32 ", last, ", ", limit));
+    const std::string at_first = let(text("icmp ", how, " i32 ", first, ", ", limit)),
+                      at_last = let(text("icmp ", how, " i32 ", last, ", ", limit));
     const std::string no_wrap = let(text("icmp ", to_last < 0 ? "sle" : "sge", " i32 ", last, ", ", first));
     return let(text("and i1 ", let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
 }

@@ -38,7 +38,8 @@ std::string Emitter::saturated(Scalar from, Scalar to, const std::string& value)
     const char* const instruction = is_signed || bits < 32 ? "fptosi" : "fptoui";
     if (bits <= digits) {  // the largest integer is exact as a float
         const std::string number = is_signed ? chosen(compared("ord", value, 0), type, value, splat_of(0)) : value;
-        const std::string low = at_least_first(number), inside = chosen(compared("olt", low, end - 1), type, low, splat_of(end - 1));
+        const std::string low = at_least_first(number),
+                          inside = chosen(compared("olt", low, end - 1), type, low, splat_of(end - 1));
         if (bits >= 32) return convert(instruction, type, inside, vector_type(whole));
         return convert("trunc", vector_type("i32"), convert("fptosi", type, inside, vector_type("i32")), vector_type(whole));
     }

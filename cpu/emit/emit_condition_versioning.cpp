@@ -144,9 +144,7 @@ void Emitter::find_group_conditions(BlockId block, std::vector<Value>& found) co
     }
 }
 
-bool Emitter::is_proven(Value condition) const {
-    return std::find(proven.begin(), proven.end(), condition) != proven.end();
-}
+bool Emitter::is_proven(Value condition) const { return std::find(proven.begin(), proven.end(), condition) != proven.end(); }
 
 /// Writes a group in two versions if it has group conditions: for groups that pass all of them, and for the others.
 void Emitter::condition_versions(const Body& whole) {

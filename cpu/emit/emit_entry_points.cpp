@@ -259,7 +259,8 @@ void Emitter::next_group() {
         const std::string next = let(text("add i32 ", group_at[size_t(axis)], ", ", carry));
         const std::string first = axis == 0 ? column_text(0) : "0", end = axis == 0 ? column_text(1) : axis_text("count", axis);
         const std::string over = let(text("icmp eq i32 ", next, ", ", end));
-        line(text("store i32 ", let(text("select i1 ", over, ", i32 ", first, ", i32 ", next)), ", ptr ", group_slots[size_t(axis)]));
+        line(text("store i32 ", let(text("select i1 ", over, ", i32 ", first, ", i32 ", next)), ", ptr ",
+                  group_slots[size_t(axis)]));
         carry = let(text("zext i1 ", over, " to i32"));
     }
 }
@@ -305,8 +306,7 @@ void Emitter::function() {
             outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_offsets[at], "\n");
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
-    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),
-                  ", i64 %first, i64 %end)\n");
+    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true), ", i64 %first, i64 %end)\n");
     outer += "  ret void\n}\n";
     module_text = outer + "\n" + body;
 }

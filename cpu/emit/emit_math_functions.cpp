@@ -133,8 +133,7 @@ constexpr float most_reduced = 1e6f;
 std::string Emitter::exponential(Op op, const std::string& x) {
     Floats f(*this);
     const bool natural = op == Op::exp;
-    const std::string moved =
-        natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
+    const std::string moved = natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
     const std::string n = f.sub(moved, f.constant(to_whole));
     const std::string r = natural ? f.fma(n, f.constant(-1.42860677e-6f), f.fma(n, f.constant(-0.693145752f), x))
                                   : f.mul(f.sub(x, n), f.constant(0.693147181f));
@@ -142,7 +141,8 @@ std::string Emitter::exponential(Op op, const std::string& x) {
     const std::string near = f.add(f.fma(f.mul(r, r), p, r), f.constant(1));
     const std::string power = f.on_bits("shl", f.bits(moved), Floats::whole(23));
     const std::string y = f.of_bits(f.on_bits("add", f.bits(near), power));
-    const std::string most = f.constant(natural ? 88.7228317f : 127.999992f), least = f.constant(natural ? -87.3365402f : -126.0f);
+    const std::string most = f.constant(natural ? 88.7228317f : 127.999992f),
+                      least = f.constant(natural ? -87.3365402f : -126.0f);
     const std::string past = f.mul(x, f.constant(infinity));  // infinite, or a NaN as x is
     const std::string bounded = f.select(f.compare("ole", x, most), y, past);
     return f.select(f.compare("olt", x, least), f.constant(0), bounded);
@@ -160,8 +160,8 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
     const std::string power = f.on_bits("shl", exponent, Floats::whole(23));
     const std::string mantissa = f.on_bits("sub", f.bits(scaled), power);
     const std::string u = f.sub(f.of_bits(mantissa), f.constant(1)), uu = f.mul(u, u);
-    const std::string p = f.polynomial(u, {0.33333331f, -0.25000855f, 0.20001361f, -0.16622166f, 0.14197604f, -0.13168192f,
-                                           0.12796739f, -0.076577708f});
+    const std::string p = f.polynomial(
+        u, {0.33333331f, -0.25000855f, 0.20001361f, -0.16622166f, 0.14197604f, -0.13168192f, 0.12796739f, -0.076577708f});
     const bool natural = op == Op::log;
     std::string low = f.mul(f.mul(u, uu), p);
     if (natural) low = f.fma(n, f.constant(-2.12194440e-4f), low);
@@ -253,7 +253,8 @@ std::string Emitter::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
     const bool rough = target.isa != Isa::avx512;
     const std::string y = rough ? f.rough_rsqrt(x) : f.estimate("rsqrt14", x), least = f.constant(-0.5f);
-    const std::string lacks = f.fma(f.mul(x, y), y, f.constant(-1)), error = f.select(f.compare("ogt", lacks, least), lacks, least);
+    const std::string lacks = f.fma(f.mul(x, y), y, f.constant(-1)),
+                      error = f.select(f.compare("ogt", lacks, least), lacks, least);
     if (rough) return f.mul(y, f.fma(error, f.fma(error, f.constant(0.375f), least), f.constant(1)));
     return f.fma(f.mul(y, least), error, y);
 }

@@ -24,9 +24,34 @@ float of_bits(uint32_t bits) {
 /// Floats of every exponent and both signs, and those at the functions' limits.
 std::vector<float> operands() {
     const float inf = std::numeric_limits<float>::infinity();
-    std::vector<float> x{0.0f, -0.0f, inf, -inf, std::nanf(""), -std::nanf(""), of_bits(0x7f812345), 88.7228317f, 88.7228394f,
-                         -87.3365402f, -87.3365479f, 127.999992f, 128.0f, -126.0f, -126.000008f, 1.17549435e-38f, 3.40282347e38f,
-                         3.14159274f, 1.57079637f, 999999.9f, 1e6f, 1e7f, 1e30f, 4.0f, 9.0f, 1.0f, 0.99999994f, 1.00000012f};
+    std::vector<float> x{0.0f,
+                         -0.0f,
+                         inf,
+                         -inf,
+                         std::nanf(""),
+                         -std::nanf(""),
+                         of_bits(0x7f812345),
+                         88.7228317f,
+                         88.7228394f,
+                         -87.3365402f,
+                         -87.3365479f,
+                         127.999992f,
+                         128.0f,
+                         -126.0f,
+                         -126.000008f,
+                         1.17549435e-38f,
+                         3.40282347e38f,
+                         3.14159274f,
+                         1.57079637f,
+                         999999.9f,
+                         1e6f,
+                         1e7f,
+                         1e30f,
+                         4.0f,
+                         9.0f,
+                         1.0f,
+                         0.99999994f,
+                         1.00000012f};
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 20011) x.push_back(of_bits(uint32_t(bits)));
     for (int n = -2000; n <= 2000; ++n) x.push_back(float(n) * 0.05f);
     return x;
@@ -41,7 +66,8 @@ void compare(const char* what, double ulps, double (*exact)(double), const std::
         const double want = exact(double(x[i])), size = std::fabs(want);
         const bool small = x[i] != 0 && std::fabs(x[i]) < least;
         bool right = std::isnan(want) ? std::isnan(got[i]) : got[i] == float(want);
-        if (!right && small) right = got[i] == float(exact(std::copysign(0.0, double(x[i])))) || std::fabs(got[i] - want) <= 1e-4 * size;
+        if (!right && small)
+            right = got[i] == float(exact(std::copysign(0.0, double(x[i])))) || std::fabs(got[i] - want) <= 1e-4 * size;
         if (!right && size < least) right = std::fabs(got[i]) <= least;
         if (!right && std::isfinite(want) && size >= least)
             right = std::fabs(double(got[i]) - want) <= ulps * std::ldexp(1.0, std::ilogb(size) - 23);
@@ -51,8 +77,7 @@ void compare(const char* what, double ulps, double (*exact)(double), const std::
     }
 }
 
-template <class F>
-void check(const pumice::Device& device, const char* what, double ulps, double (*exact)(double), F function) {
+template <class F> void check(const pumice::Device& device, const char* what, double ulps, double (*exact)(double), F function) {
     const auto k = kernel(what, [&](Out<float> y, In<float> x) { y[global_index()] = function(x[global_index()]); });
     const std::vector<float> x = operands();
     Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);

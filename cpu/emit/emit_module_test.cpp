@@ -139,7 +139,8 @@ TEST(Emit, rows_of_items_use_a_row_tile) {
     };
     const std::string add = "%7 = load arg1[%6] : i32\n%8 = add %7, %5 : i32\nstore arg1[%6], %8 : i32\n";
     EXPECT_EQ(count(emitted(loop("%4", add)), "= alloca [16 x <8 x i32>]"), 1);
-    EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"), 2);
+    EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"),
+              2);
     // A value that is only added to stays in its accumulator; otherwise it is loaded.
     EXPECT_EQ(count(emitted(loop("%4", add)), "load <4 x i32>"), 0);
     EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")),
@@ -173,9 +174,11 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
     // A loop without memory accesses. It takes one vector where two would not fit into the registers, or are of 64 bits.
     const auto loop = [](const std::string& type) {
         return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
-                    "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
-                    "\n%11 = add %10, %3 : ", type, "\n%12 = mul %11, %10 : ", type, "\n%13 = sub %12, %9 : ", type,
-                    "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
+                    "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 "
+                    "carry (%9 = %3) : ",
+                    type, " {\n%10 = mul %9, %9 : ", type, "\n%11 = add %10, %3 : ", type, "\n%12 = mul %11, %10 : ", type,
+                    "\n%13 = sub %12, %9 : ", type, "\n%14 = mul %13, %11 : ", type,
+                    "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
     };
     EXPECT_GT(count(emitted(loop("f32")), "fmul contract arcp <16 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four vectors would need too many registers
@@ -189,8 +192,9 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
 TEST(Emit, products_are_placed_for_contraction) {
     // %4 is a product that goes into both sums: each computes it, unless one of them contracts with a product of its own.
     const auto sums = [](const std::string& second) {
-        return emitted(text("%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
-                            "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
+        return emitted(text(
+            "%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
+            "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
     };
     EXPECT_GT(count(sums("%5"), "llvm.fmuladd"), 0);
     EXPECT_EQ(count(sums("%6"), "llvm.fmuladd"), 0);
@@ -198,15 +202,14 @@ TEST(Emit, products_are_placed_for_contraction) {
 
 /// A loop around barriers that strides through memory, with a sum that it carries.
 std::string striding_loop() {
-    return emitted("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = for %5 = %2 to %1 step %3 carry (%6 = %2) : i32 {\n"
-                   "%7 = mul %5, %1 : i32\n%8 = add %7, %0 : i32\n%9 = load arg2[%8] : i32\nbarrier\n%10 = add %6, %9 : i32\n"
-                   "barrier\nyield %10\n}\nstore arg1[%0], %4 : i32\n",
-                   8, {64, 1, 1}, true);
+    return emitted(
+        "%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = for %5 = %2 to %1 step %3 carry (%6 = %2) : i32 {\n"
+        "%7 = mul %5, %1 : i32\n%8 = add %7, %0 : i32\n%9 = load arg2[%8] : i32\nbarrier\n%10 = add %6, %9 : i32\n"
+        "barrier\nyield %10\n}\nstore arg1[%0], %4 : i32\n",
+        8, {64, 1, 1}, true);
 }
 
-TEST(Emit, strided_loops_prefetch) {
-    EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1);
-}
+TEST(Emit, strided_loops_prefetch) { EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1); }
 
 TEST(Emit, carried_values_are_stored_once) {
     // Stores: at the loop's start, of the loaded value (out of its guard, and across the barrier), of the sum, of the result.
@@ -217,7 +220,8 @@ TEST(Emit, carried_values_are_stored_once) {
 TEST(Emit, narrowed_regions_run_over_their_packets_alone) {
     const std::string t = emitted(
         "%2 = local_index 0 : i32\n%3 = constant 16 : i32\n%4 = lt %2, %3 : bool\nbarrier\n"
-        "if %4 {\nstore arg1[%2], %1 : i32\nyield\n} else {\nyield\n}\nbarrier\n", 8, {64, 1, 1}, true);
+        "if %4 {\nstore arg1[%2], %1 : i32\nyield\n} else {\nyield\n}\nbarrier\n",
+        8, {64, 1, 1}, true);
     EXPECT_EQ(count(t, "masked"), 0);
     EXPECT_EQ(count(t, ", 16\n"), 1) << t;  // the end of the row
 }
@@ -248,7 +252,8 @@ TEST(Emit, large_arrays_stream) {
 TEST(Emit, stencils_prefetch_only_new_elements) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2], arg3: in i32[2]) files [\"k.cpp\"] {\n"
-        "%0 = global_index 1 : i32\n%1 = global_index 0 : i32\n%2 = constant 1 : i32\n%3 = add %0, %2 : i32\n%4 = sub %0, %2 : i32\n"
+        "%0 = global_index 1 : i32\n%1 = global_index 0 : i32\n%2 = constant 1 : i32\n%3 = add %0, %2 : i32\n%4 = sub %0, %2 : "
+        "i32\n"
         "%5 = add %1, %2 : i32\n%6 = load arg2[%0, %1] : i32\n%7 = load arg2[%0, %5] : i32\n%8 = load arg2[%3, %1] : i32\n"
         "%9 = load arg2[%4, %1] : i32\n%10 = load arg3[%4, %1] : i32\n%11 = add %6, %7 : i32\n%12 = add %8, %9 : i32\n"
         "%13 = add %11, %12 : i32\n%14 = add %13, %10 : i32\nstore arg1[%0, %1], %14 : i32\nreturn\n}\n");
@@ -264,8 +269,10 @@ TEST(Emit, stencils_prefetch_only_new_elements) {
 TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
-        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 3 : i32\n%4 = constant 1 : i32\n"
-        "%5 = for %6 = %2 to %3 step %4 carry (%7 = %1) : f32 {\n%8 = sin %7 : f32\nyield %8\n}\nstore arg1[%0], %5 : f32\nreturn\n}\n");
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 3 : i32\n%4 = constant 1 : "
+        "i32\n"
+        "%5 = for %6 = %2 to %3 step %4 carry (%7 = %1) : f32 {\n%8 = sin %7 : f32\nyield %8\n}\nstore arg1[%0], %5 : "
+        "f32\nreturn\n}\n");
     Target target;
     target.width = 8;
     target.isa = Isa::avx2;

@@ -76,7 +76,8 @@ void Emitter::plan_products() {
                    kind_of(o) == ValueKind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
         };
         const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
-        const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses.count(o) == 1 && is_product(o); });
+        const bool takes_other =
+            std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses.count(o) == 1 && is_product(o); });
         for (const Value o : terms)
             if (is_product(o) && !takes_other) ++sums[o.id];
     }
@@ -116,7 +117,8 @@ void Emitter::pure(const Inst& i) {
         define(r, both[0]);
         return define(other, both[1]);
     }
-    if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1])) return define(r, summed(i.op, from, vector(v[0]), v[1]));
+    if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1]))
+        return define(r, summed(i.op, from, vector(v[0]), v[1]));
     if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
     std::vector<std::string> operands;
     for (const Value o : v) operands.push_back(text_of(o, kind));
@@ -137,7 +139,8 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
             if (operand_type(op, int(o), type) == Scalar::f16) operands[o] = cast(Scalar::f16, Scalar::f32, operands[o], vector);
         // Without the fence LLVM narrows this to a minimum of halves, which LLVM 15 cannot select on x86-64 ("Cannot select").
         if (op == Op::min || op == Op::max) {
-            const std::string t = vector ? vector_type("float") : "float", fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
+            const std::string t = vector ? vector_type("float") : "float",
+                              fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
             declare(text("declare ", t, " ", fence, "(", t, ")"));
             operands[0] = let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
         }

@@ -76,8 +76,8 @@ private:
     Mask narrowed(const Mask& m, const std::string& condition);  ///< m and the condition
     Mask united(const Mask& a, const Mask& b);
     std::string any(const Mask& m);
-    std::string first_lane(const Mask& m);              ///< an i32: the first active lane
-    std::string first_bit(const std::string& bits);     ///< an i32: the lowest set bit of an integer
+    std::string first_lane(const Mask& m);           ///< an i32: the first active lane
+    std::string first_bit(const std::string& bits);  ///< an i32: the lowest set bit of an integer
     Alloca mask_alloca(const char* stem);
     void write_mask(const Alloca& s, const Mask& m);
     Mask read_mask(const Alloca& s);
@@ -104,8 +104,8 @@ private:
     std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string vector_part(const std::string& scalar, const std::string& vector, int first, int count);
-    std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
-                         const std::function<std::string(const std::vector<std::string>&)>& function);
+    std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
+                         const std::string& result, const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string saturated(Scalar from, Scalar to, const std::string& value);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
@@ -420,7 +420,7 @@ private:
     /// that is only added to.
     std::map<const ir::Inst*, std::string> in_tiles;
     const ir::Inst* main = nullptr;  ///< determines the alignment of a row's packets; null if packets begin with the range
-    std::vector<int> sum_lanes;  ///< for each memory: 0, or the places of an element in the thread's private copy
+    std::vector<int> sum_lanes;      ///< for each memory: 0, or the places of an element in the thread's private copy
 
     std::string* out = nullptr;
     std::string module_text;
@@ -428,20 +428,20 @@ private:
     std::set<std::string> declarations, functions;
     std::vector<std::string> nodes;  ///< of metadata
     int names = 0;
-    int block_lines = 0;  ///< lines of the current block
+    int block_lines = 0;                        ///< lines of the current block
     std::map<std::string, std::string> unread;  ///< by type: stack slots for the never-taken branches of cut_long_block()
-    bool open = true;   ///< the current LLVM block has no terminator yet
-    bool lost = false;  ///< items may have become inactive since the block began
+    bool open = true;                           ///< the current LLVM block has no terminator yet
+    bool lost = false;                          ///< items may have become inactive since the block began
     Mask running;
-    std::span<const ir::InstId> row_insts;  ///< the instructions that the current rows of packets run
-    std::vector<ir::InstId> transposed_loads;  ///< transposed loads of the current rows
+    std::span<const ir::InstId> row_insts;                 ///< the instructions that the current rows of packets run
+    std::vector<ir::InstId> transposed_loads;              ///< transposed loads of the current rows
     std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
     std::vector<PendingGroupStore> pending_stores;
     std::map<const ir::Inst*, IncrementedPointer> incremented_pointers;  ///< of the current rows
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
-    bool on_lines = false;                    ///< streaming stores of the current rows cover whole lines
+    bool on_lines = false;                          ///< streaming stores of the current rows cover whole lines
     std::vector<ValueRep> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
@@ -467,7 +467,7 @@ private:
     std::vector<std::vector<int64_t>> private_offsets;
     int64_t packet_bytes = 0, alive_offset = -1;
     std::string packets_scope;  ///< a metadata node
-    std::string packet_area;  ///< ptr: the packet's part of the scratch memory
+    std::string packet_area;    ///< ptr: the packet's part of the scratch memory
     std::vector<BarrierRegionLoop> region_loops;
 };
 

@@ -29,7 +29,7 @@ constexpr const char* unrolled_in_full = "distinct !{$, !{!\"llvm.loop.unroll.fu
 /// The active items of a packet; empty text means all.
 struct Mask {
     std::string text;
-    int first = 0;          ///< if not 0: the active items are the packet's first `first` ones
+    int first = 0;                   ///< if not 0: the active items are the packet's first `first` ones
     std::string from = {}, to = {};  ///< if set: i32s, the active lanes are those in [from, to)
     bool all() const { return text.empty(); }
     bool operator==(const Mask&) const = default;
@@ -53,10 +53,10 @@ struct Address {
 /// An interleaved group: accesses at one constant stride, moved together by whole vectors (interleaved_group.cpp).
 struct InterleavedGroup {
     std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; with the word of each lane's element that they access
-    int64_t first = 0;    ///< offset in bytes from the first access to the first word
-    int stride = 0;       ///< words from lane to lane
-    int bytes = 0;        ///< size of a word
-    int lanes = 0;        ///< of the whole vectors
+    int64_t first = 0;                                      ///< offset in bytes from the first access to the first word
+    int stride = 0;                                         ///< words from lane to lane
+    int bytes = 0;                                          ///< size of a word
+    int lanes = 0;                                          ///< of the whole vectors
 };
 
 /// Stores of an interleaved group, delayed until the last of them.
@@ -70,20 +70,20 @@ struct PendingGroupStore {
 struct RowTile {
     std::vector<const ir::Inst*> accesses;
     bool loads = false, stores = false;
-    bool adds = false;   ///< for additions: the tile collects the addends, and old values are not loaded first
-    std::string memory;  ///< one vector an iteration, that of the lowest index first
+    bool adds = false;              ///< for additions: the tile collects the addends, and old values are not loaded first
+    std::string memory;             ///< one vector an iteration, that of the lowest index first
     std::vector<std::string> rows;  ///< a ptr for each lane: the address at the loop's first index
 };
 
 /// The tiles of a loop (row_tile.cpp).
 struct RowTiling {
     std::vector<RowTile> tiles;
-    int step = 0;            ///< the loop's step: 1 or -1
-    std::string first;       ///< the loop's first index
-    ir::Value index;         ///< the loop's index
-    std::string stop;        ///< i32 on the stack: the index after the tile's last iteration
+    int step = 0;               ///< the loop's step: 1 or -1
+    std::string first;          ///< the loop's first index
+    ir::Value index;            ///< the loop's index
+    std::string stop;           ///< i32 on the stack: the index after the tile's last iteration
     std::string lowest, count;  ///< i32s: the tile's lowest index, and its number of iterations
-    std::string column;      ///< distance from the first index to the lowest, an i64
+    std::string column;         ///< distance from the first index to the lowest, an i64
 };
 
 /// An address that is incremented from row to row (pointer_strength_reduction.cpp).
@@ -97,11 +97,11 @@ struct IncrementedPointer {
 /// The addends of one instruction in the last iterations of a loop, to adjacent elements: a vector each (emit_private_sums.cpp).
 struct DeferredReduction {
     ir::InstId loop;
-    int64_t step = 0;                    ///< step of the address, in elements an iteration: 1 or -1
-    std::string vectors, last, filled;   ///< `width` vectors; the last address; the number of vectors filled (in the loop)
-    ir::Value factor;                    ///< of products: the loop-invariant factor
-    ir::InstId load;                     ///< and the load of the other factor
-    std::vector<std::string> lines;      ///< that factor, transposed, for the current region
+    int64_t step = 0;                   ///< step of the address, in elements an iteration: 1 or -1
+    std::string vectors, last, filled;  ///< `width` vectors; the last address; the number of vectors filled (in the loop)
+    ir::Value factor;                   ///< of products: the loop-invariant factor
+    ir::InstId load;                    ///< and the load of the other factor
+    std::vector<std::string> lines;     ///< that factor, transposed, for the current region
 };
 
 /// A loop within a packet (emit_masked_control.cpp).
@@ -126,11 +126,11 @@ struct Arm {
 
 /// An index wrapped or clamped at the boundary (boundary_index.cpp).
 struct BoundaryIndex {
-    ir::Value value, interior;  ///< in the interior, `value` equals `interior` (for rem, its remainder does)
-    ir::Op op;                  ///< a comparison, min, max or rem
-    ir::Value x, limit;         ///< compares the affine value `x` with `limit`
-    bool x_first = true;        ///< order of the comparison's operands
-    bool holds = false;         ///< outcome of the comparison in the interior
+    ir::Value value, interior;          ///< in the interior, `value` equals `interior` (for rem, its remainder does)
+    ir::Op op;                          ///< a comparison, min, max or rem
+    ir::Value x, limit;                 ///< compares the affine value `x` with `limit`
+    bool x_first = true;                ///< order of the comparison's operands
+    bool holds = false;                 ///< outcome of the comparison in the interior
     std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
 };
 

@@ -39,6 +39,7 @@ int native_width(const Machine& machine) {
 namespace {
 
 // The functions used of LLVM's C API.
+// clang-format off
 #define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
     X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMConsumeError)                \
     X(LLVMContextCreate) X(LLVMContextDispose) X(LLVMParseIRInContext) X(LLVMDisposeModule) X(LLVMCloneModule)                   \
@@ -63,6 +64,7 @@ namespace {
     X(LLVMGetTypeKind) X(LLVMGetElementType) X(LLVMGetVectorSize) X(LLVMGetIntTypeWidth) X(LLVMVectorType)                       \
     X(LLVMFloatTypeInContext) X(LLVMDoubleTypeInContext) X(LLVMCreateBuilderInContext) X(LLVMDisposeBuilder)                     \
     X(LLVMPositionBuilderBefore) X(LLVMBuildBitCast) X(LLVMBuildSelect) X(LLVMReplaceAllUsesWith) X(LLVMInstructionEraseFromParent)
+// clang-format on
 
 /// In order of preference: the version of most tests, then newer and older ones.
 constexpr int versions[] = {19, 20, 21, 22, 18, 17, 16, 15};
@@ -90,7 +92,8 @@ struct Llvm {
             if (!asked.empty() && asked != text(version)) continue;
             if (void* const library = loaded(version)) {
                 if (take_functions(library, version)) break;
-            } else if (const char* const why = dlerror(); absent.empty() && why) absent = why;
+            } else if (const char* const why = dlerror(); absent.empty() && why)
+                absent = why;
         }
         if (!complete) {
             if (unavailable.empty()) unavailable = missing(asked, absent);
@@ -263,11 +266,13 @@ private:
     LLVMTypeRef floats_to_select(LLVMValueRef instruction) const {
         if (l.LLVMGetInstructionOpcode(instruction) != LLVMSelect) return nullptr;
         const LLVMTypeRef type = l.LLVMTypeOf(instruction);
-        if (l.LLVMGetTypeKind(type) != LLVMVectorTypeKind || l.LLVMGetTypeKind(l.LLVMGetElementType(type)) != LLVMIntegerTypeKind) return nullptr;
+        if (l.LLVMGetTypeKind(type) != LLVMVectorTypeKind || l.LLVMGetTypeKind(l.LLVMGetElementType(type)) != LLVMIntegerTypeKind)
+            return nullptr;
         const unsigned bits = l.LLVMGetIntTypeWidth(l.LLVMGetElementType(type));
         const bool logic = is_logic(l.LLVMGetOperand(instruction, 1)) || is_logic(l.LLVMGetOperand(instruction, 2));
         if (!logic || (bits != 32 && bits != 64)) return nullptr;
-        return l.LLVMVectorType(bits == 32 ? l.LLVMFloatTypeInContext(context) : l.LLVMDoubleTypeInContext(context), l.LLVMGetVectorSize(type));
+        return l.LLVMVectorType(bits == 32 ? l.LLVMFloatTypeInContext(context) : l.LLVMDoubleTypeInContext(context),
+                                l.LLVMGetVectorSize(type));
     }
     bool is_logic(LLVMValueRef value) const {
         if (!l.LLVMIsAInstruction(value)) return false;
@@ -277,8 +282,9 @@ private:
     void select_as(LLVMTypeRef floats, LLVMValueRef instruction, LLVMBuilderRef builder) const {
         l.LLVMPositionBuilderBefore(builder, instruction);
         const auto as = [&](LLVMTypeRef type, LLVMValueRef value) { return l.LLVMBuildBitCast(builder, value, type, ""); };
-        const LLVMValueRef chosen = l.LLVMBuildSelect(builder, l.LLVMGetOperand(instruction, 0), as(floats, l.LLVMGetOperand(instruction, 1)),
-                                                      as(floats, l.LLVMGetOperand(instruction, 2)), "");
+        const LLVMValueRef chosen =
+            l.LLVMBuildSelect(builder, l.LLVMGetOperand(instruction, 0), as(floats, l.LLVMGetOperand(instruction, 1)),
+                              as(floats, l.LLVMGetOperand(instruction, 2)), "");
         l.LLVMReplaceAllUsesWith(instruction, as(l.LLVMTypeOf(instruction), chosen));
         l.LLVMInstructionEraseFromParent(instruction);
     }
@@ -297,9 +303,8 @@ public:
         const std::string problem = l.taken(create_jit());
         if (!problem.empty()) fail("LLVM cannot make native code on this machine: ", problem, ".");
         session = l.LLVMOrcLLJITGetExecutionSession(jit);
-        l.LLVMOrcExecutionSessionSetErrorReporter(session, [](void* self, LLVMErrorRef error) {
-            static_cast<OrcLoader*>(self)->report(error);
-        }, this);
+        l.LLVMOrcExecutionSessionSetErrorReporter(
+            session, [](void* self, LLVMErrorRef error) { static_cast<OrcLoader*>(self)->report(error); }, this);
     }
     ~OrcLoader() override { l.LLVMConsumeError(l.LLVMOrcDisposeLLJIT(jit)); }
 
@@ -339,9 +344,12 @@ private:
         // local. Earlier versions use RTDyld by default, and later ones do not need the function.
         if (l.major == 17 && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
             l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
-            l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
-                return static_cast<OrcLoader*>(self)->l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
-            }, this);
+            l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(
+                builder,
+                [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
+                    return static_cast<OrcLoader*>(self)->l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
+                },
+                this);
         return l.LLVMOrcCreateLLJIT(&jit, builder);
     }
     /// Returns an empty library. ORC cannot remove libraries, so they are reused.
@@ -373,12 +381,14 @@ private:
         LLVMOrcCLookupSetElement wanted{l.LLVMOrcLLJITMangleAndIntern(jit, symbol.c_str()),
                                         LLVMOrcSymbolLookupFlagsRequiredSymbol};
         // LLJIT has no thread of its own: the callback runs before the call returns.
-        l.LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
+        l.LLVMOrcExecutionSessionLookup(
+            session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
             [](LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void* context) {
                 Found& out = *static_cast<Found*>(context);
                 out.problem = out.l->taken(error);
                 if (out.problem.empty() && count == 1) *out.address = pairs[0].Sym.Address;
-            }, &found);
+            },
+            &found);
         return found.problem;
     }
 
@@ -431,7 +441,9 @@ Object make_object(const std::string& source, const Machine& machine, bool reada
     return object;
 }
 
-std::shared_ptr<Loader> make_loader(Loader::Resolve resolve) { return std::make_shared<OrcLoader>(required(), std::move(resolve)); }
+std::shared_ptr<Loader> make_loader(Loader::Resolve resolve) {
+    return std::make_shared<OrcLoader>(required(), std::move(resolve));
+}
 
 #else  // without LLVM's headers
 

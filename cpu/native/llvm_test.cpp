@@ -29,7 +29,8 @@ int call(const std::shared_ptr<Code>& code) { return reinterpret_cast<int (*)()>
 TEST_F(Llvm, TextBecomesCodeThatRuns) {
     const auto loader = make_loader(resolve);
     std::string reason;
-    const Object object = make_object("declare i32 @seven() define i32 @f() { %x = call i32 @seven() %y = mul i32 %x, 6 ret i32 %y }", host_machine());
+    const Object object = make_object(
+        "declare i32 @seven() define i32 @f() { %x = call i32 @seven() %y = mul i32 %x, 6 ret i32 %y }", host_machine());
     const auto code = loader->load(object.bytes, "f", reason);
     ASSERT_TRUE(code) << reason;
     EXPECT_EQ(call(code), 42);
@@ -56,7 +57,9 @@ TEST_F(Llvm, ObjectsThatCannotBeLoadedGiveAReasonAndHarmNothing) {
     std::string reason;
     EXPECT_FALSE(loader->load("no object", "f", reason));
     EXPECT_NE(reason.find("not recognized as a valid object file"), std::string::npos) << reason;
-    EXPECT_FALSE(loader->load(make_object("declare void @nowhere() define void @f() { call void @nowhere() ret void }", host_machine()).bytes, "f", reason));
+    EXPECT_FALSE(loader->load(
+        make_object("declare void @nowhere() define void @f() { call void @nowhere() ret void }", host_machine()).bytes, "f",
+        reason));
     EXPECT_NE(reason.find("nowhere"), std::string::npos) << reason;
     EXPECT_FALSE(loader->load(good.bytes, "g", reason));
     const auto code = loader->load(good.bytes, "f", reason);
@@ -82,7 +85,9 @@ TEST_F(Llvm, ThreadsCompileAtOnce) {
 TEST_F(Llvm, VectorsAreAsWideAsTheyAreWritten) {
     Machine machine = host_machine();
     machine.cpu = "x86-64", machine.features = "+avx512f,+avx512vl,+avx512bw,+avx512dq";
-    const char* const twice = "define void @f(ptr %p) { %v = load <16 x float>, ptr %p %w = fadd <16 x float> %v, %v store <16 x float> %w, ptr %p ret void }";
+    const char* const twice =
+        "define void @f(ptr %p) { %v = load <16 x float>, ptr %p %w = fadd <16 x float> %v, %v store <16 x float> %w, ptr %p ret "
+        "void }";
     EXPECT_NE(make_object(twice, machine, true).assembly.find("zmm"), std::string::npos);
     EXPECT_EQ(native_width(machine), 16);
     machine.features = "+avx2,+fma";

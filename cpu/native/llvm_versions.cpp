@@ -12,7 +12,8 @@ namespace {
 int lanes_before(const std::string& text, size_t at) {
     const size_t line = text.rfind('\n', at);
     const size_t begin = line == text.npos ? 0 : line + 1;
-    for (size_t open = text.rfind('<', at); open != text.npos && open >= begin; open = open == 0 ? text.npos : text.rfind('<', open - 1)) {
+    for (size_t open = text.rfind('<', at); open != text.npos && open >= begin;
+         open = open == 0 ? text.npos : text.rfind('<', open - 1)) {
         size_t end = open + 1;
         int lanes = 0;
         for (; end < at && std::isdigit(static_cast<unsigned char>(text[end])); ++end) lanes = 10 * lanes + (text[end] - '0');

@@ -6,10 +6,12 @@ namespace pumice::cpu {
 namespace {
 
 TEST(LlvmText, splats_are_written_out) {
-    EXPECT_EQ(text_for_version("  %a = add <4 x i32> %b, splat (i32 -7)\n", 18), "  %a = add <4 x i32> %b, <i32 -7, i32 -7, i32 -7, i32 -7>\n");
+    EXPECT_EQ(text_for_version("  %a = add <4 x i32> %b, splat (i32 -7)\n", 18),
+              "  %a = add <4 x i32> %b, <i32 -7, i32 -7, i32 -7, i32 -7>\n");
     EXPECT_EQ(text_for_version("%m = select <2 x i1> %c, <2 x float> splat (float 1.0), <2 x float> %x", 18),
               "%m = select <2 x i1> %c, <2 x float> <float 1.0, float 1.0>, <2 x float> %x");
-    EXPECT_EQ(text_for_version("%x = xor <2 x i1> splat (i1 true), splat (i1 true)", 16), "%x = xor <2 x i1> <i1 true, i1 true>, <i1 true, i1 true>");
+    EXPECT_EQ(text_for_version("%x = xor <2 x i1> splat (i1 true), splat (i1 true)", 16),
+              "%x = xor <2 x i1> <i1 true, i1 true>, <i1 true, i1 true>");
 }
 
 TEST(LlvmText, every_line_has_its_own_lanes) {
@@ -24,7 +26,8 @@ TEST(LlvmText, text_without_splats_is_kept) {
 
 TEST(LlvmText, version_15_uses_readnone) {
     const std::string text = "declare <2 x float> @f(<2 x float>) nounwind memory(none)\n%a = add <2 x i32> %b, splat (i32 3)\n";
-    EXPECT_EQ(text_for_version(text, 15), "declare <2 x float> @f(<2 x float>) nounwind readnone\n%a = add <2 x i32> %b, <i32 3, i32 3>\n");
+    EXPECT_EQ(text_for_version(text, 15),
+              "declare <2 x float> @f(<2 x float>) nounwind readnone\n%a = add <2 x i32> %b, <i32 3, i32 3>\n");
     EXPECT_EQ(text_for_version(text, 19), text);
 }
 

@@ -31,17 +31,17 @@ Device wide(int width) {
 constexpr int rows = 132, pitch = 163, least = 128;  // ranges of at least 128 rows and columns
 
 /// A grid of small numbers that differ from their neighbours.
-template <class T>
-std::vector<T> grid() {
+template <class T> std::vector<T> grid() {
     std::vector<T> all(size_t(rows) * pitch);
     for (size_t i = 0; i < all.size(); ++i) all[i] = T(i * 7 % 31);
     return all;
 }
 
 /// Runs `launch` over rows of every begin and length modulo 16. Checks `expected(i, j)` in the range, old contents outside.
-template <class T>
-void every_row(const std::string& what, const std::function<void(const Range&, const Array<T, 2>& to, const Array<T, 2>& from)>& launch,
-               const std::function<T(const std::vector<T>&, int i, int j, int begin)>& expected, std::initializer_list<int> widths = {1, 4, 8, 16}) {
+template <class T> void every_row(const std::string& what,
+                                  const std::function<void(const Range&, const Array<T, 2>& to, const Array<T, 2>& from)>& launch,
+                                  const std::function<T(const std::vector<T>&, int i, int j, int begin)>& expected,
+                                  std::initializer_list<int> widths = {1, 4, 8, 16}) {
     for (const int width : widths) {
         const Device device = wide(width);
         const std::vector<T> before = grid<T>();
@@ -63,8 +63,7 @@ void every_row(const std::string& what, const std::function<void(const Range&, c
     }
 }
 
-template <class T>
-class Rows : public testing::Test {};
+template <class T> class Rows : public testing::Test {};
 using Types = testing::Types<uint8_t, int16_t, float, double>;
 TYPED_TEST_SUITE(Rows, Types);
 
@@ -74,39 +73,48 @@ TYPED_TEST(Rows, of_every_begin_and_length) {
         auto [i, j] = global_index<2>();
         to(i, j) = from(i, j - 1) + from(i - 1, j + 1);
     });
-    every_row<T>("sides", [&](const Range& r, const auto& to, const auto& from) { sides(r, to, from); },
-                 [](const std::vector<T>& b, int i, int j, int) { return T(b[size_t(i * pitch + j - 1)] + b[size_t((i - 1) * pitch + j + 1)]); });
+    every_row<T>(
+        "sides", [&](const Range& r, const auto& to, const auto& from) { sides(r, to, from); },
+        [](const std::vector<T>& b, int i, int j, int) {
+            return T(b[size_t(i * pitch + j - 1)] + b[size_t((i - 1) * pitch + j + 1)]);
+        });
     const auto in_place = kernel("in_place", [](InOut<T, 2> to) {
         auto [i, j] = global_index<2>();
         to(i, j) += to(i, j);
     });
-    every_row<T>("in place", [&](const Range& r, const auto& to, const auto&) { in_place(r, to); },
-                 [](const std::vector<T>& b, int i, int j, int) { return T(2 * b[size_t(i * pitch + j)]); }, {16});
+    every_row<T>(
+        "in place", [&](const Range& r, const auto& to, const auto&) { in_place(r, to); },
+        [](const std::vector<T>& b, int i, int j, int) { return T(2 * b[size_t(i * pitch + j)]); }, {16});
 }
 
 TEST(AlignmentPeeling, control_flow_and_other_indices) {
     const auto parted = kernel("parted", [](Out<float, 2> to, In<float, 2> from) {
         auto [i, j] = global_index<2>();
-        $if(j % 3 == 0) { to(i, j) = 100.0f; } $elif(from(i, j) > 20.0f) { to(i, j) = -from(i, j); } $else { $return; }
+        $if(j % 3 == 0) { to(i, j) = 100.0f; }
+        $elif(from(i, j) > 20.0f) { to(i, j) = -from(i, j); }
+        $else { $return; }
         to(i, j) += 1.0f;
     });
-    every_row<float>("parted", [&](const Range& r, const auto& to, const auto& from) { parted(r, to, from); },
-                     [](const std::vector<float>& b, int i, int j, int) {
-                         const float own = b[size_t(i * pitch + j)];
-                         return j % 3 == 0 ? 101.0f : own > 20.0f ? 1.0f - own : own;
-                     });
+    every_row<float>(
+        "parted", [&](const Range& r, const auto& to, const auto& from) { parted(r, to, from); },
+        [](const std::vector<float>& b, int i, int j, int) {
+            const float own = b[size_t(i * pitch + j)];
+            return j % 3 == 0 ? 101.0f : own > 20.0f ? 1.0f - own : own;
+        });
     const auto beside = kernel("beside", [](Out<float, 2> to, In<float, 2> from) {
         auto [i, j] = global_index<2>();
         to(i, j + 5 - 5) = from(i, from.size(1) - 1 - j);
     });
-    every_row<float>("beside", [&](const Range& r, const auto& to, const auto& from) { beside(r, to, from); },
-                     [](const std::vector<float>& b, int i, int j, int) { return b[size_t(i * pitch + pitch - 1 - j)]; });
+    every_row<float>(
+        "beside", [&](const Range& r, const auto& to, const auto& from) { beside(r, to, from); },
+        [](const std::vector<float>& b, int i, int j, int) { return b[size_t(i * pitch + pitch - 1 - j)]; });
     const auto flat = kernel("flat", [](Out<float> to, In<float> from, Val<int> width) {
         auto [i, j] = global_index<2>();
         to[i * width + j] = from[i * width + j] * 2.0f;
     });
-    every_row<float>("flat", [&](const Range& r, const auto& to, const auto& from) { flat(r, to.flat(), from.flat(), pitch); },
-                     [](const std::vector<float>& b, int i, int j, int) { return 2 * b[size_t(i * pitch + j)]; });
+    every_row<float>(
+        "flat", [&](const Range& r, const auto& to, const auto& from) { flat(r, to.flat(), from.flat(), pitch); },
+        [](const std::vector<float>& b, int i, int j, int) { return 2 * b[size_t(i * pitch + j)]; });
 }
 
 TEST(AlignmentPeeling, indices_keep_their_values) {
@@ -119,8 +127,9 @@ TEST(AlignmentPeeling, indices_keep_their_values) {
         to(i, j) = (gj * sj + lj) + 1000 * (gi * si + li) + 1000000 * (nj - nj + ni);
     });
     EXPECT_TRUE(movable(*place.recorded()));
-    every_row<int>("place", [&](const Range& r, const auto& to, const auto& from) { place(r, to, from); },
-                   [](const std::vector<int>&, int i, int j, int begin) { return j - begin + 1000 * (i - 2) + 1000000 * (rows - 3); });
+    every_row<int>(
+        "place", [&](const Range& r, const auto& to, const auto& from) { place(r, to, from); },
+        [](const std::vector<int>&, int i, int j, int begin) { return j - begin + 1000 * (i - 2) + 1000000 * (rows - 3); });
     // The index in the group by itself: it would change if the item ran in another group.
     const auto own = kernel("own", [](Out<int, 2> to, In<int, 2>) {
         auto [i, j] = global_index<2>();
@@ -128,8 +137,9 @@ TEST(AlignmentPeeling, indices_keep_their_values) {
         to(i, j) = lj + li * 0;
     });
     EXPECT_FALSE(movable(*own.recorded()));
-    every_row<int>("own", [&](const Range& r, const auto& to, const auto& from) { own(r.group(1, 64), to, from); },
-                   [](const std::vector<int>&, int, int j, int begin) { return (j - begin) % 64; });
+    every_row<int>(
+        "own", [&](const Range& r, const auto& to, const auto& from) { own(r.group(1, 64), to, from); },
+        [](const std::vector<int>&, int, int j, int begin) { return (j - begin) % 64; });
 }
 
 TEST(AlignmentPeeling, atomics_count_each_item_once) {
@@ -146,7 +156,8 @@ TEST(AlignmentPeeling, atomics_count_each_item_once) {
             const Array<int> count = device.zeros<int>(pitch);
             counts(ndrange({0, begin}, {rows, begin + least + 3}), to, count);
             const std::vector<int> got = count.download();
-            for (int j = 1; j < pitch; ++j) ASSERT_EQ(got[size_t(j)], j >= begin && j < begin + least + 3 ? rows : 0) << j << ", " << width << " wide";
+            for (int j = 1; j < pitch; ++j)
+                ASSERT_EQ(got[size_t(j)], j >= begin && j < begin + least + 3 ? rows : 0) << j << ", " << width << " wide";
             ASSERT_EQ(got[0], begin + least + 2);
         }
     }
@@ -222,7 +233,8 @@ TEST(AlignmentPeeling, barriers_and_subgroups_keep_their_groups) {
         for (int j = 0; j < pitch; ++j) {
             int sum = 0;
             if (j >= begin && j < end)
-                for (int n = j - (j - begin) % 64; n < std::min(end, j - (j - begin) % 64 + 64); ++n) sum += before[size_t(i * pitch + n)];
+                for (int n = j - (j - begin) % 64; n < std::min(end, j - (j - begin) % 64 + 64); ++n)
+                    sum += before[size_t(i * pitch + n)];
             wrong += got[size_t(i * pitch + j)] != sum;
         }
     EXPECT_EQ(wrong, 0);

@@ -26,7 +26,8 @@ TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
 TEST(GroupTest, TransposesTakeSquares) {
     const ir::Kernel k = ir::parse(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2]) files [\"k.cpp\"] {\n"
-        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg2[%0, %1] : i32\nstore arg1[%1, %0], %2 : i32\nreturn\n}\n");
+        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg2[%0, %1] : i32\nstore arg1[%1, %0], %2 : "
+        "i32\nreturn\n}\n");
     EXPECT_EQ(choose_group(k, {1000, 1000, 1}, 2), (Extents{16, 16, 1}));
     EXPECT_EQ(choose_group(ir::Kernel(), {1000, 1000, 1}, 2), (Extents{256, 1, 1}));
 }
@@ -44,12 +45,14 @@ TEST(GroupTest, RowsAlongTheSlowestAxis) {
 
 /// The axes of a stencil with two loads at these indices; %0, %1, %2 are the axes 0, 1, 2 of the range, and %3 is 1.
 uint32_t axes_of(const std::string& a, const std::string& b) {
-    return axes_of_stencils(ir::parse(
-        "kernel \"k\" math contract rank 3 (arg1: out f32[3], arg2: in f32[3]) files [\"k.cpp\"] {\n"
-        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = constant 1 : i32\n"
-        "%4 = add %0, %3 : i32\n%5 = sub %1, %3 : i32\n%6 = add %2, %3 : i32\n%7 = add %2, %0 : i32\n"
-        "%8 = load arg2[" + a + "] : f32\n%9 = load arg2[" + b + "] : f32\n%10 = add %8, %9 : f32\n"
-        "store arg1[%2, %1, %0], %10 : f32\nreturn\n}\n"));
+    return axes_of_stencils(
+        ir::parse("kernel \"k\" math contract rank 3 (arg1: out f32[3], arg2: in f32[3]) files [\"k.cpp\"] {\n"
+                  "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = constant 1 : i32\n"
+                  "%4 = add %0, %3 : i32\n%5 = sub %1, %3 : i32\n%6 = add %2, %3 : i32\n%7 = add %2, %0 : i32\n"
+                  "%8 = load arg2[" +
+                  a + "] : f32\n%9 = load arg2[" + b +
+                  "] : f32\n%10 = add %8, %9 : f32\n"
+                  "store arg1[%2, %1, %0], %10 : f32\nreturn\n}\n"));
 }
 
 TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
@@ -70,9 +73,10 @@ TEST(GroupTest, StencilsOverHandwrittenLinearIndices) {
         return axes_of_stencils(ir::parse(
             "kernel \"k\" math contract rank 3 (arg1: out f32[1], arg2: in f32[1], arg3: i32, arg4: i32) files [\"k.cpp\"] {\n"
             "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = constant 1 : i32\n"
-            "%4 = argument arg3 : i32\n%5 = argument arg4 : i32\n%6 = mul %4, %5 : i32\n%7 = mul %4, %1 : i32\n%8 = mul %6, %2 : i32\n"
-            "%9 = add %0, %7 : i32\n%10 = add %9, %8 : i32\n%11 = load arg2[%10] : f32\n" + other +
-            "%14 = load arg2[%13] : f32\n%15 = add %11, %14 : f32\nstore arg1[%10], %15 : f32\nreturn\n}\n"));
+            "%4 = argument arg3 : i32\n%5 = argument arg4 : i32\n%6 = mul %4, %5 : i32\n%7 = mul %4, %1 : i32\n%8 = mul %6, %2 : "
+            "i32\n"
+            "%9 = add %0, %7 : i32\n%10 = add %9, %8 : i32\n%11 = load arg2[%10] : f32\n" +
+            other + "%14 = load arg2[%13] : f32\n%15 = add %11, %14 : f32\nstore arg1[%10], %15 : f32\nreturn\n}\n"));
     };
     EXPECT_EQ(axes("%13 = sub %10, %4 : i32\n"), 2u);
     EXPECT_EQ(axes("%13 = add %10, %6 : i32\n"), 4u);

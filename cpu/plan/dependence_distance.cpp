@@ -31,8 +31,10 @@ std::vector<RowAccess> row_accesses(const ir::Kernel& k) {
         access.element_bytes = memory.element.size;
         const auto indices = ir::indices_of(k, i);
         const auto row = int(indices.size()) == memory.rank ? offset_from_item(k, indices[0], k.rank - 1) : std::nullopt;
-        if (row) access.first = std::min(access.first, *row), access.last = std::max(access.last, *row);
-        else access.known = false;
+        if (row)
+            access.first = std::min(access.first, *row), access.last = std::max(access.last, *row);
+        else
+            access.known = false;
     }
     return all;
 }
@@ -47,7 +49,8 @@ std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> 
             if (a.begin + uint64_t(a.bytes) <= b.begin || b.begin + uint64_t(b.bytes) <= a.begin) continue;
             again = true;
             if (!a.access.writes && !b.access.writes) continue;
-            if (!a.access.known || !b.access.known || a.begin != b.begin || a.bytes != b.bytes || a.rows != b.rows) return std::nullopt;
+            if (!a.access.known || !b.access.known || a.begin != b.begin || a.bytes != b.bytes || a.rows != b.rows)
+                return std::nullopt;
             distance.first = std::min(distance.first, b.access.first - a.access.last);
             distance.last = std::max(distance.last, b.access.last - a.access.first);
         }

@@ -52,8 +52,10 @@ OwnershipPartition::OwnershipPartition(std::vector<int> given, const std::array<
     if (threads == 1) return;
     for (const int axis : owners) {
         if (axis < 0 || cut(axis) || groups[size_t(axis)] < least_groups * threads) continue;
-        if (axes[0] < 0) axes[0] = axis;
-        else if (axes[1] < 0) axes[1] = axis;
+        if (axes[0] < 0)
+            axes[0] = axis;
+        else if (axes[1] < 0)
+            axes[1] = axis;
     }
     if (axes[0] >= 0) count = axes[1] < 0 ? groups[size_t(axes[0])] : slabs * threads;
 }

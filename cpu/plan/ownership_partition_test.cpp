@@ -14,20 +14,21 @@ namespace pumice::cpu {
 namespace {
 
 TEST(OwnershipPartition, FindsTheAxisThatOwnsElements) {
-    const auto k = kernel("owners", [](InOut<float, 2> rows, InOut<float, 2> columns, InOut<float, 2> shifted, InOut<float, 2> both_ways,
-                                       InOut<float, 2> two_rows, InOut<float, 2> flat, InOut<float, 2> modulo) {
-        const auto at = global_index<2>();
-        const auto i = at[0], j = at[1];
-        for (int n = 0; n < 2; ++n) {
-            atomic_add(rows(i, j / 2 + n), 1.0f);
-            atomic_add(columns(i + n, j), 1.0f);
-            atomic_add(shifted(j / 2 + n, i + 3), 1.0f);
-            atomic_add(both_ways(n ? i : j, n ? j : i), 1.0f);
-            atomic_add(two_rows(i + n, 0), 1.0f);
-        }
-        atomic_add(flat[i], 1.0f);
-        atomic_add(modulo(i % 4, 0), 1.0f);
-    });
+    const auto k =
+        kernel("owners", [](InOut<float, 2> rows, InOut<float, 2> columns, InOut<float, 2> shifted, InOut<float, 2> both_ways,
+                            InOut<float, 2> two_rows, InOut<float, 2> flat, InOut<float, 2> modulo) {
+            const auto at = global_index<2>();
+            const auto i = at[0], j = at[1];
+            for (int n = 0; n < 2; ++n) {
+                atomic_add(rows(i, j / 2 + n), 1.0f);
+                atomic_add(columns(i + n, j), 1.0f);
+                atomic_add(shifted(j / 2 + n, i + 3), 1.0f);
+                atomic_add(both_ways(n ? i : j, n ? j : i), 1.0f);
+                atomic_add(two_rows(i + n, 0), 1.0f);
+            }
+            atomic_add(flat[i], 1.0f);
+            atomic_add(modulo(i % 4, 0), 1.0f);
+        });
     std::vector<int> axes;
     for (const ir::MemoryId m : {ir::MemoryId{0}, {1}, {2}, {3}, {4}, {5}, {6}}) axes.push_back(axis_of_owners(*k.recorded(), m));
     EXPECT_EQ(axes, (std::vector<int>{1, 0, 1, -1, -1, -1, -1}));
@@ -37,7 +38,8 @@ TEST(OwnershipPartition, FindsTheAxisThatOwnsElements) {
 TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
     for (const int threads : {2, 3, 5})
         for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})
-            for (const std::array<int64_t, 3>& groups : {std::array<int64_t, 3>{20, 23, 31}, {40, 20, 21}, {20, 1, 1}, {1, 57, 3}}) {
+            for (const std::array<int64_t, 3>& groups :
+                 {std::array<int64_t, 3>{20, 23, 31}, {40, 20, 21}, {20, 1, 1}, {1, 57, 3}}) {
                 const OwnershipPartition partition(owners, groups, threads);
                 if (!partition.any()) continue;
                 std::set<std::array<int64_t, 3>> seen;

@@ -25,7 +25,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most_bytes = 64 << 20;        ///< of the copies of all threads together
+constexpr int64_t most_bytes = 64 << 20;          ///< of the copies of all threads together
 constexpr int64_t most_bytes_in_lanes = 1 << 20;  ///< of one copy with a place for each lane, so that it stays in a core's cache
 constexpr int64_t most_elements_an_item = 4;
 
@@ -41,13 +41,16 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
         const Inst& i = k[id];
         if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !uses.any(k.result(i)))) continue;
         const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
-        if (adds && !uses.any(k.result(i)) && can_be_added(i.type)) added[i.memory.id] = true;
-        else other[i.memory.id] = true;
+        if (adds && !uses.any(k.result(i)) && can_be_added(i.type))
+            added[i.memory.id] = true;
+        else
+            other[i.memory.id] = true;
     }
     std::vector<MemoryId> found;
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
         const Memory& memory = k.memories[m];
-        const bool scalars = memory.element.leaves.size() == 1 && int(memory.element.size) == size_of(memory.element.leaves[0].type);
+        const bool scalars =
+            memory.element.leaves.size() == 1 && int(memory.element.size) == size_of(memory.element.leaves[0].type);
         if (memory.kind == MemoryKind::array && scalars && added[m] && !other[m]) found.push_back({m});
     }
     return found;

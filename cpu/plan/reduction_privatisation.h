@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/host/backend.h"
-#include "cpu/plan/variant.h"
 #include "cpu/plan/ownership_partition.h"
+#include "cpu/plan/variant.h"
 
 namespace pumice::cpu {
 

@@ -120,7 +120,8 @@ private:
     void members(Value& rank, Value& count) {
         for (int axis = (from.rank == 0 ? 3 : from.rank) - 1; axis >= 0; --axis) {
             const Value present = members_along(axis);
-            rank = rank ? b.op(Op::add, {b.op(Op::mul, {rank, present}), b.index(Op::local_index, axis)}) : b.index(Op::local_index, axis);
+            rank = rank ? b.op(Op::add, {b.op(Op::mul, {rank, present}), b.index(Op::local_index, axis)})
+                        : b.index(Op::local_index, axis);
             count = count ? b.op(Op::mul, {count, present}) : present;
         }
     }
@@ -187,7 +188,8 @@ private:
             // `first + step * iterations` may wrap in the last block. The number of iterations left fits u32, so that is compared
             // instead.
             const Value first = params[0], left = step > 0 ? b.op(Op::sub, {limit, first}) : b.op(Op::sub, {first, limit});
-            const Value size = b.constant(Scalar::u32, uint64_t(iterations)), cut_short = b.op(Op::lt, {b.bitcast(Scalar::u32, left), size});
+            const Value size = b.constant(Scalar::u32, uint64_t(iterations)),
+                        cut_short = b.op(Op::lt, {b.bitcast(Scalar::u32, left), size});
             const Value whole = b.op(Op::add, {first, b.constant_int(Scalar::i32, step * iterations)});
             const Value last = b.select(cut_short, limit, whole);
             if (!costly.empty()) fill(loop, costly, first, last, step);
@@ -214,8 +216,8 @@ private:
     const Uniformity uniformity;
     std::vector<bool> added;
     const Uses uses;
-    bool returns = false;   ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
-    bool barriers = false;  ///< the kernel has barriers, or this pass will insert some
+    bool returns = false;              ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
+    bool barriers = false;             ///< the kernel has barriers, or this pass will insert some
     std::map<uint32_t, Table> tables;  ///< by the id of the tabulated instruction
 };
 

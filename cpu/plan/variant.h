@@ -42,8 +42,8 @@ struct Variant {
     bool wide_offsets = false;              ///< 64-bit offsets: an array has 2^31 elements or more
     bool full = false;                      ///< the range is a multiple of the group size: there is no tail
     Privatisation sums = Privatisation::none;
-    bool streaming = false;                 ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
-    bool peeled = false;                    ///< alignment peeling: rows start up to most_peeled - 1 items early
+    bool streaming = false;  ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
+    bool peeled = false;     ///< alignment peeling: rows start up to most_peeled - 1 items early
     bool operator==(const Variant&) const = default;
 };
 

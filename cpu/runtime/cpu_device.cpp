@@ -73,9 +73,7 @@ std::shared_ptr<Backend> open() {
     const Settings s = settings();
     try {
         std::thread([] {}).join();  // oneTBB starts its threads only on demand, and cannot work without
-    } catch (const std::system_error& e) {
-        fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")");
-    }
+    } catch (const std::system_error& e) { fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")"); }
     return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
 }
 
@@ -201,8 +199,7 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
     return cpu::choose_group(kernel, launch.extent, launch.rank);
 }
 
-template <class Kind>
-Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool followed) {
+template <class Kind> Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool followed) {
     std::unique_lock lock(streams.mutex);
     Stream& on = streams[stream];
     std::vector<Point> after;

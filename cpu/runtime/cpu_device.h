@@ -46,8 +46,7 @@ private:
         bool write = false;
     };
     /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
-    template <class Kind>
-    Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
+    template <class Kind> Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
     /// Blocks until uses of the memory that conflict with the host's are done.
     void wait_for_uses(Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
@@ -55,10 +54,10 @@ private:
     const std::shared_ptr<Compiler> compiler;
     bool take_reports(std::vector<Point>& unfinished);
 
-    std::mutex reporting;              ///< guards the next members, also while a reporting launch is submitted
-    std::vector<uint32_t> ring;        ///< the ring for reports; empty until a kernel reports
-    std::atomic<int64_t> expected = 0; ///< words that later launches write if every item prints each line once
-    std::vector<Point> reporting_work; ///< launches since the ring was last taken
+    std::mutex reporting;               ///< guards the next members, also while a reporting launch is submitted
+    std::vector<uint32_t> ring;         ///< the ring for reports; empty until a kernel reports
+    std::atomic<int64_t> expected = 0;  ///< words that later launches write if every item prints each line once
+    std::vector<Point> reporting_work;  ///< launches since the ring was last taken
     std::atomic<bool> reported = false;
 
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
@@ -71,7 +70,7 @@ private:
 
 /// Values of the debug switches. Throws Error for invalid ones.
 struct Settings {
-    int width = 0;    ///< 0: the machine's own
+    int width = 0;  ///< 0: the machine's own
     int threads = 1;
     bool fixed_parts = false;
 };

@@ -29,7 +29,8 @@ struct Free {
 }  // namespace
 
 double now_ns() {
-    return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+    return double(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 std::byte* thread_scratch(int64_t bytes) {
@@ -53,8 +54,9 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     for (size_t i = 0; i < n; ++i) {
         const Launch::Argument& given = launch.arguments[i];
         extents[i] = given.array.extents;
-        arguments[i].bits = given.array.memory ? uint64_t(reinterpret_cast<uintptr_t>(memory_of(*given.array.memory).data + given.array.offset))
-                                               : given.bits;
+        arguments[i].bits = given.array.memory
+                                ? uint64_t(reinterpret_cast<uintptr_t>(memory_of(*given.array.memory).data + given.array.offset))
+                                : given.bits;
         arguments[i].extents = extents[i].data();
     }
     for (size_t axis = 0; axis < 3; ++axis) {
@@ -121,8 +123,7 @@ int64_t LaunchWork::run_part(Frame& own, int64_t phase, int64_t number) const {
 }
 
 /// Calls `some`, which runs groups in the thread's frame and returns their number; times it.
-template <class Some>
-void LaunchWork::run_some(const Some& some) const {
+template <class Some> void LaunchWork::run_some(const Some& some) const {
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
     if (sums) own.arguments = sums->own();
     const double start = now_ns();
@@ -168,8 +169,9 @@ void LaunchWork::run_all(const WorkerThreads& workers) {
         return;
     }
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
-    workers.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
-                native->clears ? Order::backwards : Order::forwards);
+    workers.run(
+        units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
+        native->clears ? Order::backwards : Order::forwards);
 }
 
 // ---- rows of groups ----
@@ -227,7 +229,8 @@ void CallWork::run(const WorkerThreads&) {
 
 void FillWork::run(const WorkerThreads& workers) {
     const bool streaming = bytes >= bytes_in_caches(workers.threads());
-    const bool one_byte = std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
+    const bool one_byte =
+        std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
     const int64_t size = one_byte ? 1 : pattern_size;
     const auto fill = [this, size, streaming](int64_t first, int64_t count) {
         std::byte* const begin = to->data + offset + first * size;

@@ -7,8 +7,8 @@
 
 #include "cpu/runtime/cpu_memory.h"
 #include "cpu/runtime/cpu_program.h"
-#include "cpu/threads/cpu_streams.h"
 #include "cpu/runtime/sum_copies.h"
+#include "cpu/threads/cpu_streams.h"
 
 namespace pumice::cpu {
 
@@ -52,8 +52,7 @@ private:
     std::vector<RowsTouched> touched() const;
     void run_all(const WorkerThreads& workers);
     void run_groups(int64_t first, int64_t count) const;
-    template <class Some>
-    void run_some(const Some& some) const;
+    template <class Some> void run_some(const Some& some) const;
     int64_t run_part(Frame& own, int64_t phase, int64_t number) const;
     void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
@@ -64,11 +63,11 @@ private:
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point into this
     Frame frame;
-    int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
+    int64_t groups = 1, units = 1;          ///< a unit is a group, or a patch of them
     int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along axes 0 and 1 (0: no patches); patches along axis 0
-    size_t slowest = 0;                    ///< axis of the range
-    int64_t row_items = 1;                 ///< items of a group along that axis
-    int64_t begin = 0, down = 1;           ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
+    size_t slowest = 0;                     ///< axis of the range
+    int64_t row_items = 1;                  ///< items of a group along that axis
+    int64_t begin = 0, down = 1;            ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done

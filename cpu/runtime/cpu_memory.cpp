@@ -43,8 +43,10 @@ Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, co
 }
 
 Memory::~Memory() {
-    if (bytes >= large) pool->give(block);
-    else std::free(data);
+    if (bytes >= large)
+        pool->give(block);
+    else
+        std::free(data);
     *in_use -= bytes;
 }
 
@@ -87,8 +89,10 @@ void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.
 
 void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
     const auto add = [&](Uses& uses) {
-        if (!stream || stream == &standard) uses.all(stream, after);
-        else uses.of(standard, after);
+        if (!stream || stream == &standard)
+            uses.all(stream, after);
+        else
+            uses.of(standard, after);
     };
     add(memory.writes);
     if (write) add(memory.reads);

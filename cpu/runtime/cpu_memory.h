@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/host/backend.h"
-#include "cpu/threads/cpu_streams.h"
 #include "cpu/runtime/memory_pool.h"
+#include "cpu/threads/cpu_streams.h"
 
 namespace pumice::cpu {
 
@@ -28,9 +28,9 @@ public:
     void of(const Stream& stream, std::vector<Point>& to) const;
 
 private:
-    std::vector<Point> few;                         // unused once `many` is
+    std::vector<Point> few;  // unused once `many` is
     std::unordered_map<const Stream*, Point> many;
-    size_t prune_at = 0;                            // size of `many` at which finished ones are removed
+    size_t prune_at = 0;  // size of `many` at which finished ones are removed
 };
 
 /// Host memory, aligned to at least 64 bytes. Large memory is mapped, or comes from the pool and returns to it. New pages are

@@ -12,9 +12,9 @@
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "cpu/native/host_function.h"
+#include "cpu/plan/alignment_peeling.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/lower_for_cpu.h"
-#include "cpu/plan/alignment_peeling.h"
 #include "cpu/runtime/cache_sizes.h"
 #include "cpu/runtime/launch_alignment.h"
 #include "cpu/runtime/sum_copies.h"
@@ -79,16 +79,17 @@ Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cac
     target.triple = machine.triple;
     sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
     target.sleef = sleef != nullptr;
-    if (!sleef) debug::log_line("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths is done one item after another");
+    if (!sleef)
+        debug::log_line("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths is done one item after another");
     loader = std::async(std::launch::async, [machine = machine, sleef = sleef] {
-        auto ready = make_loader([sleef](const char* name) -> void* {
-            if (void* own = host_function(name)) return own;
-            if (void* vector = sleef ? dlsym(sleef, name) : nullptr) return vector;
-            return dlsym(RTLD_DEFAULT, name);
-        });
-        make_object("define void @warm(ptr %p) { store <16 x float> zeroinitializer, ptr %p ret void }", machine);
-        return ready;
-    }).share();
+                 auto ready = make_loader([sleef](const char* name) -> void* {
+                     if (void* own = host_function(name)) return own;
+                     if (void* vector = sleef ? dlsym(sleef, name) : nullptr) return vector;
+                     return dlsym(RTLD_DEFAULT, name);
+                 });
+                 make_object("define void @warm(ptr %p) { store <16 x float> zeroinitializer, ptr %p ret void }", machine);
+                 return ready;
+             }).share();
 }
 
 Compiler::~Compiler() { loader.wait(); }
@@ -96,7 +97,8 @@ Compiler::~Compiler() { loader.wait(); }
 std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) const {
     static const std::string build = build_stamp();
     CacheKey key;
-    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features), key.add(target), key.add(variant);
+    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features),
+        key.add(target), key.add(variant);
     key.add(kernel);
     return key.hash() + ".object";
 }

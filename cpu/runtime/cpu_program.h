@@ -25,10 +25,10 @@ struct Native {
     Entry* entry = nullptr;
     int64_t scratch_bytes = 0;
     std::vector<PrivatisedArray> sums;  ///< arrays of which each thread gets a private copy
-    bool streaming = false;  ///< it may have non-temporal stores, after which a thread needs a fence
-    bool clears = false;     ///< it only stores, and loads nothing
-    bool peeled = false;     ///< groups may begin up to most_peeled items early
-    std::vector<RowAccess> accesses;  ///< for each parameter of the kernel
+    bool streaming = false;             ///< it may have non-temporal stores, after which a thread needs a fence
+    bool clears = false;                ///< it only stores, and loads nothing
+    bool peeled = false;                ///< groups may begin up to most_peeled items early
+    std::vector<RowAccess> accesses;    ///< for each parameter of the kernel
     /// Nanoseconds of one thread for a group, first estimated and then measured.
     std::atomic<float> group_ns = 0;
 };
@@ -75,10 +75,10 @@ public:
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it has print or require
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
-    const bool movable;     ///< items do not depend on groups, which may begin anywhere
+    const bool movable;      ///< items do not depend on groups, which may begin anywhere
     const uint32_t stencil;  ///< of a movable kernel: axes_of_stencils()
-    const int across;       ///< the argument whose rows are along axis 1 of the range, or -1
-    const bool asks_range;  ///< the code depends on the end of the range
+    const int across;        ///< the argument whose rows are along axis 1 of the range, or -1
+    const bool asks_range;   ///< the code depends on the end of the range
 
 private:
     const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1

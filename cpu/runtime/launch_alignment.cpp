@@ -26,7 +26,8 @@ bool begins_within_lines(const Kernel& k, const Launch& launch) {
             if (!past || !array.memory) return true;
             const int64_t size = k[i.memory].element.size, rows = launch.extent[1] * launch.extent[2];
             const auto address = int64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data)) + array.offset;
-            return (address + (launch.start[0] + *past) * size) % line_bytes != 0 || (rows > 1 && array.extents[0] * size % line_bytes != 0);
+            return (address + (launch.start[0] + *past) * size) % line_bytes != 0 ||
+                   (rows > 1 && array.extents[0] * size % line_bytes != 0);
         }
     return false;
 }

@@ -81,8 +81,7 @@ TEST(LaunchFusion, NotWithoutAKnownDistance) {
 
 // ---- fused launches give the results of separate ones ----
 
-template <size_t N>
-std::vector<int> counted(const int64_t (&extents)[N]) {
+template <size_t N> std::vector<int> counted(const int64_t (&extents)[N]) {
     int64_t n = 1;
     for (const int64_t e : extents) n *= e;
     std::vector<int> all(static_cast<size_t>(n));
@@ -91,7 +90,8 @@ std::vector<int> counted(const int64_t (&extents)[N]) {
 }
 
 /// Runs `first` and `second` on the arrays of a device with so many threads. Gives the contents of the arrays afterwards.
-std::vector<int> after_both(const char* threads, bool followed, const std::function<std::vector<int>(const Device&, const std::function<void(bool)>&)>& act) {
+std::vector<int> after_both(const char* threads, bool followed,
+                            const std::function<std::vector<int>(const Device&, const std::function<void(bool)>&)>& act) {
     setenv("PUMICE_CPU_THREADS", threads, 1);
     debug::reload();
     const Device device{cpu::open()};
@@ -126,7 +126,7 @@ TEST(LaunchFusion, SecondLaunchOverwritesInputsOfTheFirst) {
             blur(grouped ? range.group(7, 32) : range, to, from);
             more(false);
             clear(ndrange({0, 3}, {1203, 150}), from);  // reaches further than the loads
-            std::vector<int> all = from.download();  // waits for both launches
+            std::vector<int> all = from.download();     // waits for both launches
             const std::vector<int> rest = to.download();
             all.insert(all.end(), rest.begin(), rest.end());
             return all;

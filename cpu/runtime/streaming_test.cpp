@@ -71,8 +71,7 @@ TEST(Streaming, fills_and_copies_of_any_alignment) {
 }
 
 /// The first and the last cache line of a row are written in part. If rows are no multiple of a line, their offsets differ.
-template <class T>
-void check_rims(const char* type, int wide) {
+template <class T> void check_rims(const char* type, int wide) {
     const int high = int((40 << 20) / sizeof(T)) / wide;
     const auto twice = kernel("twice", [](Out<T, 2> to, In<T, 2> from) {
         auto [i, j] = global_index<2>();
@@ -81,7 +80,8 @@ void check_rims(const char* type, int wide) {
     const Device device = two_threads();
     const Array<T, 2> from = device.zeros<T>({high, wide}), to = device.zeros<T>({high, wide});
     from.fill(T(3));
-    for (const auto& [begin, end] : {std::pair{1, wide - 1}, {7, wide - 8}, {2, wide}, {15, 17}, {12, wide - 15}, {33, 46}, {21, 22}}) {
+    for (const auto& [begin, end] :
+         {std::pair{1, wide - 1}, {7, wide - 8}, {2, wide}, {15, 17}, {12, wide - 15}, {33, 46}, {21, 22}}) {
         to.fill(T(1));
         twice(ndrange({1, begin}, {high - 1, end}), to, from).wait();
         const std::vector<T> got = to.download();
@@ -116,7 +116,8 @@ TEST(Streaming, views_of_any_alignment) {
 TEST(Streaming, stencils_of_any_size_in_any_group) {
     const auto sides = kernel("sides", [](Out<int, 3> to, In<int, 3> from) {
         auto [i, j, k] = global_index<3>();
-        to(i, j, k) = from(i - 1, j, k) + 2 * from(i + 2, j, k) + 3 * from(i, j - 1, k) + 4 * from(i, j + 1, k) + 5 * from(i, j, k + 1);
+        to(i, j, k) =
+            from(i - 1, j, k) + 2 * from(i + 2, j, k) + 3 * from(i, j - 1, k) + 4 * from(i, j + 1, k) + 5 * from(i, j, k + 1);
     });
     constexpr int deep = 131, high = 259, wide = 517;
     const Device device = two_threads();

@@ -23,9 +23,14 @@ uint64_t next_number() {
 
 }  // namespace
 
-SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given,
-                     std::vector<Array> of, bool exclusive, std::shared_ptr<Pool> given_pool)
-    : sums(which), arguments(given), arrays(std::move(of)), alone(exclusive), pool(std::move(given_pool)), number(next_number()) {}
+SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given, std::vector<Array> of,
+                     bool exclusive, std::shared_ptr<Pool> given_pool)
+    : sums(which),
+      arguments(given),
+      arrays(std::move(of)),
+      alone(exclusive),
+      pool(std::move(given_pool)),
+      number(next_number()) {}
 
 SumCopies::~SumCopies() {
     for (const auto& copy : copies)
@@ -78,16 +83,14 @@ const FrameArgument* SumCopies::own() {
 namespace {
 
 /// The sum of n numbers, by pairwise halving.
-template <int n, class T>
-T total(T* numbers) {
+template <int n, class T> T total(T* numbers) {
     if constexpr (n == 1) return numbers[0];
     for (int l = 0; l < n / 2; ++l) numbers[l] += numbers[l + n / 2];
     return total<std::max(n / 2, 1)>(numbers);
 }
 
 /// to[n] += the sum, over all copies in `from`, of elements n * lanes, ..., n * lanes + lanes - 1.
-template <int lanes, class T>
-void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
+template <int lanes, class T> void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
     constexpr int together = lanes < 16 ? 16 / lanes : 1;  // elements at once; the rest goes one by one
     const auto add_some = [&](int64_t n, auto some) {
         constexpr int elements = decltype(some)::value;
@@ -108,8 +111,7 @@ void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
     for (; n < count; ++n) add_some(n, std::integral_constant<int, 1>());
 }
 
-template <class T>
-void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
+template <class T> void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
     switch (lanes) {
         case 32: return add<32>(to, from, count, alone);
         case 16: return add<16>(to, from, count, alone);
@@ -147,7 +149,8 @@ void SumCopies::add_up(size_t s, int64_t first, int64_t count) const {
         using T = decltype(type);
         std::vector<const T*> from;
         for (const auto& copy : copies)
-            if (copy->offsets[s] >= 0) from.push_back(reinterpret_cast<const T*>(copy->memory.data + copy->offsets[s]) + first * sum.lanes);
+            if (copy->offsets[s] >= 0)
+                from.push_back(reinterpret_cast<const T*>(copy->memory.data + copy->offsets[s]) + first * sum.lanes);
         add(sum.lanes, reinterpret_cast<T*>(uintptr_t(arguments[size_t(sum.argument)].bits)) + first, from, count, alone);
     };
     switch (sum.type) {

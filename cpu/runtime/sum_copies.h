@@ -9,8 +9,8 @@
 #include "core/host/backend.h"
 #include "cpu/native/frame.h"
 #include "cpu/plan/variant.h"
-#include "cpu/threads/cpu_streams.h"
 #include "cpu/runtime/memory_pool.h"
+#include "cpu/threads/cpu_streams.h"
 
 namespace pumice::cpu {
 

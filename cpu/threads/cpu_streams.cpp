@@ -100,7 +100,8 @@ uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, c
     }
     stream.pending.push_back({number, keep(), std::move(after), followed});
     stream.pending_cost += cost;
-    if (!stream.running && !followed && (stream.pending_cost > worth_a_thread || stream.pending.size() > many_tasks)) call(stream);
+    if (!stream.running && !followed && (stream.pending_cost > worth_a_thread || stream.pending.size() > many_tasks))
+        call(stream);
     return number;
 }
 
@@ -123,9 +124,7 @@ void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last,
     running_here = &here;
     try {
         work.run({*this, stream});
-    } catch (...) {
-        fault = std::current_exception();
-    }
+    } catch (...) { fault = std::current_exception(); }
     running_here = here.outer;
     lock.lock();
     stream.current = nullptr;

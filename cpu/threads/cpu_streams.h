@@ -63,15 +63,15 @@ struct Stream {
     std::atomic<bool> faulty = false;  ///< `faults` is not empty
     // Guarded by Streams::mutex:
     Priority priority = Priority::normal;
-    bool running = false;              ///< a thread is doing its work; only that thread takes from `pending`
-    bool called = false;               ///< a thread of the pool has been asked to drain it
+    bool running = false;  ///< a thread is doing its work; only that thread takes from `pending`
+    bool called = false;   ///< a thread of the pool has been asked to drain it
     uint64_t submitted = 0;
     double pending_cost = 0;
     std::deque<Task> pending;
-    std::vector<Point> after;          ///< points for which the next work waits
-    std::vector<Stream*> dependents;   ///< streams whose next work waits for this one
-    std::shared_ptr<Job> current;      ///< the job that waiting threads can help with
-    std::vector<Fault> faults;         ///< not yet thrown, oldest first
+    std::vector<Point> after;         ///< points for which the next work waits
+    std::vector<Stream*> dependents;  ///< streams whose next work waits for this one
+    std::shared_ptr<Job> current;     ///< the job that waiting threads can help with
+    std::vector<Fault> faults;        ///< not yet thrown, oldest first
 };
 
 /// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread;

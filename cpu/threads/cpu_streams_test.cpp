@@ -43,21 +43,20 @@ protected:
         Act work(std::move(act), cost);
         std::unique_lock lock(streams.mutex);
         Stream& on = streams[stream];
-        const uint64_t number = streams.submit(
-            on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
+        const uint64_t number =
+            streams.submit(on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
         return {&on, number};
     }
     Point give_joint(const std::string& name, bool followed) {
         Joint work(name, joint);
         std::unique_lock lock(streams.mutex);
-        const uint64_t number = streams.submit(
-            streams[0], work, {}, [&] { return std::make_unique<Joint>(std::move(work)); }, lock, followed);
+        const uint64_t number =
+            streams.submit(streams[0], work, {}, [&] { return std::make_unique<Joint>(std::move(work)); }, lock, followed);
         return {&streams[0], number};
     }
     std::vector<std::string> joint;  ///< what was run
     /// Lets other threads run until the condition holds, for ten seconds at most.
-    template <class F>
-    static bool comes(F&& holds) {
+    template <class F> static bool comes(F&& holds) {
         for (int k = 0; k < 2000 && !holds(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         return holds();
     }

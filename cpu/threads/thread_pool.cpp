@@ -41,7 +41,11 @@ void taken(void*) {}
 }  // namespace
 
 Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what, Order which)
-    : body(std::move(what)), chunk(at_once), order(which), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
+    : body(std::move(what)),
+      chunk(at_once),
+      order(which),
+      parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))),
+      remaining(count) {
     const int64_t n = int64_t(parts.size());
     for (int64_t p = 0; p < n; ++p) {
         parts[size_t(p)].next = parts[size_t(p)].begin = p * count / n;

@@ -12,7 +12,8 @@ namespace {
 constexpr int radius = 7;
 constexpr float sigma = 2.5f;
 constexpr float smoothness = 0.001f;
-constexpr float rounding = 0.03f;  ///< differences of neighbours below it count by their squares: noise, not edges; less makes flat patches
+constexpr float rounding =
+    0.03f;  ///< differences of neighbours below it count by their squares: noise, not edges; less makes flat patches
 
 float weight(int k) {
     float sum = 0;
@@ -56,12 +57,13 @@ const auto variation = kernel("variation", [](InOut<float> loss, In<float, 2> gu
     atomic_add(loss[0], factor * sqrt(right * right + below * below + rounding * rounding));
 });
 /// One step of Nesterov's descent: the new point, and the point ahead of it where the next gradient is taken.
-const auto descend = kernel("descend", [](InOut<float, 2> ahead, InOut<float, 2> at, In<float, 2> gradient, Val<float> rate, Val<float> momentum) {
-    auto [i, j] = global_index<2>();
-    auto next = clamp(ahead(i, j) - rate * gradient(i, j), 0.0f, 1.0f);
-    ahead(i, j) = next + momentum * (next - at(i, j));
-    at(i, j) = next;
-});
+const auto descend =
+    kernel("descend", [](InOut<float, 2> ahead, InOut<float, 2> at, In<float, 2> gradient, Val<float> rate, Val<float> momentum) {
+        auto [i, j] = global_index<2>();
+        auto next = clamp(ahead(i, j) - rate * gradient(i, j), 0.0f, 1.0f);
+        ahead(i, j) = next + momentum * (next - at(i, j));
+        at(i, j) = next;
+    });
 
 double milliseconds(const std::function<void()>& work) {
     const auto start = std::chrono::steady_clock::now();
@@ -93,7 +95,9 @@ void blur(const Plane& to, const Plane& from, const Plane& between) {
     blur_columns(inside(from), to, between);
 }
 
-void add_noise(const Plane& to, float deviation, uint64_t seed) { noise(ndrange(to.size(0), to.size(1)), to, deviation, int(seed)); }
+void add_noise(const Plane& to, float deviation, uint64_t seed) {
+    noise(ndrange(to.size(0), to.size(1)), to, deviation, int(seed));
+}
 
 void objective(Array<float>& loss, Plane& guess, const Plane& seen, float factor) {
     const int64_t height = guess.size(0), width = guess.size(1);
@@ -107,7 +111,8 @@ double psnr(const Plane& a, const Plane& b) {
     const std::vector<float> x = a.download(), y = b.download();
     double sum = 0, count = 0;
     for (int64_t i = radius; i < a.size(0) - radius; ++i)
-        for (int64_t j = radius; j < a.size(1) - radius; ++j, ++count) sum += std::pow(double(x[size_t(i * a.size(1) + j)]) - y[size_t(i * a.size(1) + j)], 2);
+        for (int64_t j = radius; j < a.size(1) - radius; ++j, ++count)
+            sum += std::pow(double(x[size_t(i * a.size(1) + j)]) - y[size_t(i * a.size(1) + j)], 2);
     return -10 * std::log10(sum / count);
 }
 

@@ -10,9 +10,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const usage = "deblur [PICTURE] [--out FOLDER] [--device NAME] [--steps N]\n"
-                          "Blurs and noises a photograph and recovers it by gradient descent. Writes FOLDER (out/deblur):\n"
-                          "  before_after.png: the photograph, what was seen, what was recovered, twice its error\n";
+const char* const usage =
+    "deblur [PICTURE] [--out FOLDER] [--device NAME] [--steps N]\n"
+    "Blurs and noises a photograph and recovers it by gradient descent. Writes FOLDER (out/deblur):\n"
+    "  before_after.png: the photograph, what was seen, what was recovered, twice its error\n";
 
 struct Arguments {
     fs::path picture = fs::path(PUMICE_SAMPLES_FOLDER) / "photo/chelsea.png", out = "out/deblur";
@@ -29,16 +30,22 @@ Arguments parse(int count, char** words) {
             if (i + 1 >= count) fail(word, " needs a value");
             return words[++i];
         };
-        if (word == "--help") std::fputs(usage, stdout), std::exit(0);
-        else if (word == "--out") a.out = next();
-        else if (word == "--device") a.device = next();
+        if (word == "--help")
+            std::fputs(usage, stdout), std::exit(0);
+        else if (word == "--out")
+            a.out = next();
+        else if (word == "--device")
+            a.device = next();
         else if (word == "--steps") {
             const std::string steps = next();
             a.steps = std::atoi(steps.c_str());
             if (a.steps < 1 || a.steps > 100000) fail("--steps ", steps, " is asked for; the steps are 1 to 100000");
-        } else if (word.starts_with("-")) fail("there is no option ", word, "; --help lists them");
-        else if (given) fail("one picture is taken; ", word, " is a second one");
-        else a.picture = word, given = true;
+        } else if (word.starts_with("-"))
+            fail("there is no option ", word, "; --help lists them");
+        else if (given)
+            fail("one picture is taken; ", word, " is a second one");
+        else
+            a.picture = word, given = true;
     }
     return a;
 }
@@ -55,8 +62,10 @@ int run(const Arguments& a) {
     Picture picture = load_picture(a.picture);
     // The interpreter takes a second or so for a megapixel and kernel: it works on a piece.
     const bool interpreted = device.name() == "interp";
-    if (interpreted) picture = crop_to_centre(picture, 96, 96);
-    else picture = crop_to_centre(picture, 512, 512);
+    if (interpreted)
+        picture = crop_to_centre(picture, 96, 96);
+    else
+        picture = crop_to_centre(picture, 512, 512);
     const int steps = interpreted ? std::min(a.steps, 40) : a.steps;
     std::printf("deblurring %d x %d pixels on %s\n", picture.width, picture.height, device.name().c_str());
 
@@ -79,7 +88,8 @@ int run(const Arguments& a) {
     save_png(view(shades(result.recovered)), a.out / "recovered.png");
     save_png(grid(view(right), view(shades(seen)), view(shades(result.recovered)), view(error)), a.out / "before_after.png");
 
-    std::printf("loss %.3f -> %.3f, %.2f dB seen -> %.2f dB recovered\n", result.loss_before, result.loss_after, result.psnr_before, result.psnr_after);
+    std::printf("loss %.3f -> %.3f, %.2f dB seen -> %.2f dB recovered\n", result.loss_before, result.loss_after,
+                result.psnr_before, result.psnr_after);
     std::printf("one evaluation takes %.2f ms, its gradient %.2f ms: %.2f times as long\n", result.primal_ms, result.gradient_ms,
                 result.gradient_ms / result.primal_ms);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

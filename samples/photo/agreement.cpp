@@ -26,8 +26,8 @@ Agreement compare(const Results& a, const Results& b) {
         found.histogram = std::max(found.histogram, std::abs(int64_t(a.histogram[i]) - int64_t(b.histogram[i])));
     for (size_t i = 0; i < a.equalised.size(); ++i)
         for (int shift : {0, 8, 16, 24})
-            found.equalised = std::max(found.equalised, std::abs(int64_t(a.equalised[i] >> shift & 255) -
-                                                                 int64_t(b.equalised[i] >> shift & 255)));
+            found.equalised = std::max(found.equalised,
+                                       std::abs(int64_t(a.equalised[i] >> shift & 255) - int64_t(b.equalised[i] >> shift & 255)));
     found.blurred = greatest_difference(a.blurred, b.blurred);
     found.edges = greatest_difference(a.edges, b.edges);
     return found;
@@ -42,8 +42,10 @@ std::string Agreement::sentence() const {
     out << std::setprecision(2);
     const auto part = [&](const char* what, double difference, const char* unit, double allowed) {
         if (out.tellp() > 0) out << ", ";
-        if (difference == 0) out << what << " equal";
-        else out << what << " differs by up to " << difference << unit << " (allowed: " << allowed << ")";
+        if (difference == 0)
+            out << what << " equal";
+        else
+            out << what << " differs by up to " << difference << unit << " (allowed: " << allowed << ")";
     };
     part("histogram", double(histogram), " pixels", 0);
     part("equalised picture", double(equalised), " levels", 0);

@@ -21,15 +21,23 @@ Arguments parse_arguments(int count, char** words) {
                 pumice::fail("the option ", word, " has no value behind it; --help lists the options");
             return words[++i];
         };
-        if (word == "--help" || word == "-h") arguments.help = true;
-        else if (word == "--out") arguments.out = value();
-        else if (word == "--device") arguments.device = value();
-        else if (word == "--whole") arguments.whole = true;
-        else if (word.starts_with("-")) pumice::fail("there is no option ", word, "; --help lists them");
-        else if (arguments.picture.empty() && !word.empty()) arguments.picture = word;
-        else if (word.empty()) pumice::fail("the name of the picture is empty");
-        else pumice::fail("two pictures are given, ", arguments.picture, " and ", std::filesystem::path(word),
-                          ", and one is taken at a time");
+        if (word == "--help" || word == "-h")
+            arguments.help = true;
+        else if (word == "--out")
+            arguments.out = value();
+        else if (word == "--device")
+            arguments.device = value();
+        else if (word == "--whole")
+            arguments.whole = true;
+        else if (word.starts_with("-"))
+            pumice::fail("there is no option ", word, "; --help lists them");
+        else if (arguments.picture.empty() && !word.empty())
+            arguments.picture = word;
+        else if (word.empty())
+            pumice::fail("the name of the picture is empty");
+        else
+            pumice::fail("two pictures are given, ", arguments.picture, " and ", std::filesystem::path(word),
+                         ", and one is taken at a time");
     }
     if (arguments.picture.empty()) arguments.picture = PUMICE_SAMPLES_FOLDER "/photo/chelsea.png";
     return arguments;

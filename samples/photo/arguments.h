@@ -4,10 +4,10 @@
 #include <string>
 
 struct Arguments {
-    std::filesystem::path picture;           ///< the shipped one where none is given
+    std::filesystem::path picture;  ///< the shipped one where none is given
     std::filesystem::path out = "out/photo";
-    std::string device;                      ///< what Device::open takes; "" for all devices
-    bool whole = false;                      ///< the interpreter takes large pictures whole, too
+    std::string device;  ///< what Device::open takes; "" for all devices
+    bool whole = false;  ///< the interpreter takes large pictures whole, too
     bool help = false;
 };
 

@@ -27,7 +27,7 @@ const auto histogram = kernel("histogram", [](InOut<uint32_t> bins, In<uint32_t,
     const auto level = local_index();
     counts[level] = 0;
     synchronize();
-    $for (i, range(global_index(), luma.size(0) * luma.size(1), global_size())) { atomic_add(counts[luma[i]], 1); }
+    $for(i, range(global_index(), luma.size(0) * luma.size(1), global_size())) { atomic_add(counts[luma[i]], 1); }
     synchronize();
     atomic_add(bins[level], counts[level]);
 });
@@ -41,15 +41,15 @@ const auto tone_curve = kernel("tone_curve", [](Out<uint32_t> curve, In<uint32_t
     const auto level = local_index();
     Var sum = bins[level];
     sums[level] = sum;
-    $if (level == 0) { lowest[0] = UINT32_MAX; }
+    $if(level == 0) { lowest[0] = UINT32_MAX; }
     synchronize();
     for (int below = 1; below < levels; below *= 2) {
-        $if (level >= below) { sum += sums[level - below]; }
+        $if(level >= below) { sum += sums[level - below]; }
         synchronize();
         sums[level] = sum;
         synchronize();
     }
-    $if (bins[level] > 0) { atomic_min(lowest[0], sum); }
+    $if(bins[level] > 0) { atomic_min(lowest[0], sum); }
     synchronize();
     const auto from = lowest[0] >> drop;
     const auto span = (sums[levels - 1] >> drop) - from;
@@ -67,8 +67,8 @@ const auto equalise = kernel("equalise", [](Out<uint32_t, 2> equalised, Out<floa
     brightness(y, x) = cast<float>(after);
 });
 
-constexpr int radius = 6;   // of the blur, in pixels
-constexpr int edge = 16;    // of a group, which is square
+constexpr int radius = 6;  // of the blur, in pixels
+constexpr int edge = 16;   // of a group, which is square
 
 /// The weight of a pixel at a distance: Gauss' bell with a standard deviation of a third of the radius, of sum 1.
 float weight(int distance) {
@@ -93,13 +93,13 @@ auto blur_along(int axis, const char* name) {  // axis 0: along a column, 1: alo
         // Pixels past the border are those at the border.
         const auto first = global[axis] - here - radius;
         const auto line = min(global[1 - axis], from.size(1 - axis) - 1);
-        $for (t, range(here, reach, edge)) {
+        $for(t, range(here, reach, edge)) {
             const auto pixel = clamp(first + t, 0, from.size(axis) - 1);
             tile[cell(t)] = axis == 1 ? from(line, pixel) : from(pixel, line);
         }
         synchronize();
 
-        $if (in_range()) {
+        $if(in_range()) {
             Var sum = 0.0f;
             for (int d = -radius; d <= radius; ++d) sum += weight(d) * tile[cell(here + (radius + d))];
             to(global[0], global[1]) = sum;
@@ -168,6 +168,4 @@ void Pipeline::run(const Progress& progress) {
     if (progress) device.synchronize();
 }
 
-Results Pipeline::results() const {
-    return {bins.download(), equalised.download(), blurred.download(), edges.download()};
-}
+Results Pipeline::results() const { return {bins.download(), equalised.download(), blurred.download(), edges.download()}; }

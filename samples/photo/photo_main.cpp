@@ -1,10 +1,10 @@
 // The main job: one pipeline of kernels, a real photograph, every device of the machine.
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <unistd.h>
 
 #include "samples/photo/agreement.h"
 #include "samples/photo/arguments.h"
@@ -39,7 +39,9 @@ double milliseconds(const std::function<void()>& work) {
 class Status {
 public:
     explicit Status(std::string who) : who(std::move(who)) {}
-    ~Status() { if (terminal) std::printf("\r\033[K"), std::fflush(stdout); }
+    ~Status() {
+        if (terminal) std::printf("\r\033[K"), std::fflush(stdout);
+    }
     void say(const std::string& what) {
         const auto now = std::chrono::steady_clock::now();
         if (!terminal && now < next) return;
@@ -65,9 +67,7 @@ std::vector<Device> open_devices(const std::string& asked) {
                 devices.push_back(Device::open(info.spec));
                 vulkan |= info.spec.starts_with("vulkan");
                 continue;
-            } catch (const Error& e) {
-                reason = e.what();
-            }
+            } catch (const Error& e) { reason = e.what(); }
         std::fprintf(stderr, "photo: %s (%s) is left out: %s\n", info.spec.c_str(), info.name.c_str(), reason.c_str());
     }
     if (!vulkan) std::fprintf(stderr, "photo: there is no Vulkan device, so the job runs on the processor alone.\n");
@@ -119,9 +119,10 @@ void print_table(const std::vector<Row>& rows) {
     for (const Row& row : rows)
         std::printf("%-*s %11.1f %11.2f %13.2f  %d x %d\n", w, row.name.c_str(), row.compile_ms, row.kernel_ms,
                     row.picture.megapixels() / (row.kernel_ms / 1000), row.picture.width, row.picture.height);
-    std::printf("compile: the first use, from recording %zu kernels to running them on one pixel; less where an earlier run left"
-                " them in the cache.\nkernels: all %zu, the median of several runs (one run, where it is long).\n\n",
-                Pipeline::kernels().size(), Pipeline::kernels().size());
+    std::printf(
+        "compile: the first use, from recording %zu kernels to running them on one pixel; less where an earlier run left"
+        " them in the cache.\nkernels: all %zu, the median of several runs (one run, where it is long).\n\n",
+        Pipeline::kernels().size(), Pipeline::kernels().size());
 }
 
 /// The interpreter is the definition, hence what the others are held against; without it the first device is.
@@ -168,8 +169,10 @@ void save(const Row& row, const fs::path& folder) {
     save_png(grid(row.picture, equalised, blurred, edges), folder / "before_after.png");
     for (const KernelBase& kernel : Pipeline::kernels()) dump(kernel, folder / "kernels");
     status.reset();  // before the next line is written
-    std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and"
-                " in kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
+    std::printf(
+        "Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and"
+        " in kernels/ the IR, GLSL and SPIR-V.\n",
+        fs::absolute(folder).c_str(), row.name.c_str());
 }
 
 int job(const Arguments& arguments) {
@@ -179,8 +182,10 @@ int job(const Arguments& arguments) {
     const bool whole = arguments.whole || picture.megapixels() <= interpreted_megapixels;
     const Picture part = whole ? picture : crop_to_centre(picture, interpreted_edge, interpreted_edge);
     if (!whole)
-        std::printf("The interpreter takes the %d x %d pixels at the centre, and the devices are compared there"
-                    " (--whole: everywhere).\n", part.width, part.height);
+        std::printf(
+            "The interpreter takes the %d x %d pixels at the centre, and the devices are compared there"
+            " (--whole: everywhere).\n",
+            part.width, part.height);
 
     std::vector<Row> rows;
     bool good = true;
@@ -207,8 +212,6 @@ int main(int count, char** words) {
         return 0;
     } catch (const std::bad_alloc&) {
         std::fputs("photo: there is not enough memory for this picture\n", stderr);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "photo: %s\n", e.what());
-    }
+    } catch (const std::exception& e) { std::fprintf(stderr, "photo: %s\n", e.what()); }
     return 1;
 }

@@ -21,7 +21,8 @@ using Field = Array<float, 2>;
 
 /// One time step of the wave equation with speed c: next = 2 now - before + (c dt / dx)^2 laplace(now), damped near the edges. `before`
 /// becomes the next state in place. The wavelet is added at the shot.
-const auto step = kernel("step", [](InOut<float, 2> before, In<float, 2> now, In<float, 2> speed, In<float, 2> damping, Val<int> shot, Val<float> wavelet) {
+const auto step = kernel("step", [](InOut<float, 2> before, In<float, 2> now, In<float, 2> speed, In<float, 2> damping,
+                                    Val<int> shot, Val<float> wavelet) {
     auto [i, j] = global_index<2>();
     auto laplace = now(i - 1, j) + now(i + 1, j) + now(i, j - 1) + now(i, j + 1) - 4.0f * now(i, j);
     auto c = speed(i, j);
@@ -66,7 +67,8 @@ Picture view(const Field& field, float low, float high) {
     for (float& f : v) f = 255 * (f - low) / (high - low);
     Picture small = grey(v, int(field.size(1)), int(field.size(0))), large{small.width * 4, small.height * 4, {}};
     for (int i = 0; i < large.height; ++i)
-        for (int j = 0; j < large.width; ++j) large.pixels.push_back(small.pixels[size_t(i / 4) * size_t(small.width) + size_t(j / 4)]);
+        for (int j = 0; j < large.width; ++j)
+            large.pixels.push_back(small.pixels[size_t(i / 4) * size_t(small.width) + size_t(j / 4)]);
     return large;
 }
 
@@ -85,11 +87,16 @@ int run(int count, char** words) {
         const std::string word = words[i];
         if (word == "--help") return std::puts("wave [--device NAME] [--out FOLDER] [--iterations N] [--checkpoints N]"), 0;
         if (i + 1 >= count) fail(word, " needs a value, or is no option: --device, --out, --iterations, --checkpoints, --help");
-        if (word == "--out") out = words[i + 1];
-        else if (word == "--device") name = words[i + 1];
-        else if (word == "--iterations") iterations = std::max(1, std::atoi(words[i + 1]));
-        else if (word == "--checkpoints") states = std::max(1, std::atoi(words[i + 1]));
-        else fail("there is no option ", word, ": --device, --out, --iterations, --checkpoints, --help");
+        if (word == "--out")
+            out = words[i + 1];
+        else if (word == "--device")
+            name = words[i + 1];
+        else if (word == "--iterations")
+            iterations = std::max(1, std::atoi(words[i + 1]));
+        else if (word == "--checkpoints")
+            states = std::max(1, std::atoi(words[i + 1]));
+        else
+            fail("there is no option ", word, ": --device, --out, --iterations, --checkpoints, --help");
     }
     const Device device = Device::open(name);
     Survey s;
@@ -112,7 +119,8 @@ int run(int count, char** words) {
         recorded.push_back(device.zeros<float>({s.steps, s.width}));
         shoot(s, recorded.back(), real, shot);
     }
-    std::printf("%zu shots of %d steps over %d x %d points on %s, %d states kept\n", s.shots.size(), s.steps, s.width, s.height, device.name().c_str(), states);
+    std::printf("%zu shots of %d steps over %d x %d points on %s, %d states kept\n", s.shots.size(), s.steps, s.width, s.height,
+                device.name().c_str(), states);
 
     const auto objective = [&](Array<float>& loss, Field& c) {
         for (size_t n = 0; n < s.shots.size(); ++n) {
@@ -136,9 +144,11 @@ int run(int count, char** words) {
         // weak it is mostly noise. The rows of the shots and receivers are known.
         const std::vector<float> g = gradient.download();
         const auto from = size_t(8 * s.width);
-        const float now = std::inner_product(g.begin() + long(from), g.end(), g.begin() + long(from), 0.0f) / float(g.size() - from);
+        const float now =
+            std::inner_product(g.begin() + long(from), g.end(), g.begin() + long(from), 0.0f) / float(g.size() - from);
         square = 0.95f * square + 0.05f * now;
-        const float length = std::sqrt(square / (1 - std::pow(0.95f, float(it + 1)))) * (1 - std::pow(0.8f, float(it + 1))) + 1e-12f;
+        const float length =
+            std::sqrt(square / (1 - std::pow(0.95f, float(it + 1)))) * (1 - std::pow(0.8f, float(it + 1))) + 1e-12f;
         for (size_t k = from; k < c.size(); ++k) {
             m[k] = 0.8f * m[k] + 0.2f * g[k];
             c[k] = std::clamp(c[k] - 0.005f * m[k] / length, 0.2f, 0.68f);
@@ -155,8 +165,10 @@ int run(int count, char** words) {
     std::vector<float> error = c;
     for (size_t k = 0; k < c.size(); ++k) error[k] -= truth[k];
     save_png(grid(view(real, 0.3f, 0.55f), view(device.upload(start, {s.height, s.width}), 0.3f, 0.55f), view(speed, 0.3f, 0.55f),
-                  view(device.upload(error, {s.height, s.width}), -0.06f, 0.06f)), out / "speeds.png");
-    std::printf("loss %.6f -> %.6f, speed wrong by %.5f -> %.5f (rms), %.1f s; the pictures are in %s\n", first, last, wrong_before, rms(speed, real),
+                  view(device.upload(error, {s.height, s.width}), -0.06f, 0.06f)),
+             out / "speeds.png");
+    std::printf("loss %.6f -> %.6f, speed wrong by %.5f -> %.5f (rms), %.1f s; the pictures are in %s\n", first, last,
+                wrong_before, rms(speed, real),
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time).count(), out.c_str());
     if (last < first) return 0;
     std::fprintf(stderr, "wave: the speeds were not recovered.\n");

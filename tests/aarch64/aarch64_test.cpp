@@ -27,19 +27,16 @@ struct Argument {
     uint64_t bits = 0;
     std::array<int64_t, 3> extents{1, 1, 1};
 };
-template <class T>
-Argument array(const std::vector<T>& v, std::array<int64_t, 3> extents = {}) {
+template <class T> Argument array(const std::vector<T>& v, std::array<int64_t, 3> extents = {}) {
     if (extents[0] == 0) extents = {int64_t(v.size()), 1, 1};
     return {std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(T)), 0, extents};
 }
-template <class T>
-Argument scalar(T value) {
+template <class T> Argument scalar(T value) {
     Argument a;
     std::memcpy(&a.bits, &value, sizeof value);
     return a;
 }
-template <class T, class F>
-std::vector<T> made(int n, F&& of) {
+template <class T, class F> std::vector<T> made(int n, F&& of) {
     std::vector<T> v;
     for (int i = 0; i < n; ++i) v.push_back(T(of(i)));
     return v;
@@ -121,8 +118,10 @@ protected:
         word(int64_t(c.arguments.size()));
         for (const Argument& a : c.arguments) {
             word(int64_t(a.bytes.size()));
-            if (a.bytes.empty()) word(int64_t(a.bits));
-            else for (const int64_t n : a.extents) word(n);
+            if (a.bytes.empty())
+                word(int64_t(a.bits));
+            else
+                for (const int64_t n : a.extents) word(n);
             all += a.bytes;
         }
         return all;
@@ -162,7 +161,9 @@ TEST_P(Aarch64, Saxpy) {
   %sum = add %y, %ax : f32
   store arg1[%i], %sum : f32
   return
-})", {64, 1, 1}, {1003, 1, 1},
+})",
+           {64, 1, 1},
+           {1003, 1, 1},
            {array(made<float>(1003, [](int i) { return float(i) / 7; })),
             array(made<float>(1003, [](int i) { return 3 - float(i) / 11; })), scalar(0.3f)}});
 }
@@ -196,13 +197,18 @@ TEST_P(Aarch64, BarriersAndLocalMemory) {
   %r = load local1[%l] : f32
   store arg1[%i], %r : f32
   return
-})", {32, 1, 1}, {320, 1, 1}, {array(made<float>(320, [](int i) { return 1 / float(i + 1); }))}});
+})",
+           {32, 1, 1},
+           {320, 1, 1},
+           {array(made<float>(320, [](int i) { return 1 / float(i + 1); }))}});
 }
 
 TEST_P(Aarch64, DivergentLoop) {
     const std::string golden = read(source_folder() / "tests/golden/llvm_collatz.txt");
     const size_t line = golden.find('\n') + 1;
-    check({golden.substr(line, golden.find("\n----\n") - line), {64, 1, 1}, {500, 1, 1},
+    check({golden.substr(line, golden.find("\n----\n") - line),
+           {64, 1, 1},
+           {500, 1, 1},
            {array(made<int>(500, [](int) { return -1; })), array(made<int>(500, [](int i) { return 3 * i + 1; }))}});
 }
 

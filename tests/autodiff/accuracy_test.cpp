@@ -62,9 +62,14 @@ TEST(AutodiffAccuracy, LongSumsIntoElementsOfALoop) {
     for (int way = 0; way < 3; ++way) {
         Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), dp = d.full<float>(terms, 2.0f);
         Array<float, 2> z = y.reshape({n / 1000, 1000}), dz = dy.reshape({n / 1000, 1000});
-        if (way == 2) autodiff(Reverse, series_of_tables, ndrange(n / 1000, 1000), DuplicatedNoNeed(z, dz), Const(table), Duplicated(p, dp));
-        else autodiff(Reverse, series, way ? ndrange(n).group(96) : ndrange(n), DuplicatedNoNeed(y, dy), Const(x), Duplicated(p, dp));
-        for (int k = 0; k < terms; ++k) expect_close(dp.get(k), want[size_t(k)] + 2, "coefficient " + std::to_string(k) + ", way " + std::to_string(way));
+        if (way == 2)
+            autodiff(Reverse, series_of_tables, ndrange(n / 1000, 1000), DuplicatedNoNeed(z, dz), Const(table),
+                     Duplicated(p, dp));
+        else
+            autodiff(Reverse, series, way ? ndrange(n).group(96) : ndrange(n), DuplicatedNoNeed(y, dy), Const(x),
+                     Duplicated(p, dp));
+        for (int k = 0; k < terms; ++k)
+            expect_close(dp.get(k), want[size_t(k)] + 2, "coefficient " + std::to_string(k) + ", way " + std::to_string(way));
     }
 }
 

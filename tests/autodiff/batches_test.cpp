@@ -37,8 +37,7 @@ struct AutodiffBatches : ::testing::Test {
     Shadows shadows(uint64_t n) const { return {filled(items, 10 * n + 1), filled(1, 10 * n + 2), filled(items, 10 * n + 3)}; }
     static float tangent(size_t n) { return 0.1f * float(n) - 0.3f; }
 
-    template <class Check>
-    void run(bool reverse, Check check) {
+    template <class Check> void run(bool reverse, Check check) {
         [&]<size_t... N>(std::index_sequence<N...>) {
             const Shadows batch[] = {shadows(N)...};
             const Array<float> y = filled(items, 101), total = filled(1, 102), x = filled(items, 103);
@@ -46,21 +45,21 @@ struct AutodiffBatches : ::testing::Test {
             const float tangents[] = {tangent(N)...};
             std::array<float, directions> adjoints{};
             if (reverse)
-                std::tie(adjoints) = autodiff(Reverse, lengthy, ndrange(items), BatchDuplicated(y, of_y), BatchDuplicated(total, of_total),
-                                              BatchDuplicated(x, of_x), Active(0.9f));
+                std::tie(adjoints) = autodiff(Reverse, lengthy, ndrange(items), BatchDuplicated(y, of_y),
+                                              BatchDuplicated(total, of_total), BatchDuplicated(x, of_x), Active(0.9f));
             else
-                autodiff(Forward, lengthy, ndrange(items), BatchDuplicated(y, of_y), BatchDuplicated(total, of_total), BatchDuplicated(x, of_x),
-                         BatchDuplicated(0.9f, tangents));
+                autodiff(Forward, lengthy, ndrange(items), BatchDuplicated(y, of_y), BatchDuplicated(total, of_total),
+                         BatchDuplicated(x, of_x), BatchDuplicated(0.9f, tangents));
             for (size_t n = 0; n < directions; ++n) {
                 const Shadows one = shadows(n);
                 const Array<float> own_y = filled(items, 101), own_total = filled(1, 102);
                 float adjoint = 0;
                 if (reverse)
-                    std::tie(adjoint) = autodiff(Reverse, lengthy, ndrange(items), Duplicated(own_y, one.y), Duplicated(own_total, one.total),
-                                                 Duplicated(x, one.x), Active(0.9f));
+                    std::tie(adjoint) = autodiff(Reverse, lengthy, ndrange(items), Duplicated(own_y, one.y),
+                                                 Duplicated(own_total, one.total), Duplicated(x, one.x), Active(0.9f));
                 else
-                    autodiff(Forward, lengthy, ndrange(items), Duplicated(own_y, one.y), Duplicated(own_total, one.total), Duplicated(x, one.x),
-                             Duplicated(0.9f, tangents[n]));
+                    autodiff(Forward, lengthy, ndrange(items), Duplicated(own_y, one.y), Duplicated(own_total, one.total),
+                             Duplicated(x, one.x), Duplicated(0.9f, tangents[n]));
                 const std::vector<float> got = batch[n].all(), want = one.all();
                 for (size_t e = 0; e < want.size(); ++e) check(n, got[e], want[e]);
                 check(n, adjoints[n], adjoint);

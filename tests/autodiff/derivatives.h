@@ -7,16 +7,14 @@
 namespace suite {
 
 /// Numbers of [low, high), the same in every run.
-template <class T>
-std::vector<T> numbers(int64_t n, uint64_t seed, double low = -1, double high = 1) {
+template <class T> std::vector<T> numbers(int64_t n, uint64_t seed, double low = -1, double high = 1) {
     pumice::rng::Splittable random(seed);
     std::vector<T> v(static_cast<size_t>(n));
     for (T& x : v) x = T(low + (high - low) * double(random.next() >> 11) * 0x1p-53);
     return v;
 }
 
-template <class T>
-double dot(const std::vector<T>& a, const std::vector<T>& b, double* scale = nullptr) {
+template <class T> double dot(const std::vector<T>& a, const std::vector<T>& b, double* scale = nullptr) {
     double sum = 0;
     for (size_t i = 0; i < a.size(); ++i) {
         sum += double(a[i]) * double(b[i]);
@@ -48,7 +46,8 @@ void expect_derivatives(const K& kernel, const pumice::Range& range, const pumic
     };
     const auto expect = [&](const std::vector<std::vector<T>>& adjoints, int s, const char* how) {
         double want = 0, got = 0, scale = 0;
-        for (size_t i = 0; i < count; ++i) want += dot(seeds[s][i], after[i], &scale), got += dot(adjoints[i], tangents[i], &scale);
+        for (size_t i = 0; i < count; ++i)
+            want += dot(seeds[s][i], after[i], &scale), got += dot(adjoints[i], tangents[i], &scale);
         EXPECT_NEAR(got, want, (std::is_same_v<T, float> ? 3e-6 : 1e-13) * scale) << how << ", direction " << s;
     };
     [&]<size_t... I>(std::index_sequence<I...>) {
@@ -63,7 +62,8 @@ void expect_derivatives(const K& kernel, const pumice::Range& range, const pumic
         expect(read(whole), 0, "reverse");
 
         const auto first = shadows(seeds[0]), second = shadows(seeds[1]), third = shadows(seeds[2]);
-        autodiff(Reverse, kernel, range, BatchDuplicated(arrays.clone(), {std::get<I>(first), std::get<I>(second), std::get<I>(third)})...);
+        autodiff(Reverse, kernel, range,
+                 BatchDuplicated(arrays.clone(), {std::get<I>(first), std::get<I>(second), std::get<I>(third)})...);
         expect(read(first), 0, "batch");
         expect(read(second), 1, "batch");
         expect(read(third), 2, "batch");

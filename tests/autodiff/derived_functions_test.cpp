@@ -11,12 +11,13 @@ namespace {
 const auto wave = function("wave", [](Val<float> x) { return exp(x) * sin(x); });
 const auto parabola = function("parabola", [](Val<float> x) { return x * x + 2.0f * x + 1.0f; });
 const auto pair = function("pair", [](Val<float> a, Val<float> b) { return std::tuple(a * a + b, a * b); });
-const auto product = function("product", [](Val<float> a, Val<int> n, Val<double> b) { return a * cast<float>(b) * cast<float>(n); });
+const auto product =
+    function("product", [](Val<float> a, Val<int> n, Val<double> b) { return a * cast<float>(b) * cast<float>(n); });
 /// sin by its series, to x^21.
 const auto series = function("series", [](Val<double> x) {
     Var term = x;
     Var sum = x;
-    $for (k, range(1, 11)) {
+    $for(k, range(1, 11)) {
         term *= -x * x / cast<double>(2 * k * (2 * k + 1));
         sum += term;
     }
@@ -25,22 +26,23 @@ const auto series = function("series", [](Val<double> x) {
 
 TEST(AutodiffFunctions, AugmentedPrimals) {
     // The rule is wrong by a factor of ten, so that the result shows that it was used; it reads a value kept by the primal.
-    const auto kept = function("kept", [](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c); })
-        .reverse([](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c, 10.0f * cos(x), cast<int>(c)); },
-                 [](Val<float>, Val<float>, Val<float>, Val<float>, Val<float> slope, Val<int> whole, Val<float> dy, Val<float> dz) {
-                     return std::tuple(slope * cast<float>(whole) * dy + dz, 7.0f * dz);
-                 });
+    const auto kept =
+        function("kept", [](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c); })
+            .reverse([](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c, 10.0f * cos(x), cast<int>(c)); },
+                     [](Val<float>, Val<float>, Val<float>, Val<float>, Val<float> slope, Val<int> whole, Val<float> dy,
+                        Val<float> dz) { return std::tuple(slope * cast<float>(whole) * dy + dz, 7.0f * dz); });
     const auto use = kernel("use", [&](Out<float> y, In<float> x) {
         auto i = global_index();
         Var sum = 0.0f;
-        $for (k, range(0, i + 1)) {
+        $for(k, range(0, i + 1)) {
             const auto [a, b] = kept(x[i], 2.0f);
             sum += a + b;
         }
         y[i] = sum;
     });
     const int n = 8;
-    Array<float> x = device().upload(suite::iota<float>(n)), dx = device().zeros<float>(n), y = device().zeros<float>(n), dy = device().full<float>(n, 1.0f);
+    Array<float> x = device().upload(suite::iota<float>(n)), dx = device().zeros<float>(n), y = device().zeros<float>(n),
+                 dy = device().full<float>(n, 1.0f);
     autodiff(Reverse, use, ndrange(n), Duplicated(y, dy), Duplicated(x, dx));
     const std::vector<float> got = dx.download(), value = y.download();
     for (int i = 0; i < n; ++i) {
@@ -85,9 +87,12 @@ TEST(AutodiffFunctions, ConstAndIntegerArguments) {
 
 // The host uses reverse mode and kernels use forward mode, but both use the same rules.
 TEST(AutodiffFunctions, GradientsUseReverseRules) {
-    const auto clipped = function("clipped", [](Val<float> x, Val<double> c) { return std::tuple(min(x, 1.0f), cast<double>(x) * c); })
-        .reverse([](Val<float>, Val<double>, Val<float>, Val<double>, Val<float> dy, Val<double> dz) { return std::tuple(dy + 5.0f * cast<float>(dz), 7.0 * dz); })
-        .forward([](Val<float>, Val<double>, Val<float> dx, Val<double>) { return std::tuple(100.0f * dx, 0.0); });
+    const auto clipped =
+        function("clipped", [](Val<float> x, Val<double> c) { return std::tuple(min(x, 1.0f), cast<double>(x) * c); })
+            .reverse([](Val<float>, Val<double>, Val<float>, Val<double>, Val<float> dy, Val<double> dz) {
+                return std::tuple(dy + 5.0f * cast<float>(dz), 7.0 * dz);
+            })
+            .forward([](Val<float>, Val<double>, Val<float> dx, Val<double>) { return std::tuple(100.0f * dx, 0.0); });
     const auto outer = function("outer", [&](Val<float> x, Val<double> c) {
         const auto [y, z] = clipped(2.0f * x, c);
         return y * y + cast<float>(z);
@@ -167,15 +172,19 @@ TEST(AutodiffFunctions, CheckGradientTakesFunctions) {
     EXPECT_TRUE(check_gradient(pair, 1.5f, -2.0f)) << check_gradient(pair, 1.5f, -2.0f).text();
     EXPECT_TRUE(check_gradient(product, 1.5f, 3, 0.25));
     EXPECT_TRUE(check_gradient(series, 1.23));
-    const auto wrong = function("wrong", [](Val<float> x, Val<float> y) { return x + y * y; })
-        .reverse([](Val<float>, Val<float> y, Val<float>, Val<float> d) { return std::tuple(d, 3.0f * y * d); });
+    const auto wrong = function("wrong", [](Val<float> x, Val<float> y) {
+                           return x + y * y;
+                       }).reverse([](Val<float>, Val<float> y, Val<float>, Val<float> d) { return std::tuple(d, 3.0f * y * d); });
     const GradientCheck found = check_gradient(wrong, 1.0f, 2.0f);
     EXPECT_FALSE(found);
     EXPECT_EQ(found.argument, 2);
     GradientCheckOptions loose;
     loose.tolerance = 0.9;
     EXPECT_TRUE(check_gradient(loose, wrong, 1.0f, 2.0f));
-    const auto squares = kernel("squares", [](InOut<double> y) { auto i = global_index(); y[i] *= y[i]; });
+    const auto squares = kernel("squares", [](InOut<double> y) {
+        auto i = global_index();
+        y[i] *= y[i];
+    });
     const Array<double> y = Device::open("interp").full<double>(3, 2.0);
     EXPECT_TRUE(check_gradient(loose, squares, ndrange(3), y));
     EXPECT_TRUE(check_gradient(loose, [&](Array<double>& a) { squares(ndrange(3), a); }, y));
@@ -195,7 +204,7 @@ TEST(AutodiffFunctions, ModesNest) {
     const auto sine = function("sine", [](Val<float> x) {
         Var term = x;
         Var sum = x;
-        $for (k, range(1, 9)) {
+        $for(k, range(1, 9)) {
             term *= -x * x / cast<float>(2 * k * (2 * k + 1));
             sum += term;
         }

@@ -26,11 +26,11 @@ const auto add = kernel("add", [](InOut<float> sum, In<float> a) {
     auto i = global_index();
     sum[i] += a[i];
 });
-const auto total = kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
+const auto total =
+    kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
 
 /// Central differences of the sum of `y` after the program, along each element of x.
-template <class F>
-std::vector<double> differences(F&& result, const std::vector<float>& x, float h) {
+template <class F> std::vector<double> differences(F&& result, const std::vector<float>& x, float h) {
     std::vector<double> g;
     for (size_t i = 0; i < x.size(); ++i) {
         std::vector<float> p = x, m = x;
@@ -46,7 +46,8 @@ double sum(const Array<float>& a) {
 }
 void expect_near(const std::vector<float>& got, const std::vector<double>& want, double tolerance) {
     ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "at " << i;
+    for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "at " << i;
 }
 
 TEST(AutodiffPrograms, TwoKernelsInPlace) {
@@ -105,7 +106,8 @@ TEST(AutodiffPrograms, CheckpointsGiveTheSameGradient) {
         SCOPED_TRACE(states);
         Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), x = d.upload(host), dx = d.zeros<float>(n);
         Array<float> p = d.upload(params), dp = d.zeros<float>(n);
-        autodiff(states ? Reverse.checkpoints(states) : Reverse, medley, Duplicated(y, dy), Duplicated(x, dx), Duplicated(p, dp), Const(steps));
+        autodiff(states ? Reverse.checkpoints(states) : Reverse, medley, Duplicated(y, dy), Duplicated(x, dx), Duplicated(p, dp),
+                 Const(steps));
         EXPECT_EQ(y.download(), plain_y.download());
         EXPECT_EQ(x.download(), plain_x.download());
         expect_near(dx.download(), want, 2e-3);
@@ -116,7 +118,8 @@ TEST(AutodiffPrograms, CheckpointsGiveTheSameGradient) {
         EXPECT_EQ(dp.download(), first_dp);
 
         // forward against reverse
-        Array<float> y2 = d.zeros<float>(n), ty = d.zeros<float>(n), x2 = d.upload(host), tx = d.upload(std::vector<float>{1, -2, 0.5f, 3, 1, 1});
+        Array<float> y2 = d.zeros<float>(n), ty = d.zeros<float>(n), x2 = d.upload(host),
+                     tx = d.upload(std::vector<float>{1, -2, 0.5f, 3, 1, 1});
         const std::vector<float> direction = tx.download();
         autodiff(Forward, medley, Duplicated(y2, ty), Duplicated(x2, tx), Const(p), Const(steps));
         double along = 0;
@@ -197,17 +200,18 @@ TEST(AutodiffPrograms, HostStepsWithRules) {
         y.copy_from(v);
     });
     const auto sort_with_rule = sort.reverse([&](const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
-        const std::vector<size_t> order = order_of(x.value.download());
-        std::vector<float> dx = x.shadow.download(), dy = y.shadow.download();
-        for (size_t i = 0; i < order.size(); ++i) dx[order[i]] += dy[i];
-        x.shadow.copy_from(dx);
-        y.shadow.fill(0.0f);
-    }).forward([&](const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
-        const std::vector<size_t> order = order_of(x.value.download());
-        std::vector<float> dx = x.shadow.download(), dy(dx.size());
-        for (size_t i = 0; i < order.size(); ++i) dy[i] = dx[order[i]];
-        y.shadow.copy_from(dy);
-    });
+                                        const std::vector<size_t> order = order_of(x.value.download());
+                                        std::vector<float> dx = x.shadow.download(), dy = y.shadow.download();
+                                        for (size_t i = 0; i < order.size(); ++i) dx[order[i]] += dy[i];
+                                        x.shadow.copy_from(dx);
+                                        y.shadow.fill(0.0f);
+                                    })
+                                    .forward([&](const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
+                                        const std::vector<size_t> order = order_of(x.value.download());
+                                        std::vector<float> dx = x.shadow.download(), dy(dx.size());
+                                        for (size_t i = 0; i < order.size(); ++i) dy[i] = dx[order[i]];
+                                        y.shadow.copy_from(dy);
+                                    });
     const auto program = [&](const auto& step) {
         return [&step](Array<float>& y, Array<float>& x) {
             Array<float> sorted = x.device().zeros<float>(4);
@@ -224,11 +228,13 @@ TEST(AutodiffPrograms, HostStepsWithRules) {
     };
     const std::vector<double> want = differences(result, host, 1e-3f);
     for (const int states : {0, 2}) {
-        Array<float> x = device().upload(host), dx = device().zeros<float>(4), y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f);
+        Array<float> x = device().upload(host), dx = device().zeros<float>(4), y = device().zeros<float>(4),
+                     dy = device().full<float>(4, 1.0f);
         autodiff(states ? Reverse.checkpoints(states) : Reverse, program(sort_with_rule), Duplicated(y, dy), Duplicated(x, dx));
         expect_near(dx.download(), want, 2e-3);
     }
-    Array<float> x = device().upload(host), dx = device().full<float>(4, 1.0f), y = device().zeros<float>(4), dy = device().zeros<float>(4);
+    Array<float> x = device().upload(host), dx = device().full<float>(4, 1.0f), y = device().zeros<float>(4),
+                 dy = device().zeros<float>(4);
     autodiff(Forward, program(sort_with_rule), Duplicated(y, dy), Duplicated(x, dx));
     double along = 0;
     for (const double d : want) along += d;
@@ -238,7 +244,8 @@ TEST(AutodiffPrograms, HostStepsWithRules) {
     autodiff(Reverse, program(sort.inactive()), Duplicated(y, dy0), Duplicated(x0, dx0));
     EXPECT_EQ(dx0.download(), std::vector<float>(4, 0.0f));
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, program(sort), Duplicated(y, dy0), Duplicated(x0, dx0)); }),
-              "the host step \"sort\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or .inactive()");
+              "the host step \"sort\" works on arrays that depend on what is differentiated and has no rule for reverse mode: "
+              "add .reverse(rule) or .inactive()");
 }
 
 TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
@@ -248,10 +255,13 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
         for (float& f : v) f *= 2;
         y.copy_from(v);
     };
-    Array<float> x = device().full<float>(4, 3.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f);
+    Array<float> x = device().full<float>(4, 3.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4),
+                 dy = device().full<float>(4, 1.0f);
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, through_the_host, Duplicated(y, dy), Duplicated(x, dx)); }),
-              "the derivative of a program: it writes 4 elements from the host that the result depends on, after it has read back an array that depends "
-              "on what is differentiated; the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to end");
+              "the derivative of a program: it writes 4 elements from the host that the result depends on, after it has read "
+              "back an array that depends "
+              "on what is differentiated; the derivative ends there: make this a host_step with a rule, or write under "
+              "no_derivative() if it is meant to end");
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));  // no launch was reversed
     const auto meant = [](Array<float>& y, Array<float>& x) {
         square(ndrange(4), x);
@@ -267,7 +277,9 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
 class Counter : public detail::TraceHook {
 public:
     explicit Counter(std::string kernel) : kernel(std::move(kernel)) {}
-    bool launching(const KernelBase& k, const Range&, std::span<const detail::HostArgument>) override { return launches += k.name() == kernel, false; }
+    bool launching(const KernelBase& k, const Range&, std::span<const detail::HostArgument>) override {
+        return launches += k.name() == kernel, false;
+    }
     void allocated(const std::shared_ptr<detail::ArrayState>& array, bool) override {
         if (array->memory) alive.push_back({array->memory, array->memory->bytes});
         int64_t bytes = 0;

@@ -95,7 +95,8 @@ TEST(AutodiffRanges, MoreThanThreeDimensionsAreRefused) {
     });
     Array<float, 4> y = field(120, 15).reshape({2, 3, 4, 5}), x = y.clone(), dy = y.clone(), dx = y.clone();
     const std::string want =
-        "the derivative of kernel \"scaled_4\" (derived_ranges_test.cpp:92): it takes ranges of 4 dimensions, and there are derivatives "
+        "the derivative of kernel \"scaled_4\" (derived_ranges_test.cpp:92): it takes ranges of 4 dimensions, and there are "
+        "derivatives "
         "of kernels "
         "over 3 at most";
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, scaled, ndrange(2, 3, 4, 5), Duplicated(y, dy), Duplicated(x, dx)); }),

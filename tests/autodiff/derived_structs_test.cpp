@@ -56,7 +56,8 @@ TEST_F(AutodiffStructs, ActiveStructGivesAStructOfDerivatives) {
     EXPECT_EQ(dc.b, 2.0f);
     EXPECT_EQ(ds, 20.0f);
     y.fill(3.0f), dy.fill(1.0f);
-    const auto [both, dss] = autodiff(Reverse, poly, ndrange(4), BatchDuplicated(y, {dy, dy2}), Active(Coefficients{2, 7, 5}), Active(0.5f));
+    const auto [both, dss] =
+        autodiff(Reverse, poly, ndrange(4), BatchDuplicated(y, {dy, dy2}), Active(Coefficients{2, 7, 5}), Active(0.5f));
     EXPECT_EQ(both[0].a, 12.0f);
     EXPECT_EQ(both[1].a, 24.0f);
     EXPECT_EQ(both[1].b, 4.0f);
@@ -161,16 +162,19 @@ TEST_F(AutodiffStructs, ProgramsFollowScalarsOfNestedStructs) {
 
 TEST_F(AutodiffStructs, ScalarsThatAProgramCannotFollow) {
     const auto program = [](auto& g) { scale(ndrange(4), g, 2.0f); };
-    EXPECT_EQ(message_of([&] { autodiff(Reverse, [](auto&, auto&) {}, MixedDuplicated(grid, shadow), BatchDuplicated(y, {dy, dy2})); }),
-              "the derivative of a program: argument 1 (u) has 1 shadow, and the batch has 2 directions");
-    EXPECT_EQ(message_of([&] {
-                  autodiff(Reverse, [](Array<float>&, auto&) {}, Duplicated(y, dy), Duplicated(Coefficients{}, Coefficients{}));
-              }),
-              "the derivative of a program: argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its "
-              "derivative comes back");
+    EXPECT_EQ(
+        message_of([&] { autodiff(Reverse, [](auto&, auto&) {}, MixedDuplicated(grid, shadow), BatchDuplicated(y, {dy, dy2})); }),
+        "the derivative of a program: argument 1 (u) has 1 shadow, and the batch has 2 directions");
+    EXPECT_EQ(
+        message_of([&] {
+            autodiff(Reverse, [](Array<float>&, auto&) {}, Duplicated(y, dy), Duplicated(Coefficients{}, Coefficients{}));
+        }),
+        "the derivative of a program: argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its "
+        "derivative comes back");
     shadow.h = 1.0f;
     EXPECT_EQ(message_of([&] { autodiff(Forward, program, Duplicated(grid, shadow)); }),
-              "the derivative of a program: argument 1 (h) has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does "
+              "the derivative of a program: argument 1 (h) has a tangent in a struct that is Duplicated, whose numbers the "
+              "derivative of a program does "
               "not follow: write MixedDuplicated, and let the program take the struct as auto&");
     shadow.h = 0.0f;
     autodiff(Forward, program, Duplicated(grid, shadow));

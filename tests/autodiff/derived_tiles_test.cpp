@@ -16,18 +16,15 @@ PUMICE_STRUCT(Body, at, mass, kind, charge);
 
 namespace {
 
-template <class T>
-Array<T> random(int64_t n, uint64_t seed, double low = -1, double high = 1) {
+template <class T> Array<T> random(int64_t n, uint64_t seed, double low = -1, double high = 1) {
     return device().upload(numbers<T>(n, seed, low, high));
 }
-template <class T>
-Array<T, 2> random(int rows, int columns, uint64_t seed) {
+template <class T> Array<T, 2> random(int rows, int columns, uint64_t seed) {
     return random<T>(int64_t(rows) * columns, seed).reshape({rows, columns});
 }
 
 /// c = scale * a b by tiles of `side`, padded with zeros at the end of the range and of the matrices.
-template <class T>
-auto product_of_tiles(const std::string& name, int side) {
+template <class T> auto product_of_tiles(const std::string& name, int side) {
     return kernel(name, [side](InOut<T, 2> c, In<T, 2> a, In<T, 2> b) {
         Local<T, 8, 8> ta, tb;
         const auto at = global_index<2>(), l = local_index<2>();
@@ -51,10 +48,13 @@ auto product_of_tiles(const std::string& name, int side) {
 
 TEST(AutodiffTiles, ProductsOfTiles) {
     const auto whole = product_of_tiles<float>("product8", 8);
-    expect_derivatives(whole, ndrange(16, 16).group(8, 8), random<float>(16, 16, 1), random<float>(16, 16, 2), random<float>(16, 16, 3));
-    expect_derivatives(whole, ndrange(8, 16).group(8, 8), random<float>(8, 16, 1), random<float>(8, 13, 2), random<float>(13, 16, 3));
+    expect_derivatives(whole, ndrange(16, 16).group(8, 8), random<float>(16, 16, 1), random<float>(16, 16, 2),
+                       random<float>(16, 16, 3));
+    expect_derivatives(whole, ndrange(8, 16).group(8, 8), random<float>(8, 16, 1), random<float>(8, 13, 2),
+                       random<float>(13, 16, 3));
     const auto small = product_of_tiles<float>("product4", 4);
-    expect_derivatives(small, ndrange(8, 12).group(4, 4), random<float>(8, 12, 1), random<float>(8, 6, 2), random<float>(6, 12, 3));
+    expect_derivatives(small, ndrange(8, 12).group(4, 4), random<float>(8, 12, 1), random<float>(8, 6, 2),
+                       random<float>(6, 12, 3));
     if (device().supports(Feature::float64))
         expect_derivatives(product_of_tiles<double>("product_double", 8), ndrange(8, 16).group(8, 8), random<double>(8, 16, 1),
                            random<double>(8, 9, 2), random<double>(9, 16, 3));
@@ -114,7 +114,9 @@ TEST(AutodiffTiles, ThreeAxes) {
         tile(l[0], l[1], l[2]) = x(at[0], at[1], at[2]);
         synchronize();
         Var sum = 0.0f;
-        $for(m, range(8)) { sum += tile(l[0], l[1], m) * p[m % p.size()] + tile(l[0], cast<int>(cast<int64_t>(m) % int64_t(4)), l[2]); }
+        $for(m, range(8)) {
+            sum += tile(l[0], l[1], m) * p[m % p.size()] + tile(l[0], cast<int>(cast<int64_t>(m) % int64_t(4)), l[2]);
+        }
         synchronize();
         y(at[0], at[1], at[2]) = sum * tile(l[0], 3 - l[1], l[2]);
     });
@@ -153,8 +155,7 @@ TEST(AutodiffTiles, SharedElementsUnderConditions) {
 }
 
 /// Pairwise loops, in float and double.
-template <class T>
-void pairs(int n) {
+template <class T> void pairs(int n) {
     const auto k = kernel("pairs", [](Out<T> f, In<T> x, In<T> m) {
         auto i = global_index();
         auto mine = x[i];
@@ -194,7 +195,8 @@ TEST(AutodiffTiles, ManyScalarsAndGroups) {
                                              V p, V q, V r, V s, V t, V u, V v, V w, V z, In<float> m) {
         auto i = global_index();
         auto l = x[i];
-        y[i] = a * l + b + c * l + d + e * l + f + g * l + h + cast<float>(o) * l + p + q * l + r + s * l + t + u * l + v + w * l + z + m[0];
+        y[i] = a * l + b + c * l + d + e * l + f + g * l + h + cast<float>(o) * l + p + q * l + r + s * l + t + u * l + v +
+               w * l + z + m[0];
     });
     const Device d = device();
     if (!d.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << d.name() << " has no double";
@@ -270,7 +272,8 @@ TEST(AutodiffTiles, StructsThatAllItemsRead) {
         host[size_t(j)] = {{part(0), part(1), part(2)}, part(3), j % 3, charge.get(j)};
     }
     const Array<Body> bodies = d.upload(host), dbodies = d.upload(std::vector<Body>(size_t(count)));
-    const Array<float> seed = d.full<float>(n, 1.0f), seed_too = d.full<float>(n, 1.0f), dx = d.zeros<float>(n), dx_too = d.zeros<float>(n);
+    const Array<float> seed = d.full<float>(n, 1.0f), seed_too = d.full<float>(n, 1.0f), dx = d.zeros<float>(n),
+                       dx_too = d.zeros<float>(n);
     autodiff(Reverse, whole, ndrange(n), Duplicated(y, seed), Duplicated(x, dx), Duplicated(bodies, dbodies));
     autodiff(Reverse, apart, ndrange(n), Duplicated(y, seed_too), Duplicated(x, dx_too), Duplicated(parts[0], shadows[0]),
              Duplicated(parts[1], shadows[1]), Duplicated(parts[2], shadows[2]), Duplicated(parts[3], shadows[3]),

@@ -140,8 +140,7 @@ TEST(Autodiff, random_indices_that_wrap) {
 }
 
 /// `items` items read elements of x by the index, and the sum of the derivatives is the number of items.
-template <class Index>
-void expect_counts(const char* name, int items, int elements, Index index) {
+template <class Index> void expect_counts(const char* name, int items, int elements, Index index) {
     const Device device = suite::device();
     const auto squares = kernel(name, [&](Out<float> y, In<float> x) {
         auto i = global_index();

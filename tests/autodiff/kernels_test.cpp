@@ -63,9 +63,11 @@ TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
         auto i = global_index();
         y[i] = a * (x[i] + x[i + 1]) * weight[2];
     });
-    Array<float> y = device().zeros<float>(640), dy = device().full<float>(640, 1.0f), x = device().full<float>(641, 3.0f), dx = device().zeros<float>(641);
+    Array<float> y = device().zeros<float>(640), dy = device().full<float>(640, 1.0f), x = device().full<float>(641, 3.0f),
+                 dx = device().zeros<float>(641);
     Array<float> weight = device().full<float>(3, 0.5f), dweight = device().zeros<float>(3), da = device().full<float>(1, 1.0f);
-    adjoint<Duplicated, Duplicated, Duplicated, Active>(weighted)(ndrange(640).group(64), y, dy, x, dx, weight, dweight, 2.0f, da);
+    adjoint<Duplicated, Duplicated, Duplicated, Active>(weighted)(ndrange(640).group(64), y, dy, x, dx, weight, dweight, 2.0f,
+                                                                  da);
     EXPECT_EQ(y.download(), std::vector<float>(640, 6.0f));
     EXPECT_EQ(dy.download(), std::vector<float>(640, 0.0f));
     std::vector<float> wanted(641, 2.0f);
@@ -81,7 +83,8 @@ TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
     const auto upwind = kernel("upwind", [](Out<float, 2> y, In<float, 2> x, In<int, 2> wet) {
         auto [i, j] = global_index<2>();
         Var v = 0.5f * x(i, j);
-        $if (wet(i, j) > 0) { v += x(i - 1, j) * x(i, j + 2); } $elif (j > 4) { v = sin(x(i + 1, j)) - x(i, j - 1); }
+        $if(wet(i, j) > 0) { v += x(i - 1, j) * x(i, j + 2); }
+        $elif(j > 4) { v = sin(x(i + 1, j)) - x(i, j - 1); }
         y(i, j) = v;
     });
     for (const auto& [high, wide] : {std::pair<int64_t, int64_t>{3, 4}, {3, 5}, {9, 37}}) {
@@ -89,7 +92,8 @@ TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
         std::vector<int> wet(x.size());
         for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * float(i * 7 % 13) - 0.4f, wet[i] = i * 5 % 3 == 0;
         const Array<float, 2> to = device().full<float>({high, wide}, 1.0f), from = device().upload(x, {high, wide});
-        const GradientCheck found = check_gradient(upwind, ndrange({1, 1}, {high - 1, wide - 2}), to, from, device().upload(wet, {high, wide}));
+        const GradientCheck found =
+            check_gradient(upwind, ndrange({1, 1}, {high - 1, wide - 2}), to, from, device().upload(wet, {high, wide}));
         EXPECT_TRUE(found) << high << " by " << wide << ": " << found.text();
     }
 }
@@ -165,7 +169,8 @@ TEST(Autodiff, CheckGradientOfFloatsBesideDoubles) {
     const Array<double> a = device().full<double>(8, 0.7);
     const GradientCheck found = check_gradient(cubes, ndrange(8), a, device().full<float>(8, 0.7f));
     EXPECT_TRUE(found) << found.text();
-    const GradientCheck nothing = check_gradient(cubes, ndrange(8), a, device().full<float>(8, std::numeric_limits<float>::quiet_NaN()));
+    const GradientCheck nothing =
+        check_gradient(cubes, ndrange(8), a, device().full<float>(8, std::numeric_limits<float>::quiet_NaN()));
     EXPECT_FALSE(nothing);
     EXPECT_TRUE(std::isnan(nothing.error));
 }
@@ -179,7 +184,7 @@ TEST(Autodiff, AdjointsOfAdjoints) {
         tile[l] = x[i] * weight[0];
         synchronize();
         Var v = tile[(l + 1) % 8];
-        $for (k, range(0, 5)) { v = v * sin(v) + x[i]; }
+        $for(k, range(0, 5)) { v = v * sin(v) + x[i]; }
         y[i] = v;
     });
     const AnyKernel once = adjoint<Duplicated, Duplicated, Duplicated>(mixed);
@@ -196,7 +201,7 @@ TEST(Autodiff, ModesOverModes) {
     const auto cube = kernel("cube", [](Out<float> y, In<float> x) {
         auto i = global_index();
         Var v = 1.0f;
-        $for (k, range(3)) { v *= x[i]; }
+        $for(k, range(3)) { v *= x[i]; }
         y[i] = v;
     });
     const AnyKernel along = tangent<Duplicated, Duplicated>(cube), back = adjoint<Duplicated, Duplicated>(cube);
@@ -215,17 +220,21 @@ TEST(Autodiff, ModesOverModes) {
     EXPECT_EQ(ty.download(), slopes);
 
     Array<float> of_slope = zero();
-    autodiff(Forward, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), of_slope), Duplicated(x, one()), Duplicated(one(), zero()));
+    autodiff(Forward, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), of_slope), Duplicated(x, one()),
+             Duplicated(one(), zero()));
     EXPECT_EQ(of_slope.download(), curves);
     Array<float> by_x = zero(), by_tangent = zero();
-    autodiff(Reverse, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), one()), Duplicated(x, by_x), Duplicated(one(), by_tangent));
+    autodiff(Reverse, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), one()), Duplicated(x, by_x),
+             Duplicated(one(), by_tangent));
     EXPECT_EQ(by_x.download(), curves);
     EXPECT_EQ(by_tangent.download(), slopes);
     Array<float> of_adjoint = zero();
-    autodiff(Forward, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, one()), Duplicated(zero(), of_adjoint));
+    autodiff(Forward, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, one()),
+             Duplicated(zero(), of_adjoint));
     EXPECT_EQ(of_adjoint.download(), curves);
     by_x.fill(0.0f);
-    autodiff(Reverse, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, by_x), Duplicated(zero(), one()));
+    autodiff(Reverse, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, by_x),
+             Duplicated(zero(), one()));
     EXPECT_EQ(by_x.download(), curves);
 }
 
@@ -235,7 +244,9 @@ TEST(Autodiff, BatchOfTwoDirections) {
     autodiff(Reverse, square, ndrange(64), BatchDuplicated(a, {da, db}));
     EXPECT_EQ(da.download(), times(host, 2));
     EXPECT_EQ(db.download(), times(host, 6));
-    const auto [both] = autodiff(Reverse, scale, ndrange(64), BatchDuplicated(device().upload(host), {device().full<float>(64, 1.0f), device().full<float>(64, 2.0f)}), Active(2.0f));
+    const auto [both] = autodiff(
+        Reverse, scale, ndrange(64),
+        BatchDuplicated(device().upload(host), {device().full<float>(64, 1.0f), device().full<float>(64, 2.0f)}), Active(2.0f));
     EXPECT_EQ(both, (std::array<float, 2>{2080.0f, 4160.0f}));
     // In halves, one tape serves all directions.
     a.copy_from(host), da.fill(1.0f), db.fill(3.0f);
@@ -257,7 +268,8 @@ TEST(Autodiff, CopyMovesTheAdjointToTheSource) {
     ddst.fill(1.0f);
     autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Const(src));
     EXPECT_EQ(ddst.download(), std::vector<float>(8, 0.0f));
-    Array<float> d1 = device().full<float>(8, 1.0f), d2 = device().full<float>(8, 2.0f), s1 = device().zeros<float>(8), s2 = device().zeros<float>(8);
+    Array<float> d1 = device().full<float>(8, 1.0f), d2 = device().full<float>(8, 2.0f), s1 = device().zeros<float>(8),
+                 s2 = device().zeros<float>(8);
     autodiff(Reverse, copy, ndrange(8), BatchDuplicated(dst, {d1, d2}), BatchDuplicated(src, {s1, s2}));
     EXPECT_EQ(s1.download(), std::vector<float>(8, 1.0f));
     EXPECT_EQ(s2.download(), std::vector<float>(8, 2.0f));

@@ -43,8 +43,7 @@ std::vector<char> bytes_of(const detail::ArrayState& array) {
     detail::read(array, bytes.data());
     return bytes;
 }
-template <class F>
-void each_float(const detail::ArrayState& array, std::vector<char>& bytes, F f) {
+template <class F> void each_float(const detail::ArrayState& array, std::vector<char>& bytes, F f) {
     for (size_t i = 0; i < bytes.size(); i += array.element->size)
         for (const Leaf& leaf : array.element->leaves)
             if (is_float(leaf.type)) f(leaf.type, &bytes[i + leaf.offset]);
@@ -75,7 +74,9 @@ struct Swept {
 };
 
 uint64_t bits_of(Scalar type, double value) { return type == Scalar::f64 ? to_bits(value) : to_bits(float(value)); }
-double number_of(Scalar type, uint64_t bits) { return type == Scalar::f64 ? from_bits<double>(bits) : double(from_bits<float>(bits)); }
+double number_of(Scalar type, uint64_t bits) {
+    return type == Scalar::f64 ? from_bits<double>(bits) : double(from_bits<float>(bits));
+}
 
 Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device& device, bool reverse, uint64_t seed) {
     const fuzz::Bench bench(program, device);
@@ -121,7 +122,8 @@ Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device
 }
 
 /// The floats of all arrays after the kernel, where the inputs were moved along the tangents by a step.
-Numbers moved(const fuzz::Program& program, const KernelBase& kernel, const Device& device, const Numbers& tangents, double step) {
+Numbers moved(const fuzz::Program& program, const KernelBase& kernel, const Device& device, const Numbers& tangents,
+              double step) {
     const fuzz::Bench bench(program, device);
     std::vector<detail::HostArgument> arguments = bench.arguments();
     size_t array = 0, scalar = 0;
@@ -152,11 +154,13 @@ std::string differs_from_differences(const fuzz::Program& program, const KernelB
     const Numbers far[] = {at(-step), at(step)}, near[] = {at(-step / 2), at(step / 2)}, here = at(0);
     for (size_t a = 0; a < far[0].size(); ++a)
         for (size_t i = 0; i < far[0][a].size(); ++i) {
-            const double one = (far[1][a][i] - far[0][a][i]) / (2 * step), two = (near[1][a][i] - near[0][a][i]) / step, is = forward.after[a][i];
+            const double one = (far[1][a][i] - far[0][a][i]) / (2 * step), two = (near[1][a][i] - near[0][a][i]) / step,
+                         is = forward.after[a][i];
             const double size = 1 + std::abs(two);
             if (!(std::abs(one - two) <= 0.01 * size) || std::abs(near[0][a][i]) > 1e3) continue;
             if (!(std::abs(near[0][a][i] + near[1][a][i] - 2 * here[a][i]) <= 0.05 * size * step)) continue;
-            if (std::abs(is - two) > 0.1 * size) return text("number ", i, " of array ", a, " has the tangent ", is, ", and by differences ", two);
+            if (std::abs(is - two) > 0.1 * size)
+                return text("number ", i, " of array ", a, " has the tangent ", is, ", and by differences ", two);
         }
     return "";
 }
@@ -179,9 +183,7 @@ Products products(const Swept& forward, const Swept& reverse) {
 
 constexpr double much = 1e6;  ///< where derivatives are larger, rounding is, too
 
-bool near(double got, double want, double spread) {
-    return std::abs(got - want) <= 100 * spread + 2e-4 * (1 + std::abs(want));
-}
+bool near(double got, double want, double spread) { return std::abs(got - want) <= 100 * spread + 2e-4 * (1 + std::abs(want)); }
 
 /// The failure of a program, or none.
 std::string fault(const fuzz::Program& given, int& compared) {
@@ -220,13 +222,15 @@ std::string fault(const fuzz::Program& given, int& compared) {
     for (const bool on_device : {false, true}) {
         const Products p = on_device ? products(got[0], got[1]) : products(want[0], want[1]);
         if (std::abs(p.forwards - p.backwards) > (1e-4 + 100 * spread) * (1 + p.scale))
-            return text("forward mode gives ", p.forwards, ", and reverse mode ", p.backwards, on_device ? " on the device" : " on the interpreter");
+            return text("forward mode gives ", p.forwards, ", and reverse mode ", p.backwards,
+                        on_device ? " on the device" : " on the interpreter");
     }
     for (const bool reverse : {false, true})
         for (size_t a = 0; a < want[reverse].after.size(); ++a)
             for (size_t i = 0; i < want[reverse].after[a].size(); ++i)
                 if (const double g = got[reverse].after[a][i], w = want[reverse].after[a][i]; !near(g, w, spread))
-                    return text("number ", i, " of shadow ", a, " is ", g, " after ", reverse ? "reverse" : "forward", " mode, and the interpreter's ", w);
+                    return text("number ", i, " of shadow ", a, " is ", g, " after ", reverse ? "reverse" : "forward",
+                                " mode, and the interpreter's ", w);
     return "";
 }
 
@@ -235,8 +239,8 @@ TEST(AutodiffFuzz, ProgramsThroughTheLanguage) {
     options.only_smooth = true;
     std::erase(options.scalars, Scalar::f16);
     // Only one launch is differentiated. Known failures of programs are left out here, too.
-    for (const fuzz::Part part : {fuzz::Part::twins, fuzz::Part::calls, fuzz::Part::call_reads, fuzz::Part::equal_stores, fuzz::Part::local_sizes,
-                                  fuzz::Part::climbs, fuzz::Part::bitcasts})
+    for (const fuzz::Part part : {fuzz::Part::twins, fuzz::Part::calls, fuzz::Part::call_reads, fuzz::Part::equal_stores,
+                                  fuzz::Part::local_sizes, fuzz::Part::climbs, fuzz::Part::bitcasts})
         options.leave_out(part);
     int compared = 0, seeds = 0;
     const bool compiles = suite::device().name() != "interp";

@@ -31,7 +31,8 @@ public:
             double most = 1;
             for (const float w : want.shadows[n]) most = std::max(most, double(std::abs(w)));
             for (size_t i = 0; i < want.shadows[n].size() && !testing::Test::HasFailure(); ++i)
-                EXPECT_NEAR(got.shadows[n][i], want.shadows[n][i], 1e-4 * most + 1e-6 * items) << told() << "element " << i << " of shadow " << n;
+                EXPECT_NEAR(got.shadows[n][i], want.shadows[n][i], 1e-4 * most + 1e-6 * items)
+                    << told() << "element " << i << " of shadow " << n;
         }
     }
 
@@ -41,16 +42,21 @@ private:
         double forwards = 0, backwards = 0, scale = 1e-6;
     };
     uint64_t roll(uint64_t n) { return random() % n; }
-    std::string told() const { return text("PUMICE_FUZZ_SEED=", seed, ", ", items, " items, ", count, " iterations\n", made ? made->ir() : "", "\n"); }
+    std::string told() const {
+        return text("PUMICE_FUZZ_SEED=", seed, ", ", items, " items, ", count, " iterations\n", made ? made->ir() : "", "\n");
+    }
 
     /// y: one element an item. x: a row of three an item. a, p: one element, or a row of three, an iteration. q: three elements.
-    void record(const InOut<float>& y, const In<float, 2>& x, const In<float>& a, const In<float, 2>& p, const In<float>& q, Val<int> first,
-                Val<int> past, Val<float> c) {
+    void record(const InOut<float>& y, const In<float, 2>& x, const In<float>& a, const In<float, 2>& p, const In<float>& q,
+                Val<int> first, Val<int> past, Val<float> c) {
         random.seed(how);
         const Val<int> i = global_index();
         const auto point = [&] { return x(i, int(roll(3))); };
         const uint64_t before_loops = roll(4);
-        Var<float> ahead = before_loops == 0 ? Val<float>(c) : before_loops == 1 ? point() * q[int(roll(3))] : before_loops == 2 && in_place ? y[i] + 0.0f : sin(point());
+        Var<float> ahead = before_loops == 0               ? Val<float>(c)
+                           : before_loops == 1             ? point() * q[int(roll(3))]
+                           : before_loops == 2 && in_place ? y[i] + 0.0f
+                                                           : sin(point());
         std::vector<Val<float>> results;
         for (uint64_t loops = 1 + roll(2); loops > 0; --loops) {
             Var<float> sum = 0.0f, most = -1.0f;
@@ -116,9 +122,13 @@ private:
     }
 
     Found run(const Device& device, Math math) {
-        made.emplace(pumice::kernel(text("loops_", seed), math, [this](InOut<float> y, In<float, 2> x, In<float> a, In<float, 2> p, In<float> q, Val<int> first,
-                                                                      Val<int> past, Val<float> c) { record(y, x, a, p, q, first, past, c); }));
-        const auto field = [&](int64_t n, uint32_t which) { return device.upload(numbers<float>(n, uint32_t(seed * 32) + which)); };
+        made.emplace(
+            pumice::kernel(text("loops_", seed), math,
+                           [this](InOut<float> y, In<float, 2> x, In<float> a, In<float, 2> p, In<float> q, Val<int> first,
+                                  Val<int> past, Val<float> c) { record(y, x, a, p, q, first, past, c); }));
+        const auto field = [&](int64_t n, uint32_t which) {
+            return device.upload(numbers<float>(n, uint32_t(seed * 32) + which));
+        };
         const auto table = [&](int64_t rows, uint32_t which) { return field(rows * 3, which).reshape({rows, 3}); };
         Range range = ndrange({from}, {items});
         if (grouped) range = range.group(48);
@@ -128,17 +138,20 @@ private:
 
         const Array<float> ty = field(items, 5), my = ty.clone(), ta = field(count, 6), tq = field(3, 7);
         const Array<float, 2> tx = table(items, 8), tp = table(count, 9);
-        const Array<float> sy = field(items, 10), seeds = sy.clone(), sa = field(count, 11), a0 = sa.clone(), sq = field(3, 12), q0 = sq.clone();
+        const Array<float> sy = field(items, 10), seeds = sy.clone(), sa = field(count, 11), a0 = sa.clone(), sq = field(3, 12),
+                           q0 = sq.clone();
         const Array<float, 2> sx = table(items, 13), x0 = sx.clone(), sp = table(count, 14), p0 = sp.clone();
         float dc = 0;
         const auto both = [&](const auto& xs, const auto& xt) {
-            autodiff(Forward, *made, range, Duplicated(y.clone(), ty), xt, Duplicated(a, ta), Duplicated(p, tp), Duplicated(q, tq), Const(begin), Const(count),
-                     Duplicated(c, moved));
-            dc = std::get<0>(autodiff(Reverse, *made, range, DuplicatedNoNeed(y.clone(), sy), xs, Duplicated(a, sa), Duplicated(p, sp),
-                                      Duplicated(q, sq), Const(begin), Const(count), Active(c)));
+            autodiff(Forward, *made, range, Duplicated(y.clone(), ty), xt, Duplicated(a, ta), Duplicated(p, tp),
+                     Duplicated(q, tq), Const(begin), Const(count), Duplicated(c, moved));
+            dc = std::get<0>(autodiff(Reverse, *made, range, DuplicatedNoNeed(y.clone(), sy), xs, Duplicated(a, sa),
+                                      Duplicated(p, sp), Duplicated(q, sq), Const(begin), Const(count), Active(c)));
         };
-        if (points) both(Duplicated(x, sx), Duplicated(x, tx));
-        else both(Const(x), Const(x));
+        if (points)
+            both(Duplicated(x, sx), Duplicated(x, tx));
+        else
+            both(Const(x), Const(x));
         Found found;
         const auto take = [&](const auto& shadow, const auto& shadow_before, const auto& tangent) {
             // The shadows had other contents than zero, which are subtracted.
@@ -160,7 +173,8 @@ private:
     std::mt19937_64 random;
     const uint64_t seed;
     int items = 0, count = 0, begin = 0, from = 0;
-    bool points = false, in_place = false, grouped = false;  ///< x is differentiated; y is read, too; groups that do not divide the range
+    bool points = false, in_place = false,
+         grouped = false;  ///< x is differentiated; y is read, too; groups that do not divide the range
     uint64_t how = 0;
     std::optional<Made> made;
 };

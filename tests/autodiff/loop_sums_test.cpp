@@ -9,13 +9,18 @@ using suite::device;
 
 namespace {
 
-Array<float> random(int64_t n, uint64_t seed, double low = -1, double high = 1) { return device().upload(suite::numbers<float>(n, seed, low, high)); }
-Array<float, 2> table(int64_t rows, int64_t columns, uint64_t seed) { return random(rows * columns, seed).reshape({rows, columns}); }
+Array<float> random(int64_t n, uint64_t seed, double low = -1, double high = 1) {
+    return device().upload(suite::numbers<float>(n, seed, low, high));
+}
+Array<float, 2> table(int64_t rows, int64_t columns, uint64_t seed) {
+    return random(rows * columns, seed).reshape({rows, columns});
+}
 
 void expect_close(const std::vector<float>& got, const std::vector<float>& want, const std::string& what) {
     double most = 1e-3;
     for (const float v : want) most = std::max(most, std::abs(double(v)));
-    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-5 * most) << what << ", element " << i << " on " << device().name();
+    for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 2e-5 * most) << what << ", element " << i << " on " << device().name();
 }
 
 /// `parameters` are differentiated; `x` is the part that belongs to each item.
@@ -32,7 +37,8 @@ void expect_same_in_halves(const K& kernel, const Range& range, int n, const Arr
     Array<float> dy = device().upload<float>(suite::numbers<float>(n, 3)), seeds = dy.clone();
     [&]<size_t... I>(std::index_sequence<I...>) {
         autodiff(Reverse, kernel, range, DuplicatedNoNeed(y, dy), Const(x), Duplicated(parameters, std::get<I>(whole))...);
-        auto [forward, reverse] = autodiff_split(kernel, range, Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
+        auto [forward, reverse] =
+            autodiff_split(kernel, range, Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
         auto tape = forward(Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
         reverse(Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))..., tape);
         (expect_close(std::get<I>(whole).download(), std::get<I>(halves).download(), "parameter " + std::to_string(I)), ...);
@@ -56,8 +62,10 @@ TEST(AutodiffLoopPartialSums, RadialBasisNetwork) {
         for (const int k : {1, 7, 40})
             expect_same_in_halves(basis, ndrange(n), n, table(n, 2, 1), random(k, 2), random(k, 3, 0.2, 2), table(k, 2, 4));
     // Ranges with an offset, and groups that do not divide them.
-    expect_same_in_halves(basis, ndrange({100}, {900}), 1000, table(1000, 2, 1), random(7, 2), random(7, 3, 0.2, 2), table(7, 2, 4));
-    expect_same_in_halves(basis, ndrange(500).group(48), 500, table(500, 2, 1), random(7, 2), random(7, 3, 0.2, 2), table(7, 2, 4));
+    expect_same_in_halves(basis, ndrange({100}, {900}), 1000, table(1000, 2, 1), random(7, 2), random(7, 3, 0.2, 2),
+                          table(7, 2, 4));
+    expect_same_in_halves(basis, ndrange(500).group(48), 500, table(500, 2, 1), random(7, 2), random(7, 3, 0.2, 2),
+                          table(7, 2, 4));
 }
 
 /// A layer of a network with three inputs, and a weighted sum of its outputs.
@@ -73,7 +81,8 @@ const auto layer = kernel("layer", [](Out<float> y, In<float, 2> x, In<float, 2>
 });
 
 TEST(AutodiffLoopPartialSums, Layer) {
-    for (const int m : {1, 5, 33}) expect_same_in_halves(layer, ndrange(700), 700, table(700, 3, 1), table(m, 3, 2), random(m, 3), random(m, 4));
+    for (const int m : {1, 5, 33})
+        expect_same_in_halves(layer, ndrange(700), 700, table(700, 3, 1), table(m, 3, 2), random(m, 3), random(m, 4));
 }
 
 /// The reverse of one loop needs a result of another one.
@@ -94,7 +103,8 @@ const auto mixture = kernel("mixture", [](Out<float> y, In<float, 2> x, In<float
 });
 
 TEST(AutodiffLoopPartialSums, Mixture) {
-    for (const int k : {1, 3, 20}) expect_same_in_halves(mixture, ndrange(900), 900, table(900, 2, 1), random(k, 2), table(k, 2, 3), table(k, 2, 4));
+    for (const int k : {1, 3, 20})
+        expect_same_in_halves(mixture, ndrange(900), 900, table(900, 2, 1), random(k, 2), table(k, 2, 3), table(k, 2, 4));
 }
 
 /// Accurate to 1e-5 over a million items.
@@ -105,14 +115,17 @@ TEST(AutodiffLoopPartialSums, SumsOverAMillionItemsAreAccurate) {
     double want[3][2] = {};  // for a, and for b
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < 3; ++k) {
-            const double dx = double(host[size_t(2 * i)]) - double(centres[k]), dy = double(host[size_t(2 * i + 1)]) - double(centres[k]), r = dx * dx + dy * dy;
+            const double dx = double(host[size_t(2 * i)]) - double(centres[k]),
+                         dy = double(host[size_t(2 * i + 1)]) - double(centres[k]), r = dx * dx + dy * dy;
             want[k][0] += std::exp(-r), want[k][1] -= 2 * r * std::exp(-r);
         }
     const Device d = device();
     Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), a = d.full<float>(3, 2.0f), b = d.full<float>(3, 1.0f);
     Array<float> da = d.zeros<float>(3), db = d.zeros<float>(3);
-    Array<float, 2> c = d.upload(std::vector<float>{0.1f, 0.1f, 0.5f, 0.5f, 0.9f, 0.9f}).reshape({3, 2}), dc = d.zeros<float>({3, 2});
-    autodiff(Reverse, basis, ndrange(n), DuplicatedNoNeed(y, dy), Const(d.upload(host).reshape({n, 2})), Duplicated(a, da), Duplicated(b, db), Duplicated(c, dc));
+    Array<float, 2> c = d.upload(std::vector<float>{0.1f, 0.1f, 0.5f, 0.5f, 0.9f, 0.9f}).reshape({3, 2}),
+                    dc = d.zeros<float>({3, 2});
+    autodiff(Reverse, basis, ndrange(n), DuplicatedNoNeed(y, dy), Const(d.upload(host).reshape({n, 2})), Duplicated(a, da),
+             Duplicated(b, db), Duplicated(c, dc));
     for (int k = 0; k < 3; ++k) {
         EXPECT_NEAR(da.get(k), want[k][0], 1e-5 * std::abs(want[k][0])) << "weight " << k;
         EXPECT_NEAR(db.get(k), want[k][1], 1e-5 * std::abs(want[k][1])) << "width " << k;
@@ -162,8 +175,10 @@ TEST(AutodiffLoopPartialSums, ValuesThatLeaveConditions) {
 }
 
 TEST(AutodiffLoopPartialSums, NestedLoops) {
-    for (const int n : {100, 700}) expect_same_in_halves(projected, ndrange(n), n, table(n, 2, 1), random(7, 2), random(7, 4), table(7, 2, 3));
-    suite::expect_derivatives(projected, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3), random(5, 5), table(5, 2, 4));
+    for (const int n : {100, 700})
+        expect_same_in_halves(projected, ndrange(n), n, table(n, 2, 1), random(7, 2), random(7, 4), table(7, 2, 3));
+    suite::expect_derivatives(projected, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3), random(5, 5),
+                              table(5, 2, 4));
 }
 
 TEST(AutodiffLoopPartialSums, LargestTermBesideTheSum) {

@@ -31,7 +31,7 @@ const auto product = kernel("product", [](Out<float> y, In<float> a, In<float> b
 const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
     auto i = global_index();
     Var<float> s = a[i];
-    $for (k, range(n)) { s = sin(s); }
+    $for(k, range(n)) { s = sin(s); }
     a[i] = s;
 });
 
@@ -39,7 +39,8 @@ const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
 bool crashes_without_memory(const Device& device) {
     if (device.name().find("llvmpipe") == std::string::npos) return false;
     const std::vector<vulkan::Found> all = vulkan::list();
-    return std::any_of(all.begin(), all.end(), [](const vulkan::Found& one) { return one.driver.find("Mesa 25") != std::string::npos; });
+    return std::any_of(all.begin(), all.end(),
+                       [](const vulkan::Found& one) { return one.driver.find("Mesa 25") != std::string::npos; });
 }
 
 /// While it exists, the process can allocate only so many more bytes of memory.
@@ -106,7 +107,8 @@ TEST_F(AutodiffOverlap, ProgramsThatUseShadowsAreRefused) {
     EXPECT_EQ(refused(Reverse, one, BatchDuplicated(x, {dx, dx})), program + "two shadows of argument 1 overlap in memory");
     EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Duplicated(x, dy)),
               program + "argument 2 overlaps another Duplicated argument in memory");
-    EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Const(x)), program + "argument 2 overlaps a Duplicated argument in memory");
+    EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Const(x)),
+              program + "argument 2 overlaps a Duplicated argument in memory");
     EXPECT_EQ(refused(Reverse, two, Const(x), Duplicated(x, dx)), program + "argument 2 overlaps a Const argument in memory");
     EXPECT_EQ(dx.download(), std::vector<float>(4, 1.0f));
     // One shadow for two arrays that are only read receives the sum.
@@ -126,7 +128,8 @@ TEST_F(AutodiffOverlap, OneArrayAsTwoArguments) {
     autodiff(Reverse, product, ndrange(4), Duplicated(y, dy), Duplicated(x, dx), Duplicated(x, dx));
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
     dy.fill(1.0f), dx.fill(0.0f);
-    autodiff(Reverse, [](Array<float>& to, Array<float>& a) { product(ndrange(4), to, a, a); }, Duplicated(y, dy), Duplicated(x, dx));
+    autodiff(
+        Reverse, [](Array<float>& to, Array<float>& a) { product(ndrange(4), to, a, a); }, Duplicated(y, dy), Duplicated(x, dx));
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
@@ -174,13 +177,13 @@ TEST_F(AutodiffOverlap, TapesHaveTheSizeThatIsNeeded) {
     const auto iterate = kernel("iterate", [](InOut<float> a, In<int> times) {
         auto i = global_index();
         Var v = a[i];
-        $for (k, range(times[i])) { v = v * sin(v) + 0.5f; }
+        $for(k, range(times[i])) { v = v * sin(v) + 0.5f; }
         a[i] = v;
     });
     const auto sums = kernel("sums", [](InOut<float> a, In<int> times) {
         auto i = global_index();
         Var v = a[i];
-        $for (k, range(times[i])) { v += 0.5f * v + cast<float>(k); }
+        $for(k, range(times[i])) { v += 0.5f * v + cast<float>(k); }
         a[i] = v;
     });
     for (const std::vector<int>& counts : {std::vector<int>{3, 0, 5, 2}, {0, 0, 0, 0}, {1000, 1, 1, 1}}) {
@@ -218,8 +221,9 @@ TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
         message = message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(500'000'000)); });
     }
     EXPECT_NE(message.find("allocate"), std::string::npos) << message;
-    EXPECT_NE(message.find("while making the tape of the reverse sweep of kernel \"hungry\", 8000000000 bytes over 4 work-items: launches "
-                           "over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"),
+    EXPECT_NE(message.find(
+                  "while making the tape of the reverse sweep of kernel \"hungry\", 8000000000 bytes over 4 work-items: launches "
+                  "over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"),
               std::string::npos)
         << message;
     EXPECT_EQ(dx.download(), before);
@@ -246,7 +250,9 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
     EXPECT_NE(without.find("cannot allocate"), std::string::npos) << without;
     EXPECT_NE(without.find("while keeping what a program overwrites, "), std::string::npos) << without;
     EXPECT_NE(without.find(" commands: Reverse.checkpoints(n) needs less"), std::string::npos) << without;
-    EXPECT_NE(with.find("while keeping the states of a program, 180 at most: a smaller n in Reverse.checkpoints(n) needs less"), std::string::npos) << with;
+    EXPECT_NE(with.find("while keeping the states of a program, 180 at most: a smaller n in Reverse.checkpoints(n) needs less"),
+              std::string::npos)
+        << with;
     shadow.fill(1.0f);
     autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // a smaller program fits
     EXPECT_EQ(shadow.get(4), 1.0f);
@@ -264,8 +270,7 @@ TEST_F(AutodiffOverlap, ErrorsInAProgramLeaveLaterProgramsRight) {
                   }),
                   "the rule refuses");
         EXPECT_EQ(message_of([&] {
-                      autodiff(
-                          Reverse, [&](Array<float>& a) { square(ndrange(4), a), fail("no more"); }, Duplicated(x, dx));
+                      autodiff(Reverse, [&](Array<float>& a) { square(ndrange(4), a), fail("no more"); }, Duplicated(x, dx));
                   }),
                   "no more");
         x.fill(3.0f), dx.fill(1.0f);
@@ -282,7 +287,9 @@ TEST_F(AutodiffOverlap, ThreadsAtOnce) {
             const auto own = kernel("own", [](InOut<float> a) { a[global_index()] *= a[global_index()]; });
             for (int k = 0; k < 4; ++k) {
                 Array<float> a = d.full<float>(4, float(t)), da = d.full<float>(4, 1.0f);
-                autodiff(Reverse.checkpoints(2), [&](Array<float>& v) { own(ndrange(4), v), square(ndrange(4), v); }, Duplicated(a, da));
+                autodiff(
+                    Reverse.checkpoints(2), [&](Array<float>& v) { own(ndrange(4), v), square(ndrange(4), v); },
+                    Duplicated(a, da));
                 wrong[size_t(t)] += da.download() != std::vector<float>(4, float(4 * t * t * t));
             }
         });

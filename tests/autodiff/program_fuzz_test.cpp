@@ -28,16 +28,14 @@ namespace {
 constexpr int n = 8;
 
 /// A random program of three arrays and a number; each mode runs the same program.
-template <class T>
-class RandomProgram {
+template <class T> class RandomProgram {
     using Both = std::conditional_t<std::is_same_v<T, float>, PairOfFloats, PairOfDoubles>;
 
 public:
     explicit RandomProgram(uint32_t seed) : seed(seed) {}
 
     /// The number is a plain one or a traced one.
-    template <class C>
-    void operator()(Array<T>& x, Array<T>& y, Array<T>& z, C c) const {
+    template <class C> void operator()(Array<T>& x, Array<T>& y, Array<T>& z, C c) const {
         std::mt19937 random(seed);
         std::vector<Array<T>> pool{x, y, z, x.clone()};
         const auto roll = [&](int sides) { return int(random() % uint32_t(sides)); };
@@ -105,12 +103,14 @@ public:
             for (size_t a = 0; a < 3; ++a)
                 for (size_t i = 0; i < n; ++i) {
                     const double difference = (above[a][i] - below[a][i]) / (2 * h);
-                    EXPECT_NEAR(after[a][i], difference, 1e-6 * std::max(1.0, std::abs(difference))) << "array " << a << ", " << i;
+                    EXPECT_NEAR(after[a][i], difference, 1e-6 * std::max(1.0, std::abs(difference)))
+                        << "array " << a << ", " << i;
                 }
         }
         const auto expect = [&](const std::array<Array<T>, 3>& adjoints, T scalar, int s, const std::string& how) {
             double right = 0, got = double(scalar) * double(move), scale = std::abs(got) + 1e-3;
-            for (size_t a = 0; a < 3; ++a) right += dot(seeds[s][a], after[a], &scale), got += dot(adjoints[a].download(), along[a], &scale);
+            for (size_t a = 0; a < 3; ++a)
+                right += dot(seeds[s][a], after[a], &scale), got += dot(adjoints[a].download(), along[a], &scale);
             EXPECT_NEAR(got, right, (std::is_same_v<T, float> ? 3e-5 : 1e-12) * scale) << how << ", direction " << s;
         };
         for (const int states : {0, 1, 2, 5}) {
@@ -130,17 +130,19 @@ public:
 
 private:
     /// Stores a gradient into `to`: a differentiated program inside the program.
-    template <class C>
-    void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which) const {
+    template <class C> void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which) const {
         Array<T> u = at.clone(), du = at.device().template full<T>(n, T(1));
         const auto inner = [&](Array<T>& v) {
             wave(ndrange(n), v, T(0.9));
             axpy(ndrange(n), v, c, v.clone());
             wave(ndrange(n), v, T(0.2));
         };
-        if (which == 0) autodiff(Reverse, inner, Duplicated(u, du));
-        else if (which == 1) autodiff(Reverse.checkpoints(2), inner, Duplicated(u, du));
-        else autodiff(Forward, inner, Duplicated(u, du));
+        if (which == 0)
+            autodiff(Reverse, inner, Duplicated(u, du));
+        else if (which == 1)
+            autodiff(Reverse.checkpoints(2), inner, Duplicated(u, du));
+        else
+            autodiff(Forward, inner, Duplicated(u, du));
         axpy(ndrange(n), to, T(0.3), du);
     }
 
@@ -163,7 +165,7 @@ private:
     });
     const Kernel<InOut<Both>> blend = kernel("blend", [](InOut<Both> p) {
         auto i = global_index();
-        $if (i % 3 != 0) {
+        $if(i % 3 != 0) {
             p.a[i] = p.h * p.a[i] + sin(p.b[i]);
             p.b[i] = p.b[i] * p.a[i] * T(0.5);
         }
@@ -182,16 +184,20 @@ private:
             })
             .forward([](const Duplicated<Array<T>>& to, const Duplicated<Array<T>>& from) {
                 if (!to.shadow) return;
-                if (from.shadow) to.shadow.copy_from(turned(from.shadow.download()));
-                else to.shadow.fill(T(0));
+                if (from.shadow)
+                    to.shadow.copy_from(turned(from.shadow.download()));
+                else
+                    to.shadow.fill(T(0));
             });
 };
 
 TEST(AutodiffFuzz, RandomPrograms) {
     fuzz::each_seed(20, [](uint64_t seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        if (device().supports(Feature::float64) && seed % 3) RandomProgram<double>(uint32_t(seed)).check();
-        else RandomProgram<float>(uint32_t(seed)).check();
+        if (device().supports(Feature::float64) && seed % 3)
+            RandomProgram<double>(uint32_t(seed)).check();
+        else
+            RandomProgram<float>(uint32_t(seed)).check();
     });
 }
 

@@ -16,20 +16,28 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
         seven(range, x.shadow, y.shadow);
         y.shadow.fill(0.0f);
     });
-    Array<float> x = device().full<float>(4, 2.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f);
+    Array<float> x = device().full<float>(4, 2.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4),
+                 dy = device().full<float>(4, 1.0f);
     autodiff(Reverse, wrong, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
     EXPECT_EQ(dx.download(), std::vector<float>(4, 7.0f));
     EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
     EXPECT_EQ(calls, 1);
 
     // in place, with a value that the augmented primal keeps
-    const auto cube = kernel("cube", [](InOut<float> a) { a[global_index()] = a[global_index()] * a[global_index()] * a[global_index()]; });
-    const auto three_squares = kernel("three_squares", [](InOut<float> da, In<float> a) { da[global_index()] *= 3.0f * a[global_index()] * a[global_index()]; });
-    cube.reverse([&](const Range& range, const Duplicated<Array<float>>& a) {
-        Array<float> before = a.value.clone();
-        cube(range, a.value);
-        return before;
-    }, [&](const Array<float>& before, const Range& range, const Duplicated<Array<float>>& a) { three_squares(range, a.shadow, before); });
+    const auto cube =
+        kernel("cube", [](InOut<float> a) { a[global_index()] = a[global_index()] * a[global_index()] * a[global_index()]; });
+    const auto three_squares = kernel("three_squares", [](InOut<float> da, In<float> a) {
+        da[global_index()] *= 3.0f * a[global_index()] * a[global_index()];
+    });
+    cube.reverse(
+        [&](const Range& range, const Duplicated<Array<float>>& a) {
+            Array<float> before = a.value.clone();
+            cube(range, a.value);
+            return before;
+        },
+        [&](const Array<float>& before, const Range& range, const Duplicated<Array<float>>& a) {
+            three_squares(range, a.shadow, before);
+        });
     Array<float> a = device().full<float>(4, 2.0f), da = device().full<float>(4, 1.0f);
     autodiff(Reverse, cube, ndrange(4), Duplicated(a, da));
     EXPECT_EQ(a.download(), std::vector<float>(4, 8.0f));
@@ -46,9 +54,11 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     EXPECT_EQ(dx.download(), std::vector<float>(4, 0.0f));
 
     // functions: a wrong rule is used; an inactive function has no derivative
-    const auto doubled = function("doubled", [](Val<float> x) { return 2.0f * x; })
-                             .reverse([](Val<float>, Val<float>, Val<float> dy) { return 5.0f * dy; })
-                             .forward([](Val<float>, Val<float> dx) { return 5.0f * dx; });
+    const auto doubled = function("doubled", [](Val<float> x) {
+                             return 2.0f * x;
+                         }).reverse([](Val<float>, Val<float>, Val<float> dy) {
+                               return 5.0f * dy;
+                           }).forward([](Val<float>, Val<float> dx) { return 5.0f * dx; });
     const auto ignored = function("ignored", [](Val<float> x) { return x * x; }).inactive();
     const auto with_functions = kernel("with_functions", [&](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -63,8 +73,10 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 5.0f));
 
     // the adjoint of a scalar from a rule
-    const auto scaled = kernel("scaled", [](Out<float> y, In<float> x, Val<float> c) { y[global_index()] = c * x[global_index()]; });
-    scaled.reverse([](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&, float c) { return 100.0f * c; });
+    const auto scaled =
+        kernel("scaled", [](Out<float> y, In<float> x, Val<float> c) { y[global_index()] = c * x[global_index()]; });
+    scaled.reverse(
+        [](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&, float c) { return 100.0f * c; });
     const auto [dc] = autodiff(Reverse, scaled, ndrange(4), Duplicated(y, dy), Const(x), Active(3.0f));
     EXPECT_EQ(dc, 300.0f);
 }
@@ -78,7 +90,9 @@ TEST(AutodiffRules, CheckGradientFindsTheWorstComponent) {
     });
     Array<float> x = device().full<float>(16, 1.5f), y = device().zeros<float>(16);
     EXPECT_TRUE(check_gradient(bad, ndrange(16), y, x));
-    bad.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) { rule(range, x.shadow, y.shadow, x.value); });
+    bad.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
+        rule(range, x.shadow, y.shadow, x.value);
+    });
     const GradientCheck found = check_gradient(bad, ndrange(16), y, x);
     EXPECT_FALSE(found);
     EXPECT_EQ(found.argument, 2);

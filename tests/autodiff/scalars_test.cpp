@@ -17,7 +17,8 @@ const auto relax = kernel("relax", [](Out<float> next, In<float> now, Val<float>
     auto n = global_size();
     next[i] = now[i] * exp(-decay) + c * sin(now[(i + 1) % n]);
 });
-const auto total = kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
+const auto total =
+    kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
 
 /// The host computes with the numbers and branches on them; launches take some numbers twice, and plain numbers beside them.
 const auto program = [](Array<float>& loss, Array<float>& x, auto c, auto decay) {
@@ -50,10 +51,10 @@ struct Found {
     float c, decay;
     std::vector<float> x;
 };
-template <class Mode>
-Found reverse(Mode mode, const std::vector<float>& host) {
+template <class Mode> Found reverse(Mode mode, const std::vector<float>& host) {
     const int n = int(host.size());
-    Array<float> loss = device().zeros<float>(1), dloss = device().full<float>(1, 1.0f), x = device().upload(host), dx = device().zeros<float>(n);
+    Array<float> loss = device().zeros<float>(1), dloss = device().full<float>(1, 1.0f), x = device().upload(host),
+                 dx = device().zeros<float>(n);
     const auto [dc, ddecay] = autodiff(mode, program, Duplicated(loss, dloss), Duplicated(x, dx), Active(0.7f), Active(0.2f));
     return {dc, ddecay, dx.download()};
 }
@@ -66,7 +67,8 @@ TEST(AutodiffPrograms, ActiveScalars) {
         return double(loss.download()[0]);
     };
     const float h = 1e-2f;
-    const double by_c = (value(0.7f + h, 0.2f) - value(0.7f - h, 0.2f)) / (2 * h), by_decay = (value(0.7f, 0.2f + h) - value(0.7f, 0.2f - h)) / (2 * h);
+    const double by_c = (value(0.7f + h, 0.2f) - value(0.7f - h, 0.2f)) / (2 * h),
+                 by_decay = (value(0.7f, 0.2f + h) - value(0.7f, 0.2f - h)) / (2 * h);
     const Found all = reverse(Reverse, host);
     EXPECT_NEAR(all.c, by_c, 1e-2 * std::abs(by_c));
     EXPECT_NEAR(all.decay, by_decay, 1e-2 * std::abs(by_decay));
@@ -77,13 +79,15 @@ TEST(AutodiffPrograms, ActiveScalars) {
     }
 
     // Forward mode, with one direction and with two.
-    Array<float> loss = device().zeros<float>(1), t = device().zeros<float>(1), x = device().upload(host), tx = device().full<float>(16, 0.5f);
+    Array<float> loss = device().zeros<float>(1), t = device().zeros<float>(1), x = device().upload(host),
+                 tx = device().full<float>(16, 0.5f);
     autodiff(Forward, program, Duplicated(loss, t), Duplicated(x, tx), Duplicated(0.7f, 2.0f), Duplicated(0.2f, -1.0f));
     double want = 2.0 * all.c - all.decay;
     for (const float d : all.x) want += 0.5 * d;
     EXPECT_NEAR(t.download()[0], want, 1e-4 * std::abs(want));
     Array<float> t0 = device().zeros<float>(1), t1 = device().zeros<float>(1);
-    autodiff(Forward, program, BatchDuplicated(loss, {t0, t1}), Const(x), BatchDuplicated(0.7f, {1.0f, 0.0f}), BatchDuplicated(0.2f, {0.0f, 1.0f}));
+    autodiff(Forward, program, BatchDuplicated(loss, {t0, t1}), Const(x), BatchDuplicated(0.7f, {1.0f, 0.0f}),
+             BatchDuplicated(0.2f, {0.0f, 1.0f}));
     EXPECT_NEAR(t0.download()[0], all.c, 1e-4 * std::abs(all.c));
     EXPECT_NEAR(t1.download()[0], all.decay, 1e-4 * std::abs(all.decay));
 
@@ -110,14 +114,23 @@ TEST(AutodiffPrograms, ActiveScalarOverAMillionItems) {
 
 TEST(AutodiffPrograms, ActiveScalarsThatNothingDependsOn) {
     Array<float> y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f), x = device().full<float>(4, 1.0f);
-    const auto [da, db] = autodiff(Reverse, [&](Array<float>& to, Traced<float> a, Traced<float> b) {
-        axpy(ndrange(4), to, a.value(), x);
-        no_derivative([&] { axpy(ndrange(4), x, b, to); });
-        EXPECT_TRUE(a > b && b < 2.0f && a == 2.0f);
-    }, Duplicated(y, dy), Active(2.0f), Active(1.5f));
+    const auto [da, db] = autodiff(
+        Reverse,
+        [&](Array<float>& to, Traced<float> a, Traced<float> b) {
+            axpy(ndrange(4), to, a.value(), x);
+            no_derivative([&] { axpy(ndrange(4), x, b, to); });
+            EXPECT_TRUE(a > b && b < 2.0f && a == 2.0f);
+        },
+        Duplicated(y, dy), Active(2.0f), Active(1.5f));
     EXPECT_EQ(da, 0.0f);
     EXPECT_EQ(db, 0.0f);
-    const auto primal = autodiff(ReverseWithPrimal, [&](Array<float>& to, Traced<float> a) { axpy(ndrange(4), to, a, x); return to.clone(); }, Const(y), Active(2.0f));
+    const auto primal = autodiff(
+        ReverseWithPrimal,
+        [&](Array<float>& to, Traced<float> a) {
+            axpy(ndrange(4), to, a, x);
+            return to.clone();
+        },
+        Const(y), Active(2.0f));
     EXPECT_EQ(std::get<1>(primal).download(), y.download());
 }
 
@@ -153,11 +166,14 @@ TEST(AutodiffPrograms, ActiveScalarsFillArrays) {
 
 TEST(AutodiffPrograms, ActiveScalarsAndRules) {
     const auto twice = kernel("twice", [](Out<float> y, Val<float> a, In<float> x) {
-        auto i = global_index();
-        y[i] = a * x[i];
-    }).reverse([](const Range&, const Duplicated<Array<float>>&, float a, const Duplicated<Array<float>>&) { return 100.0f * a; });
+                           auto i = global_index();
+                           y[i] = a * x[i];
+                       }).reverse([](const Range&, const Duplicated<Array<float>>&, float a, const Duplicated<Array<float>>&) {
+        return 100.0f * a;
+    });
     Array<float> y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f), x = device().full<float>(4, 1.0f);
-    const auto [da] = autodiff(Reverse, [&](Array<float>& to, Traced<float> a) { twice(ndrange(4), to, 3.0f * a, x); }, Duplicated(y, dy), Active(2.0f));
+    const auto [da] = autodiff(
+        Reverse, [&](Array<float>& to, Traced<float> a) { twice(ndrange(4), to, 3.0f * a, x); }, Duplicated(y, dy), Active(2.0f));
     EXPECT_EQ(da, 1800.0f);
 }
 

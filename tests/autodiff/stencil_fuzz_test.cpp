@@ -15,8 +15,7 @@ using suite::numbers;
 
 namespace {
 
-template <int R>
-class Stencil {
+template <int R> class Stencil {
 public:
     using Index = fuzz::Index<R>;
     using Field = Array<float, R>;
@@ -134,7 +133,8 @@ private:
         range.rank = R;
         std::copy_n(from.begin(), R, range.from.begin());
         std::copy_n(to.begin(), R, range.to.begin());
-        if (grouped) range = [&]<size_t... D>(std::index_sequence<D...>) {
+        if (grouped)
+            range = [&]<size_t... D>(std::index_sequence<D...>) {
                 return range.group((D == R - 1 ? 8 : 2)...);
             }(std::make_index_sequence<R>());
         const Field y = field(0), z = field(1), a = field(2), b = field(3);

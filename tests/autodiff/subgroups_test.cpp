@@ -9,8 +9,7 @@ using suite::numbers;
 namespace {
 
 /// y = atan(operation(sin x)) * sin x, over 48 items in groups of 16 and over 45, where the last group is cut.
-template <class Operation>
-void check(const char* name, const Operation& operation, bool cut = true) {
+template <class Operation> void check(const char* name, const Operation& operation, bool cut = true) {
     SCOPED_TRACE(name);
     const auto lanes = kernel(name, [&](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -28,11 +27,19 @@ void check(const char* name, const Operation& operation, bool cut = true) {
 
 // The operations that subgroups and groups have in common, each as check(name, function).
 #define CHECK(where, operation) check(#operation, [](const Val<float>& s) { return where::operation(s); })
-#define CHECK_ALL(where)                                                                   \
-    CHECK(where, reduce_add); CHECK(where, reduce_mul); CHECK(where, reduce_min);          \
-    CHECK(where, reduce_max); CHECK(where, inclusive_add); CHECK(where, inclusive_mul);    \
-    CHECK(where, inclusive_min); CHECK(where, inclusive_max); CHECK(where, exclusive_add); \
-    CHECK(where, exclusive_mul); CHECK(where, exclusive_min); CHECK(where, exclusive_max)
+#define CHECK_ALL(where)         \
+    CHECK(where, reduce_add);    \
+    CHECK(where, reduce_mul);    \
+    CHECK(where, reduce_min);    \
+    CHECK(where, reduce_max);    \
+    CHECK(where, inclusive_add); \
+    CHECK(where, inclusive_mul); \
+    CHECK(where, inclusive_min); \
+    CHECK(where, inclusive_max); \
+    CHECK(where, exclusive_add); \
+    CHECK(where, exclusive_mul); \
+    CHECK(where, exclusive_min); \
+    CHECK(where, exclusive_max)
 
 TEST(AutodiffSubgroups, ReductionsAndScans) {
     CHECK_ALL(subgroup);
@@ -44,8 +51,12 @@ TEST(AutodiffSubgroups, ShufflesByAUniformDistance) {
     check("broadcast", [](const Val<float>& s) { return subgroup::broadcast(s, 0); });
     check("shuffle", [](const Val<float>& s) { return subgroup::shuffle(s, 0); });
     check("shuffle_up", [](const Val<float>& s) { return subgroup::shuffle_up(s, 1) + 2.0f * subgroup::shuffle_up(s, 2); });
-    check("shuffle_down", [](const Val<float>& s) { return subgroup::shuffle_down(s, 1) + 2.0f * subgroup::shuffle_down(s, 2); }, single);
-    check("shuffle_xor", [](const Val<float>& s) { return subgroup::shuffle_xor(s, 1) + 2.0f * subgroup::shuffle_xor(s, 3); }, single);
+    check(
+        "shuffle_down", [](const Val<float>& s) { return subgroup::shuffle_down(s, 1) + 2.0f * subgroup::shuffle_down(s, 2); },
+        single);
+    check(
+        "shuffle_xor", [](const Val<float>& s) { return subgroup::shuffle_xor(s, 1) + 2.0f * subgroup::shuffle_xor(s, 3); },
+        single);
 }
 
 TEST(AutodiffSubgroups, ShufflesByADistancePerLane) {
@@ -61,14 +72,14 @@ TEST(AutodiffSubgroups, InBranchesAndLoopsOfDifferentLength) {
     const auto apart = kernel("apart", [](Out<float> y, In<float> x) {
         auto i = global_index();
         Var<float> v = x[i];
-        $for (k, range(0, i % 5 + 1)) {
-            $if ((i + k) % 2 == 0) { v = 0.5f * subgroup::reduce_max(Val<float>(v)) * x[i]; }
+        $for(k, range(0, i % 5 + 1)) {
+            $if((i + k) % 2 == 0) { v = 0.5f * subgroup::reduce_max(Val<float>(v)) * x[i]; }
             $else { v = sin(subgroup::inclusive_add(Val<float>(v))); }
             Var<int> n = 0;
-            $while (n < i % 3) {
+            $while(n < i % 3) {
                 v = 0.5f * (v + subgroup::broadcast_first(Val<float>(v)));
                 n += 1;
-                $if (v > 100.0f) { $break; }
+                $if(v > 100.0f) { $break; }
             }
         }
         y[i] = v;
@@ -91,13 +102,15 @@ TEST(AutodiffSubgroups, VectorsAndDoubles) {
         auto s = subgroup::inclusive_mul(Val<float3>(x[i], 2.0f * x[i], sin(x[i])));
         y[i] = dot(s, subgroup::shuffle_up(s, 1));
     });
-    expect_derivatives(vectors, ndrange(32).group(16), device().zeros<float>(32), device().upload(numbers<float>(32, 5, 0.3, 0.9)));
+    expect_derivatives(vectors, ndrange(32).group(16), device().zeros<float>(32),
+                       device().upload(numbers<float>(32, 5, 0.3, 0.9)));
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto doubles = kernel("doubles", [](Out<double> y, In<double> x) {
         auto i = global_index();
         y[i] = sin(group::inclusive_mul(x[i])) * group::reduce_max(x[i]);
     });
-    expect_derivatives(doubles, ndrange(45).group(16), device().zeros<double>(45), device().upload(numbers<double>(45, 5, 0.5, 1.5)));
+    expect_derivatives(doubles, ndrange(45).group(16), device().zeros<double>(45),
+                       device().upload(numbers<double>(45, 5, 0.5, 1.5)));
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ VkResult image_format_properties(VkPhysicalDevice, VkFormat, VkImageType, VkImag
                                  VkImageFormatProperties*) {
     return VK_ERROR_FORMAT_NOT_SUPPORTED;
 }
-void sparse_properties(VkPhysicalDevice, VkFormat, VkImageType, VkSampleCountFlagBits, VkImageUsageFlags, VkImageTiling, uint32_t* count,
-                       VkSparseImageFormatProperties*) {
+void sparse_properties(VkPhysicalDevice, VkFormat, VkImageType, VkSampleCountFlagBits, VkImageUsageFlags, VkImageTiling,
+                       uint32_t* count, VkSparseImageFormatProperties*) {
     *count = 0;
 }
 VkResult create_device(VkPhysicalDevice, const VkDeviceCreateInfo*, const VkAllocationCallbacks*, VkDevice*) {
@@ -93,8 +93,7 @@ struct Entry {
     const char* name;
     PFN_vkVoidFunction function;
 };
-template <class F>
-PFN_vkVoidFunction erased(F* f) { return reinterpret_cast<PFN_vkVoidFunction>(f); }
+template <class F> PFN_vkVoidFunction erased(F* f) { return reinterpret_cast<PFN_vkVoidFunction>(f); }
 
 PFN_vkVoidFunction instance_function(VkInstance, const char* name) {
     static const Entry entries[] = {
@@ -125,7 +124,9 @@ PFN_vkVoidFunction instance_function(VkInstance, const char* name) {
 }  // namespace
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
-EXPORTED PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char* name) { return instance_function(instance, name); }
+EXPORTED PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char* name) {
+    return instance_function(instance, name);
+}
 EXPORTED PFN_vkVoidFunction vk_icdGetPhysicalDeviceProcAddr(VkInstance, const char*) { return nullptr; }
 EXPORTED VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t* version) {
     *version = 5;

@@ -24,9 +24,7 @@ const auto halve = kernel("halve", [](InOut<double> x) { x[global_index()] *= 0.
 std::string error_of(const std::function<void()>& act) {
     try {
         act();
-    } catch (const Error& error) {
-        return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     return "no error";
 }
 

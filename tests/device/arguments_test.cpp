@@ -8,8 +8,7 @@ using suite::device;
 
 namespace {
 
-template <class F>
-auto mapped(const char* name, F f) {
+template <class F> auto mapped(const char* name, F f) {
     return kernel(name, [f](InOut<float> a) { a[global_index()] = f(a[global_index()]); });
 }
 
@@ -23,27 +22,33 @@ TEST(Language, FactoriesOfKernelsTakeACallable) {
 }
 
 // 63 scalars and an array: more than push constants hold on any device.
-const auto many_arguments = kernel("many_arguments", [](InOut<int> out, Val<int> s0, Val<int> s1, Val<int> s2, Val<int> s3, Val<int> s4, Val<int> s5, Val<int> s6, Val<int> s7, Val<int> s8, Val<int> s9, Val<int> s10,
-    Val<int> s11, Val<int> s12, Val<int> s13, Val<int> s14, Val<int> s15, Val<int> s16, Val<int> s17, Val<int> s18, Val<int> s19, Val<int> s20, Val<int>
-    s21, Val<int> s22, Val<int> s23, Val<int> s24, Val<int> s25, Val<int> s26, Val<int> s27, Val<int> s28, Val<int> s29, Val<int> s30, Val<int> s31,
-    Val<int> s32, Val<int> s33, Val<int> s34, Val<int> s35, Val<int> s36, Val<int> s37, Val<int> s38, Val<int> s39, Val<int> s40, Val<int> s41, Val<int>
-    s42, Val<int> s43, Val<int> s44, Val<int> s45, Val<int> s46, Val<int> s47, Val<int> s48, Val<int> s49, Val<int> s50, Val<int> s51, Val<int> s52,
-    Val<int> s53, Val<int> s54, Val<int> s55, Val<int> s56, Val<int> s57, Val<int> s58, Val<int> s59, Val<int> s60, Val<int> s61, Val<int> s62) {
-    auto i = global_index();
-    out[i] += i + s0 * 1 + s1 * 2 + s2 * 3 + s3 * 4 + s4 * 5 + s5 * 6 + s6 * 7 + s7 * 8 + s8 * 9 + s9 * 10 + s10 * 11 + s11 * 12 + s12 * 13 + s13 * 14 + s14 * 15 + s15
-        * 16 + s16 * 17 + s17 * 18 + s18 * 19 + s19 * 20 + s20 * 21 + s21 * 22 + s22 * 23 + s23 * 24 + s24 * 25 + s25 * 26 + s26 * 27 + s27 * 28 + s28 * 29 +
-        s29 * 30 + s30 * 31 + s31 * 32 + s32 * 33 + s33 * 34 + s34 * 35 + s35 * 36 + s36 * 37 + s37 * 38 + s38 * 39 + s39 * 40 + s40 * 41 + s41 * 42 + s42 *
-        43 + s43 * 44 + s44 * 45 + s45 * 46 + s46 * 47 + s47 * 48 + s48 * 49 + s49 * 50 + s50 * 51 + s51 * 52 + s52 * 53 + s53 * 54 + s54 * 55 + s55 * 56 +
-        s56 * 57 + s57 * 58 + s58 * 59 + s59 * 60 + s60 * 61 + s61 * 62 + s62 * 63;
-});
+const auto many_arguments =
+    kernel("many_arguments",
+           [](InOut<int> out, Val<int> s0, Val<int> s1, Val<int> s2, Val<int> s3, Val<int> s4, Val<int> s5, Val<int> s6,
+              Val<int> s7, Val<int> s8, Val<int> s9, Val<int> s10, Val<int> s11, Val<int> s12, Val<int> s13, Val<int> s14,
+              Val<int> s15, Val<int> s16, Val<int> s17, Val<int> s18, Val<int> s19, Val<int> s20, Val<int> s21, Val<int> s22,
+              Val<int> s23, Val<int> s24, Val<int> s25, Val<int> s26, Val<int> s27, Val<int> s28, Val<int> s29, Val<int> s30,
+              Val<int> s31, Val<int> s32, Val<int> s33, Val<int> s34, Val<int> s35, Val<int> s36, Val<int> s37, Val<int> s38,
+              Val<int> s39, Val<int> s40, Val<int> s41, Val<int> s42, Val<int> s43, Val<int> s44, Val<int> s45, Val<int> s46,
+              Val<int> s47, Val<int> s48, Val<int> s49, Val<int> s50, Val<int> s51, Val<int> s52, Val<int> s53, Val<int> s54,
+              Val<int> s55, Val<int> s56, Val<int> s57, Val<int> s58, Val<int> s59, Val<int> s60, Val<int> s61, Val<int> s62) {
+               auto i = global_index();
+               out[i] += i + s0 * 1 + s1 * 2 + s2 * 3 + s3 * 4 + s4 * 5 + s5 * 6 + s6 * 7 + s7 * 8 + s8 * 9 + s9 * 10 + s10 * 11 +
+                         s11 * 12 + s12 * 13 + s13 * 14 + s14 * 15 + s15 * 16 + s16 * 17 + s17 * 18 + s18 * 19 + s19 * 20 +
+                         s20 * 21 + s21 * 22 + s22 * 23 + s23 * 24 + s24 * 25 + s25 * 26 + s26 * 27 + s27 * 28 + s28 * 29 +
+                         s29 * 30 + s30 * 31 + s31 * 32 + s32 * 33 + s33 * 34 + s34 * 35 + s35 * 36 + s36 * 37 + s37 * 38 +
+                         s38 * 39 + s39 * 40 + s40 * 41 + s41 * 42 + s42 * 43 + s43 * 44 + s44 * 45 + s45 * 46 + s46 * 47 +
+                         s47 * 48 + s48 * 49 + s49 * 50 + s50 * 51 + s51 * 52 + s52 * 53 + s53 * 54 + s54 * 55 + s55 * 56 +
+                         s56 * 57 + s57 * 58 + s58 * 59 + s59 * 60 + s60 * 61 + s61 * 62 + s62 * 63;
+           });
 // 40 arrays of two dimensions, whose extents need room too, and scalars of other types.
-template <size_t... N>
-auto many_arrays_kernel(std::index_sequence<N...>) {
-    return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int> small, Val<float> scale, std::conditional_t<N < 100, In<float, 2>, void>... in) {
+template <size_t... N> auto many_arrays_kernel(std::index_sequence<N...>) {
+    return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int> small, Val<float> scale,
+                                    std::conditional_t < N<100, In<float, 2>, void>... in) {
         auto [i, j] = global_index<2>();
         Var sum = cast<float>(small);
         ((sum += in(i, j) * float(N + 1)), ...);
-        $if (on) { out(i, j) = sum * scale + cast<float>((in.size(1) + ...)); }
+        $if(on) { out(i, j) = sum * scale + cast<float>((in.size(1) + ...)); }
     });
 }
 
@@ -51,9 +56,10 @@ TEST(Language, SixtyFourArguments) {
     for (int round = 0; round < 3; ++round) {  // the same launch again and again, and after others
         Array<int> out = device().zeros<int>(5);
         for (int launch = 0; launch < 4; ++launch)
-            many_arguments(ndrange(5), out, -500, -499, -496, -491, -484, -475, -464, -451, -436, -419, -400, -379, -356, -331, -304, -275, -244, -211, -176, -139, -100, -59, -16, 29, 76, 125,
-                176, 229, 284, 341, 400, 461, 524, 589, 656, 725, 796, 869, 944, 1021, 1100, 1181, 1264, 1349, 1436, 1525, 1616, 1709, 1804, 1901, 2000, 2101, 2204,
-                2309, 2416, 2525, 2636, 2749, 2864, 2981, 3100, 3221, 3344);
+            many_arguments(ndrange(5), out, -500, -499, -496, -491, -484, -475, -464, -451, -436, -419, -400, -379, -356, -331,
+                           -304, -275, -244, -211, -176, -139, -100, -59, -16, 29, 76, 125, 176, 229, 284, 341, 400, 461, 524,
+                           589, 656, 725, 796, 869, 944, 1021, 1100, 1181, 1264, 1349, 1436, 1525, 1616, 1709, 1804, 1901, 2000,
+                           2101, 2204, 2309, 2416, 2525, 2636, 2749, 2864, 2981, 3100, 3221, 3344);
         int sum = 0;
         for (int k = 0; k < 63; ++k) sum += (k * k - 500) * (k + 1);
         EXPECT_EQ(out.download(), (std::vector<int>{4 * sum, 4 * (sum + 1), 4 * (sum + 2), 4 * (sum + 3), 4 * (sum + 4)}));

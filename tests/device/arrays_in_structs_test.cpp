@@ -35,8 +35,8 @@ struct Planes {
 }  // namespace arrays_in_structs
 
 using arrays_in_structs::Cell;
-using arrays_in_structs::Spot;
 using arrays_in_structs::Planes;
+using arrays_in_structs::Spot;
 using arrays_in_structs::Wide;
 PUMICE_STRUCT(arrays_in_structs::Spot, at, hits);
 PUMICE_STRUCT(arrays_in_structs::Cell, a, kind, m, spots, counts, on);
@@ -84,7 +84,9 @@ TEST(ArraysInStructs, ConstantAndDynamicIndicesRead) {
         EXPECT_EQ(got[size_t(i)], h.a[1] + h.a[i % 4] + h.a[i % 4] + h.a[2] + h.m[i % 2][2] + h.m[1][i % 3] + h.m[i % 2][i % 3] +
                                       h.spots[i % 3].at.y + h.spots[i % 3].at.z + h.spots[2].at.x)
             << i;
-        EXPECT_EQ(whole[size_t(i)], h.counts[size_t(i % 5)] + h.counts[4] + h.spots[i % 3].hits + (h.on[i % 2] ? 1000 : 0) + h.kind) << i;
+        EXPECT_EQ(whole[size_t(i)],
+                  h.counts[size_t(i % 5)] + h.counts[4] + h.spots[i % 3].hits + (h.on[i % 2] ? 1000 : 0) + h.kind)
+            << i;
     }
 }
 
@@ -164,7 +166,7 @@ TEST(ArraysInStructs, WholeStructsVariablesAndParameters) {
 TEST(ArraysInStructs, ItemsShareAnArrayOfOneElement) {
     const auto own = kernel("own_element", [](InOut<Cell> c) {
         auto i = local_index();
-        $if (i < 4) { c[0].a[i] = c[0].a[i] + 1.0f; }
+        $if(i < 4) { c[0].a[i] = c[0].a[i] + 1.0f; }
         atomic_add(c[0].spots[i % 3].hits, 1);
     });
     std::vector<Cell> host = cells(1);
@@ -215,9 +217,9 @@ TEST(ArraysInStructs, InConditionsOfLoopsAndBranches) {
     const auto k = kernel("conditions", [](InOut<Cell> c, Out<int> y) {
         auto i = global_index();
         Var n = 0;
-        $while (n < 4 && c[i].a[n] < 102.0f) { ++n; }
-        $if (c[i].a[n] > 1e6f) { n = -1; }
-        $elif (c[i].counts[n] > 12) { n += 10; }
+        $while(n < 4 && c[i].a[n] < 102.0f) { ++n; }
+        $if(c[i].a[n] > 1e6f) { n = -1; }
+        $elif(c[i].counts[n] > 12) { n += 10; }
         $else { n += 100; }
         y[i] = n;
     });
@@ -242,7 +244,9 @@ TEST(ArraysInStructs, ConstantIndicesOutsideAreRefused) {
         k.ir();
         FAIL();
     } catch (const Error& e) {
-        EXPECT_NE(std::string(e.what()).find("an array in a struct is asked for its element 4; they are 0 to 3"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("an array in a struct is asked for its element 4; they are 0 to 3"),
+                  std::string::npos)
+            << e.what();
     }
 }
 
@@ -276,7 +280,8 @@ TEST(ArraysInStructs, Gradients) {
     const auto got = dw.download();
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < 32; ++j)
-            EXPECT_EQ(got[size_t(i)].weights[j], (j == at[size_t(i)] ? 2 * host[size_t(i)].weights[j] : 0) + (j == 3 ? 1 : 0)) << i << " " << j;
+            EXPECT_EQ(got[size_t(i)].weights[j], (j == at[size_t(i)] ? 2 * host[size_t(i)].weights[j] : 0) + (j == 3 ? 1 : 0))
+                << i << " " << j;
 }
 
 }  // namespace

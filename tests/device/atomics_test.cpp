@@ -46,8 +46,7 @@ using namespace atomics_test;
 constexpr int items = 4096, places = 3;
 
 /// Many groups update few elements. The results do not depend on the order, and both halves of the numbers change.
-template <class T>
-void every_operation(const char* name) {
+template <class T> void every_operation(const char* name) {
     SCOPED_TRACE(name);
     const T step = std::is_integral_v<T> ? T(0x1'0000'0003ll) : T(0x4000'0003ll);  // a double holds the sums exactly
     const auto k = kernel(name, [=](InOut<T, 2> a, Out<T> olds) {
@@ -64,7 +63,7 @@ void every_operation(const char* name) {
         // Additions by compare-and-exchange.
         Var seen = T(0);
         Var done = i < 0;
-        $while (!done) {
+        $while(!done) {
             const Val<T> before = atomic_compare_exchange(a(7, at), seen, seen + T(2));
             done = before == seen;
             seen = before;
@@ -76,7 +75,8 @@ void every_operation(const char* name) {
         }
     });
     std::vector<T> start(11 * places, T(0));
-    for (int p = 0; p < places; ++p) start[size_t(2 * places + p)] = std::numeric_limits<T>::max(), start[size_t(8 * places + p)] = T(-1);
+    for (int p = 0; p < places; ++p)
+        start[size_t(2 * places + p)] = std::numeric_limits<T>::max(), start[size_t(8 * places + p)] = T(-1);
     Array<T, 2> a = device().upload(start, {11, places});
     Array<T> olds = device().template zeros<T>(items);
     k(ndrange(items).group(64), a, olds);
@@ -134,12 +134,12 @@ TEST(Atomics, WordsOf64BitsInLocalMemory) {
         Local<int64_t, 2, 3> tile;
         auto [l, m] = local_index<2>();
         auto [g, h] = group_index<2>();
-        $if (l < 2 && m < 3) { tile(l, m) = int64_t(-1); }
+        $if(l < 2 && m < 3) { tile(l, m) = int64_t(-1); }
         synchronize();
         atomic_add(tile(l % 2, m % 3), int64_t(1) << 33);
         atomic_add(all[m % 2], uint64_t(1) << 40);
         synchronize();
-        $if (l < 2 && m < 3) { groups(g * 2 + l, h * 3 + m) = tile(l, m); }
+        $if(l < 2 && m < 3) { groups(g * 2 + l, h * 3 + m) = tile(l, m); }
     });
     Array<uint64_t> all = device().zeros<uint64_t>(2);
     Array<int64_t, 2> groups = device().zeros<int64_t>({8, 12});
@@ -189,7 +189,7 @@ TEST(Atomics, MembersOf8And16Bits) {
     const auto k = kernel("small_members", [](InOut<Small> a, Out<Small> local) {
         Local<Small, 2> tile;
         auto i = global_index(), l = local_index();
-        $if (l < 2) {
+        $if(l < 2) {
             tile[l].weight = 2.5f;
             tile[l].low = int8_t(-1);
             tile[l].high = uint8_t(255);
@@ -206,9 +206,10 @@ TEST(Atomics, MembersOf8And16Bits) {
         atomic_sub(tile[l % 2].sum, int16_t(-1));
         atomic_and(tile[l % 2].high, uint8_t(0x5f));
         synchronize();
-        $if (i < 2) { local[i] = tile[l]; }
+        $if(i < 2) { local[i] = tile[l]; }
     });
-    Array<Small> a = device().upload(std::vector<Small>{{1, 0, 0, 0, 0, 7}, {2, 0, 0, 0, 0, 0}}), local = device().zeros<Small>(2);
+    Array<Small> a = device().upload(std::vector<Small>{{1, 0, 0, 0, 0, 7}, {2, 0, 0, 0, 0, 0}}),
+                 local = device().zeros<Small>(2);
     k(ndrange(1000).group(40), a, local);
     const auto got = a.download(), shared = local.download();
     for (int p = 0; p < 2; ++p) {
@@ -232,8 +233,8 @@ TEST(Structs, BoolsOfAStructAreWrittenApart) {
     const auto k = kernel("flags", [](InOut<Flags> f, Out<int> seen) {
         auto i = global_index();
         const Val<int> n = i / 3;
-        $if (i % 3 == 0) { f[n].a = n % 2 == 0; }
-        $elif (i % 3 == 1) {
+        $if(i % 3 == 0) { f[n].a = n % 2 == 0; }
+        $elif(i % 3 == 1) {
             f[n].b = !f[n].b;
             seen[n] = cast<int>(f[n].b);
         }
@@ -259,7 +260,7 @@ TEST(Structs, BoolsAmongOtherMembers) {
     const auto k = kernel("marked", [](InOut<Marked> m, In<Marked> from) {
         auto i = global_index();
         Var<Marked> mine = from[i];
-        $if (mine.first) { mine.n += 5; }
+        $if(mine.first) { mine.n += 5; }
         m[i] = mine;
         m[i].off = mine.on && !mine.off;
         m[i].last = !m[i].last;
@@ -287,19 +288,18 @@ TEST(Structs, BoolsAmongOtherMembers) {
 }
 
 /// All items of several groups add to few neighbouring elements; the sum shows a lost update. Also in local memory.
-template <class T>
-void sums_in_neighbours(const char* name, int items) {
+template <class T> void sums_in_neighbours(const char* name, int items) {
     SCOPED_TRACE(name);
     const auto k = kernel(name, [](InOut<T> a, InOut<T> largest, Out<T> local_sums) {
         Local<T, 3> local;
         auto i = global_index(), l = local_index();
-        $if (l < 3) { local[l] = cast<T>(l - l); }
+        $if(l < 3) { local[l] = cast<T>(l - l); }
         synchronize();
         atomic_add(a[i % 3], cast<T>(1 + i % 2));
         atomic_max(largest[i % 2], cast<T>(i % 100));
         atomic_add(local[l % 3], cast<T>(1 + l - l));
         synchronize();
-        $if (l < 3) { local_sums[group_index() * 3 + l] = local[l]; }
+        $if(l < 3) { local_sums[group_index() * 3 + l] = local[l]; }
     });
     Array<T> a = device().template zeros<T>(3), largest = device().template zeros<T>(2), local = device().template zeros<T>(6);
     k(ndrange(items).group(items / 2), a, largest, local);
@@ -328,8 +328,11 @@ TEST(Types, AtomicsOn64Bits) {
 TEST(Types, FlagsThatSeveralItemsSetDoNotRace) {
     const auto k = kernel("found", [](InOut<bool> over, InOut<int> any, In<int> x) {
         auto i = global_index();
-        $if (x[i] == 7) { over[0] = true; any[1] = 7; }
-        $if (x[i] > 100) { over[1] = true; }
+        $if(x[i] == 7) {
+            over[0] = true;
+            any[1] = 7;
+        }
+        $if(x[i] > 100) { over[1] = true; }
     });
     std::vector<int> host(300);
     for (int i = 0; i < 300; ++i) host[size_t(i)] = i % 10;
@@ -347,11 +350,11 @@ TEST(Types, AtomicsOnBools) {
         auto l = local_index();
         Local<bool, 5> local;
         Local<int, 1> taken;
-        $if (l < 5) { local[l] = l == 1; }
-        $if (l == 0) { taken[0] = 0; }
+        $if(l < 5) { local[l] = l == 1; }
+        $if(l == 0) { taken[0] = 0; }
         // Of the items that exchange, one finds the flag unset; of the items that compare, one wins.
         first[i] = select(atomic_exchange(a[i % 3], true), 0, 1);
-        $if (!atomic_compare_exchange(a[9], false, true)) { atomic_add(counts[0], 1); }
+        $if(!atomic_compare_exchange(a[9], false, true)) { atomic_add(counts[0], 1); }
         atomic_or(a[4], i == 77);
         atomic_or(a[5], i == 1000);
         atomic_and(a[6], i != 5);
@@ -360,11 +363,11 @@ TEST(Types, AtomicsOnBools) {
         synchronize();
         atomic_or(local[0], l == 3);
         atomic_and(local[1], l != 9);
-        $if (!atomic_exchange(local[2], true)) { atomic_add(taken[0], 1); }
+        $if(!atomic_exchange(local[2], true)) { atomic_add(taken[0], 1); }
         atomic_xor(local[3], l == 2);
         synchronize();
-        $if (l < 5) { local_flags[group_index() * 5 + l] = local[l]; }
-        $if (l == 0) { atomic_add(counts[1], taken[0]); }
+        $if(l < 5) { local_flags[group_index() * 5 + l] = local[l]; }
+        $if(l == 0) { atomic_add(counts[1], taken[0]); }
     });
     std::vector<bool> host(10);
     host[6] = host[7] = true;

@@ -21,17 +21,20 @@ const auto after_while = kernel("after_while", [](InOut<int> a, Val<int> n) {
     Local<int, 8> tile;
     Var v = a[global_index()];
     Var k = 0;
-    $while (v % 16 != 5 && k < n + local_index()) { k += 1; v += 1; }  // items leave at different times
+    $while(v % 16 != 5 && k < n + local_index()) {
+        k += 1;
+        v += 1;
+    }  // items leave at different times
     v = rotated(tile, v);
     a[global_index()] = v * 100 + k;
 });
 const auto in_nested_loops = kernel("in_nested_loops", [](InOut<int> a, Val<int> n) {
     Local<int, 8> tile;
     Var v = a[global_index()];
-    $for (i, range(n)) {
-        $for (j, range(i)) {
+    $for(i, range(n)) {
+        $for(j, range(i)) {
             v = rotated(tile, v);
-            $if (v % 2 == 0) { v += 1; }
+            $if(v % 2 == 0) { v += 1; }
         }
         v = rotated(tile, v);
     }
@@ -40,18 +43,18 @@ const auto in_nested_loops = kernel("in_nested_loops", [](InOut<int> a, Val<int>
 const auto back_to_back = kernel("back_to_back", [](InOut<int> a, Val<int> n) {
     Local<int, 8> tile;
     Private<int, 4> mine;
-    $for (i, range(4)) { mine[i] = a[global_index()] + i; }
-    $for (i, range(n)) { mine[i % 4] = rotated(tile, mine[i % 4]); }
-    $for (i, range(n, 0, -1)) { mine[i % 4] = rotated(tile, mine[i % 4] + 1); }
+    $for(i, range(4)) { mine[i] = a[global_index()] + i; }
+    $for(i, range(n)) { mine[i % 4] = rotated(tile, mine[i % 4]); }
+    $for(i, range(n, 0, -1)) { mine[i % 4] = rotated(tile, mine[i % 4] + 1); }
     a[global_index()] = mine[0] + 10 * mine[1] + 100 * mine[2] + 1000 * mine[3];
 });
 const auto trips_from_local = kernel("trips_from_local", [](InOut<int> a) {
     Local<int, 8> tile;
     Local<int, 1> count;
-    $if (local_index() == 0) { count[0] = a[global_index()] % 5; }
+    $if(local_index() == 0) { count[0] = a[global_index()] % 5; }
     synchronize();
     Var v = a[global_index()];
-    $for (i, range(count[0])) { v = rotated(tile, v) + i; }
+    $for(i, range(count[0])) { v = rotated(tile, v) + i; }
     a[global_index()] = v;
 });
 const auto rotate_function = function("rotate_function", [](Val<int> v) {
@@ -60,14 +63,13 @@ const auto rotate_function = function("rotate_function", [](Val<int> v) {
 });
 const auto in_called_functions = kernel("in_called_functions", [](InOut<int> a, Val<int> n) {
     Var v = rotate_function(a[global_index()]);
-    $for (i, range(n)) { v = rotate_function(v + i); }
+    $for(i, range(n)) { v = rotate_function(v + i); }
     a[global_index()] = v;
 });
 
 /// The expected values of one group after passing to the right.
 void rotate(std::vector<int>& v) { std::rotate(v.begin(), v.end() - 1, v.end()); }
-template <class K, class F, class... A>
-void check_groups(const K& k, F host, A... arguments) {
+template <class K, class F, class... A> void check_groups(const K& k, F host, A... arguments) {
     Array<int> a = device().upload(suite::iota<int>(24, 3));
     k(ndrange(24).group(8), a, arguments...);
     const std::vector<int> got = a.download();
@@ -79,35 +81,46 @@ void check_groups(const K& k, F host, A... arguments) {
 }
 
 TEST(Language, BarriersAfterAWhile) {
-    check_groups(after_while, [](std::vector<int>& v) {
-        std::vector<int> k(8);
-        for (int l = 0; l < 8; ++l) while (v[size_t(l)] % 16 != 5 && k[size_t(l)] < 4 + l) ++k[size_t(l)], ++v[size_t(l)];
-        rotate(v);
-        for (size_t l = 0; l < 8; ++l) v[l] = v[l] * 100 + k[l];
-    }, 4);
+    check_groups(
+        after_while,
+        [](std::vector<int>& v) {
+            std::vector<int> k(8);
+            for (int l = 0; l < 8; ++l)
+                while (v[size_t(l)] % 16 != 5 && k[size_t(l)] < 4 + l) ++k[size_t(l)], ++v[size_t(l)];
+            rotate(v);
+            for (size_t l = 0; l < 8; ++l) v[l] = v[l] * 100 + k[l];
+        },
+        4);
 }
 TEST(Language, BarriersInNestedLoops) {
-    check_groups(in_nested_loops, [](std::vector<int>& v) {
-        for (int i = 0; i < 4; ++i) {
-            for (int j = 0; j < i; ++j) {
+    check_groups(
+        in_nested_loops,
+        [](std::vector<int>& v) {
+            for (int i = 0; i < 4; ++i) {
+                for (int j = 0; j < i; ++j) {
+                    rotate(v);
+                    for (int& x : v) x += x % 2 == 0;
+                }
                 rotate(v);
-                for (int& x : v) x += x % 2 == 0;
             }
-            rotate(v);
-        }
-    }, 4);
+        },
+        4);
 }
 TEST(Language, BarriersInTwoLoopsBackToBackAroundAPrivateArray) {
-    check_groups(back_to_back, [](std::vector<int>& v) {
-        std::vector<int> mine[4] = {v, v, v, v};
-        for (int i = 0; i < 4; ++i) for (int& x : mine[i]) x += i;
-        for (int i = 0; i < 6; ++i) rotate(mine[i % 4]);
-        for (int i = 6; i > 0; --i) {
-            for (int& x : mine[i % 4]) ++x;
-            rotate(mine[i % 4]);
-        }
-        for (size_t l = 0; l < 8; ++l) v[l] = mine[0][l] + 10 * mine[1][l] + 100 * mine[2][l] + 1000 * mine[3][l];
-    }, 6);
+    check_groups(
+        back_to_back,
+        [](std::vector<int>& v) {
+            std::vector<int> mine[4] = {v, v, v, v};
+            for (int i = 0; i < 4; ++i)
+                for (int& x : mine[i]) x += i;
+            for (int i = 0; i < 6; ++i) rotate(mine[i % 4]);
+            for (int i = 6; i > 0; --i) {
+                for (int& x : mine[i % 4]) ++x;
+                rotate(mine[i % 4]);
+            }
+            for (size_t l = 0; l < 8; ++l) v[l] = mine[0][l] + 10 * mine[1][l] + 100 * mine[2][l] + 1000 * mine[3][l];
+        },
+        6);
 }
 TEST(Language, BarriersInATripCountFromLocalMemory) {
     check_groups(trips_from_local, [](std::vector<int>& v) {
@@ -119,13 +132,16 @@ TEST(Language, BarriersInATripCountFromLocalMemory) {
     });
 }
 TEST(Language, BarriersInCalledFunctions) {
-    check_groups(in_called_functions, [](std::vector<int>& v) {
-        rotate(v);
-        for (int i = 0; i < 5; ++i) {
-            for (int& x : v) x += i;
+    check_groups(
+        in_called_functions,
+        [](std::vector<int>& v) {
             rotate(v);
-        }
-    }, 5);
+            for (int i = 0; i < 5; ++i) {
+                for (int& x : v) x += i;
+                rotate(v);
+            }
+        },
+        5);
 }
 
 }  // namespace

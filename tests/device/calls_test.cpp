@@ -21,8 +21,7 @@ const auto say = kernel("say", [](In<int> a) { print("a is {}", a[global_index()
 void nap(int ms = 30) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 /// Runs an act that may hang. If it hangs, the program ends, because a thread that hangs cannot be ended.
-template <class F>
-void in_time(F act) {
+template <class F> void in_time(F act) {
     std::packaged_task<void()> task(act);
     std::future<void> done = task.get_future();
     std::thread thread(std::move(task));
@@ -185,9 +184,7 @@ TEST(Calls, AWaitForTheCallItselfIsAnError) {
         other.synchronize();
         for (int i = 0; i < 3; ++i) EXPECT_EQ(messages[size_t(i)], refused) << i;
         // The interpreter has finished everything for which the event could wait.
-        if (!suite::is_checking_device()) {
-            EXPECT_EQ(messages[3], refused);
-        }
+        if (!suite::is_checking_device()) { EXPECT_EQ(messages[3], refused); }
         EXPECT_EQ(y.download(), std::vector<int>(4, 1));
     });
 }
@@ -233,7 +230,8 @@ TEST(Calls, RandomWorkOfSeveralThreads) {
             std::mt19937 random(seed);
             const Stream s = d.stream(Priority(seed % 3)), inner = d.stream();
             constexpr int64_t n = 5000;
-            const Array<int> a = d.zeros<int>(n), b = d.zeros<int>(n), c = d.zeros<int>(n);  // of s; of the default stream; of calls
+            const Array<int> a = d.zeros<int>(n), b = d.zeros<int>(n),
+                             c = d.zeros<int>(n);  // of s; of the default stream; of calls
             int in_a = 0, in_b = 0;
             auto in_c = std::make_shared<int>(0);
             std::vector<int> into(n);

@@ -33,16 +33,16 @@ TEST(Device, PrintsComeInOrderOfLaunchesGroupsAndItems) {
     const auto k = kernel("two_lines", [](Val<int> launch) {
         auto [i, j] = global_index<2>();
         print("{}: {}", launch, i * 10 + j);
-        $if (j == 1) { print("again"); }
+        $if(j == 1) { print("again"); }
     });
     k(ndrange({1, 0}, {3, 3}).group(1, 2), 1);
     k(ndrange(1, 2), 2);
     out.device.synchronize();
-    EXPECT_EQ(out.lines, (Strings{"1: 10", "1: 11", "again", "1: 12", "1: 20", "1: 21", "again", "1: 22", "2: 0", "2: 1", "again"}));
+    EXPECT_EQ(out.lines,
+              (Strings{"1: 10", "1: 11", "again", "1: 12", "1: 20", "1: 21", "again", "1: 22", "2: 0", "2: 1", "again"}));
 }
 
-template <class T>
-void prints(const char* format, T value, const std::string& want) {
+template <class T> void prints(const char* format, T value, const std::string& want) {
     Lines out;
     const std::string text = format;
     const auto k = kernel("typed", [text](Val<T> v) { print(text, v); });
@@ -59,7 +59,8 @@ TEST(Device, EveryScalarTypePrints) {
     prints<bool>("{} ", true, "true ");
     if (device.supports(Feature::int8)) prints<int8_t>("{}", -5, "-5"), prints<uint8_t>("{:b}", 200, "11001000");
     if (device.supports(Feature::int16)) prints<int16_t>("{}", -32768, "-32768"), prints<uint16_t>("{}", 65535, "65535");
-    if (device.supports(Feature::int64)) prints<int64_t>("{}", INT64_MIN + 1, "-9223372036854775807"), prints<uint64_t>("{}", ~0ull, "18446744073709551615");
+    if (device.supports(Feature::int64))
+        prints<int64_t>("{}", INT64_MIN + 1, "-9223372036854775807"), prints<uint64_t>("{}", ~0ull, "18446744073709551615");
     if (device.supports(Feature::float16)) prints<half>("{}", half(-1.5f), "-1.5");
     if (device.supports(Feature::float64)) prints<double>("{}", 0.1, "0.1");
 }
@@ -80,16 +81,17 @@ TEST(Device, PrintsInLoopsAndAroundBarriers) {
     Lines out;
     const auto k = kernel("phases", [](InOut<int> x) {
         auto i = global_index();
-        $for (step, range(2)) {
+        $for(step, range(2)) {
             print("{} before {}", i, step);
             synchronize();
             x[i] += step;
-            $if (x[i] > 1) { print("{} has {}", i, x[i]); }
+            $if(x[i] > 1) { print("{} has {}", i, x[i]); }
         }
     });
     k(ndrange(3).group(4), out.device.upload<int>({0, 1, 2}));
     out.device.synchronize();
-    EXPECT_EQ(out.lines, (Strings{"0 before 0", "0 before 1", "1 before 0", "1 before 1", "1 has 2", "2 before 0", "2 has 2", "2 before 1", "2 has 3"}));
+    EXPECT_EQ(out.lines, (Strings{"0 before 0", "0 before 1", "1 before 0", "1 before 1", "1 has 2", "2 before 0", "2 has 2",
+                                  "2 before 1", "2 has 3"}));
 }
 
 const auto check = kernel("check", [](InOut<int> x) {
@@ -118,14 +120,15 @@ TEST(Device, RequirementsThatFailForMany) {
         check(ndrange(1000), x);
         return Stream(device.stream()).record();
     }();
-    EXPECT_EQ(suite::message_of([&] { device.synchronize(); }),
-              "Kernel \"check\" fails a requirement: 50 is below ten (work-item 0, console_test.cpp:97); 999 more requirements fail.");
+    EXPECT_EQ(
+        suite::message_of([&] { device.synchronize(); }),
+        "Kernel \"check\" fails a requirement: 50 is below ten (work-item 0, console_test.cpp:97); 999 more requirements fail.");
     EXPECT_EQ(suite::message_of([&] { done.wait(); }), "(no error)");
 }
 
 const auto chatter = kernel("chatter", [](Val<int> times) {
     auto i = global_index();
-    $for (k, range(times)) { print("{} {}", i, k); }
+    $for(k, range(times)) { print("{} {}", i, k); }
 });
 
 TEST(Device, PrintsPastTheRingsCapacityAreCounted) {
@@ -134,7 +137,8 @@ TEST(Device, PrintsPastTheRingsCapacityAreCounted) {
     out.device.synchronize();
     // 1,048,512 words are room for 149,787 records of 7 words; the rest of 300,000 is lost.
     ASSERT_EQ(out.lines.size(), 149788u);
-    EXPECT_EQ(out.lines.back(), "pumice: 150213 reports are lost: what kernels print and require between two waits has room for 4194048 bytes");
+    EXPECT_EQ(out.lines.back(),
+              "pumice: 150213 reports are lost: what kernels print and require between two waits has room for 4194048 bytes");
     out.lines.clear();
     chatter(ndrange(2), 1);
     out.device.synchronize();

@@ -30,20 +30,23 @@ TEST(Language, HostLoopsUnroll) {
 const auto flow = kernel("flow", [](Out<int> out, Val<int> n) {
     auto i = global_index();
     Var sum = 0;
-    $for (a, range(0, n)) {
-        $if (a == i) { $continue; }
-        $for (b, range(n, 0, -1)) {
-            $if (b < i) { $break; }
-            $if (b % 2 == 0) { sum += 1; } $elif (b % 3 == 0) { sum += 10; } $elif (b == 7) { $continue; } $else { sum += 100; }
+    $for(a, range(0, n)) {
+        $if(a == i) { $continue; }
+        $for(b, range(n, 0, -1)) {
+            $if(b < i) { $break; }
+            $if(b % 2 == 0) { sum += 1; }
+            $elif(b % 3 == 0) { sum += 10; }
+            $elif(b == 7) { $continue; }
+            $else { sum += 100; }
             sum += 1000;
         }
         Var w = a;
-        $while (w > 0) {
+        $while(w > 0) {
             w -= 2;
-            $if (w == 3) { $break; }
+            $if(w == 3) { $break; }
             sum += 100000;
         }
-        $if (sum > 3000000) {
+        $if(sum > 3000000) {
             out[i] = -sum;
             $return;
         }
@@ -63,10 +66,14 @@ TEST(Language, NestedControlFlow) {
             if (a == i) continue;
             for (int b = n; b > 0; --b) {
                 if (b < i) break;
-                if (b % 2 == 0) sum += 1;
-                else if (b % 3 == 0) sum += 10;
-                else if (b == 7) continue;
-                else sum += 100;
+                if (b % 2 == 0)
+                    sum += 1;
+                else if (b % 3 == 0)
+                    sum += 10;
+                else if (b == 7)
+                    continue;
+                else
+                    sum += 100;
                 sum += 1000;
             }
             int w = a;
@@ -96,11 +103,8 @@ const auto without_macros = kernel("without_macros", [](Out<int> out) {
 
 const auto band = kernel("band", [](InOut<int> a, In<int> b, Val<int> low, Val<int> high, Val<int> shift) {
     auto i = global_index();
-    $if (i >= low && i < high && shift + i > 0 && 2 * low - 2 * i <= 0) {
-        a[i] += b[i];
-    } $else {
-        a[i] = -1;
-    };
+    $if(i >= low && i < high && shift + i > 0 && 2 * low - 2 * i <= 0) { a[i] += b[i]; }
+    $else { a[i] = -1; };
 });
 
 /// Conditions that hold for some, all or none of the items of a packet; a sum that wraps within it.
@@ -114,7 +118,8 @@ TEST(Language, BranchesTakenBySomeAllOrNoItemsOfAPacket) {
                 a.fill(1);
                 band(ndrange(n), a, b, low, high, shift);
                 std::vector<int> want(n);
-                for (int i = 0; i < n; ++i) want[size_t(i)] = i >= low && i < high && int(uint32_t(shift) + uint32_t(i)) > 0 ? 1 + from[size_t(i)] : -1;
+                for (int i = 0; i < n; ++i)
+                    want[size_t(i)] = i >= low && i < high && int(uint32_t(shift) + uint32_t(i)) > 0 ? 1 + from[size_t(i)] : -1;
                 ASSERT_EQ(a.download(), want) << low << " " << high << " " << shift;
             }
 }
@@ -127,16 +132,25 @@ TEST(Language, FunctionsInPlaceOfMacros) {
 
 const auto loop_limits = kernel("loop_limits", [](Out<int> out, Val<int> step) {
     Var up = 0;
-    $for (k, range(2147483645, 2147483647)) { up += 1; (void)k; }
+    $for(k, range(2147483645, 2147483647)) {
+        up += 1;
+        (void)k;
+    }
     out[0] = up;
     Var none = 0;
-    $for (k, range(0, 5, step - step)) { none += 1; (void)k; }
+    $for(k, range(0, 5, step - step)) {
+        none += 1;
+        (void)k;
+    }
     out[1] = none;
     Var down = 0;
-    $for (k, range(9, 0, step)) { down += k; }
+    $for(k, range(9, 0, step)) { down += k; }
     out[2] = down;
     Var past = 0;
-    $for (k, range(2147483000, 2147483647, 500)) { past += 1; (void)k; }
+    $for(k, range(2147483000, 2147483647, 500)) {
+        past += 1;
+        (void)k;
+    }
     out[3] = past;
 });
 
@@ -153,9 +167,17 @@ const auto many_ops = kernel("many_ops", [](InOut<float> a) {
 });
 const auto deep = kernel("deep", [](Out<int> out) {
     Var n = 0;
-    $for (a, range(2)) { $for (b, range(2)) { $for (c, range(2)) { $for (d, range(2)) { $for (e, range(2)) { $for (f, range(2)) {
-        n += a + b + c + d + e + f;
-    } } } } } }
+    $for(a, range(2)) {
+        $for(b, range(2)) {
+            $for(c, range(2)) {
+                $for(d, range(2)) {
+                    $for(e, range(2)) {
+                        $for(f, range(2)) { n += a + b + c + d + e + f; }
+                    }
+                }
+            }
+        }
+    }
     out[global_index()] = n;
 });
 
@@ -173,10 +195,10 @@ TEST(Language, AThousandOperationsAndDeepLoops) {
 const auto hinted = kernel("hinted", [](Out<int> out, In<int> a) {
     auto i = global_index();
     Var sum = 0;
-    $for (k, range(0, 16).unroll()) {
-        $if (k == 5) { $continue; }
-        $for (l, range(3, 0, -1).unroll()) { sum += a[(i + k) % 16] * l; }
-        $if (sum > 500) { $break; }
+    $for(k, range(0, 16).unroll()) {
+        $if(k == 5) { $continue; }
+        $for(l, range(3, 0, -1).unroll()) { sum += a[(i + k) % 16] * l; }
+        $if(sum > 500) { $break; }
     }
     out[i] = sum;
 });
@@ -226,9 +248,9 @@ TEST(ControlFlow, LongStraightCode) {
 /// In groups smaller than a subgroup: a loop that searches memory does not disturb the loops after it.
 const auto searches = kernel("searches", [](InOut<int> y, Out<int> turns, InOut<int16_t> least) {
     auto i = global_index();
-    $while (y[i] < 1) { y[i] = y[i] * 2 + 1; }
+    $while(y[i] < 1) { y[i] = y[i] * 2 + 1; }
     Var n = 0;
-    $while (n < y[i] * 10) { n += 1; }
+    $while(n < y[i] * 10) { n += 1; }
     turns[i] = n;
     if (device().supports(Feature::int16)) atomic_min(least[i], 0);
 });
@@ -239,18 +261,16 @@ TEST(Language, LoopsAfterASearchInSmallGroups) {
         const Array<int16_t> least = device().upload(std::vector<int16_t>{77, 88, 40, 50});
         searches(ndrange(4).group(group), y, turns, least);
         EXPECT_EQ(turns.download(), (std::vector<int>{20, 50, 10, 20})) << group;
-        if (device().supports(Feature::int16)) {
-            EXPECT_EQ(least.download(), std::vector<int16_t>(4)) << group;
-        }
+        if (device().supports(Feature::int16)) { EXPECT_EQ(least.download(), std::vector<int16_t>(4)) << group; }
     }
 }
 
 TEST(Language, LoopsAfterASearchInNarrowGroups) {
     const auto rows = kernel("searches_in_rows", [](InOut<int, 2> y, Out<int, 2> turns) {
         const auto [i, j] = global_index<2>();
-        $while (y(i, j) < 1) { y(i, j) = y(i, j) * 2 + 1; }
+        $while(y(i, j) < 1) { y(i, j) = y(i, j) * 2 + 1; }
         Var n = 0;
-        $while (n < y(i, j) * 10) { n += 1; }
+        $while(n < y(i, j) * 10) { n += 1; }
         turns(i, j) = n;
     });
     for (const int along : {1, 3})

@@ -18,7 +18,7 @@ std::vector<float> noise(int64_t n) {
 const auto matmul = kernel("matmul", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
     auto [i, j] = global_index<2>();
     Var sum = 0.0f;
-    $for (k, range(0, a.size(1))) { sum += a(i, k) * b(k, j); }
+    $for(k, range(0, a.size(1))) { sum += a(i, k) * b(k, j); }
     c(i, j) = sum;
 });
 
@@ -28,17 +28,17 @@ const auto matmul_tiled = kernel("matmul_tiled", whole_groups, [](Out<float, 2> 
     auto [i, j] = global_index<2>();
     auto [y, x] = local_index<2>();
     Var sum = 0.0f;
-    $for (t, range(0, (a.size(1) + 15) / 16)) {
+    $for(t, range(0, (a.size(1) + 15) / 16)) {
         auto ka = t * 16 + x, kb = t * 16 + y;
         ta(y, x) = 0.0f;
         tb(y, x) = 0.0f;
-        $if (i < a.size(0) && ka < a.size(1)) { ta(y, x) = a(i, ka); }
-        $if (kb < b.size(0) && j < b.size(1)) { tb(y, x) = b(kb, j); }
+        $if(i < a.size(0) && ka < a.size(1)) { ta(y, x) = a(i, ka); }
+        $if(kb < b.size(0) && j < b.size(1)) { tb(y, x) = b(kb, j); }
         synchronize();
         for (int k = 0; k < 16; ++k) sum += ta(y, k) * tb(k, x);
         synchronize();
     }
-    $if (in_range()) { c(i, j) = sum; }
+    $if(in_range()) { c(i, j) = sum; }
 });
 
 /// c = a b by both kernels; samples of the entries are compared with a sum in double. The stride of the samples is prime to all
@@ -84,7 +84,8 @@ const auto copy_static = kernel("copy_static", static_group<1, 32>, copy_2d);
 
 TEST(Examples, Copy) {
     const int n = 128;
-    Array<int, 2> a = device().upload(suite::iota<int>(n * n), {n, n}), b = device().zeros<int>({n, n}), c = b.clone(), d = b.clone();
+    Array<int, 2> a = device().upload(suite::iota<int>(n * n), {n, n}), b = device().zeros<int>({n, n}), c = b.clone(),
+                  d = b.clone();
     copy_dynamic(ndrange(n, n), b, a);
     copy_dynamic(ndrange(n, n).group(4, 8), c, a);
     copy_static(ndrange(n, n), d, a);
@@ -96,8 +97,7 @@ const auto transpose_naive = kernel("transpose_naive", [](Out<int, 2> b, In<int,
     b(j, i) = a(i, j);
 });
 /// Tiles of 16 x 16, with so many columns of padding.
-template <int Padding>
-auto transpose_tiled(const char* name) {
+template <int Padding> auto transpose_tiled(const char* name) {
     return kernel(name, [](Out<int, 2> b, In<int, 2> a) {
         Local<int, 16, 16 + Padding> tile;
         auto [i, j] = global_index<2>();
@@ -108,7 +108,8 @@ auto transpose_tiled(const char* name) {
         b(gj * 16 + y, gi * 16 + x) = tile(x, y);
     });
 }
-const auto transpose_unpadded = transpose_tiled<0>("transpose_unpadded"), transpose_padded = transpose_tiled<1>("transpose_padded");
+const auto transpose_unpadded = transpose_tiled<0>("transpose_unpadded"),
+           transpose_padded = transpose_tiled<1>("transpose_padded");
 
 TEST(Examples, Transpose) {
     SKIP_WITHOUT_GROUPS_OF(256);
@@ -128,28 +129,29 @@ TEST(Examples, Transpose) {
 
 // The stencils of a point and its neighbours along one dimension.
 constexpr int stencils = 4;
-template <class T>
-std::array<T, stencils> stencils_of(const T& before, const T& here, const T& after) {
+template <class T> std::array<T, stencils> stencils_of(const T& before, const T& here, const T& after) {
     return {after - here, here - before, after - here * 2.0f + before, (here + after) * 0.5f};
 }
 
 /// The element at this distance from the item's own along a dimension.
-template <int N>
-Val<float> element(const In<float, N>& a, size_t dimension, int by) {
+template <int N> Val<float> element(const In<float, N>& a, size_t dimension, int by) {
     return [&]<size_t... D>(std::index_sequence<D...>) {
-        if constexpr (N == 1) return Val<float>(a(global_index() + by));
-        else return Val<float>(a((global_index<N>()[D] + (D == dimension ? by : 0))...));
+        if constexpr (N == 1)
+            return Val<float>(a(global_index() + by));
+        else
+            return Val<float>(a((global_index<N>()[D] + (D == dimension ? by : 0))...));
     }(std::make_index_sequence<N>());
 }
 
 /// Forward, backward and second differences and means along each dimension, one array behind the other.
-template <int N>
-void check_differences(const std::array<int64_t, N>& n) {
+template <int N> void check_differences(const std::array<int64_t, N>& n) {
     SCOPED_TRACE(testing::Message() << N << " dimensions, the first of " << n[0]);
     const auto differences = kernel("differences", [](Out<float, 2> out, In<float, N> a, In<int, N> places) {
         Var place = 0;
-        if constexpr (N == 1) place = places[global_index()];
-        else place = std::apply([&](const auto&... i) { return Val<int>(places(i...)); }, global_index<N>());
+        if constexpr (N == 1)
+            place = places[global_index()];
+        else
+            place = std::apply([&](const auto&... i) { return Val<int>(places(i...)); }, global_index<N>());
         for (size_t k = 0; k < N; ++k) {
             const auto found = stencils_of<Val<float>>(element<N>(a, k, -1), element<N>(a, k, 0), element<N>(a, k, 1));
             for (size_t s = 0; s < stencils; ++s) out(int(k * stencils + s), place) = found[s];
@@ -197,8 +199,8 @@ TEST(Examples, FiniteDifferences) {
 
 const auto diffuse = kernel("diffuse_strict", Math::strict, [](Out<float, 3> next, In<float, 3> now, In<float, 3> c) {
     auto [i, j, k] = global_index<3>();
-    next(i, j, k) = now(i, j, k) + c(i, j, k) * (now(i - 1, j, k) + now(i + 1, j, k) + now(i, j - 1, k) + now(i, j + 1, k) + now(i, j, k - 1) +
-                                                 now(i, j, k + 1) - 6.0f * now(i, j, k));
+    next(i, j, k) = now(i, j, k) + c(i, j, k) * (now(i - 1, j, k) + now(i + 1, j, k) + now(i, j - 1, k) + now(i, j + 1, k) +
+                                                 now(i, j, k - 1) + now(i, j, k + 1) - 6.0f * now(i, j, k));
 });
 
 TEST(Examples, StrictDiffusionIsExact) {
@@ -232,29 +234,29 @@ const auto scan = kernel("scan", whole_groups, [](Out<int> total, Out<int> inclu
     auto l = local_index();
     Var first = 0;
     Var second = 0;
-    $if (2 * l < n) { first = x[2 * l]; }
-    $if (2 * l + 1 < n) { second = x[2 * l + 1]; }
+    $if(2 * l < n) { first = x[2 * l]; }
+    $if(2 * l + 1 < n) { second = x[2 * l + 1]; }
     tile[l] = first + second;
     synchronize();
     Var step = 1;
-    $while (step < group_size()) {
+    $while(step < group_size()) {
         Var v = tile[l];
-        $if (l >= step) { v += tile[l - step]; }
+        $if(l >= step) { v += tile[l - step]; }
         synchronize();
         tile[l] = v;
         synchronize();
         step *= 2;
     }
     auto before = tile[l] - first - second;
-    $if (2 * l < n) {
+    $if(2 * l < n) {
         exclusive[2 * l] = before;
         inclusive[2 * l] = before + first;
     }
-    $if (2 * l + 1 < n) {
+    $if(2 * l + 1 < n) {
         exclusive[2 * l + 1] = before + first;
         inclusive[2 * l + 1] = before + first + second;
     }
-    $if (l == group_size() - 1) { total[0] = tile[l]; }
+    $if(l == group_size() - 1) { total[0] = tile[l]; }
 });
 
 TEST(Examples, ReductionsAndScansOfEverySize) {

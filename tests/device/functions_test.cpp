@@ -4,7 +4,11 @@
 #include "tests/device/suite.h"
 
 namespace functions {
-struct Ray { pumice::float3 from; float time = 0; int hits = 0; };
+struct Ray {
+    pumice::float3 from;
+    float time = 0;
+    int hits = 0;
+};
 }  // namespace functions
 PUMICE_STRUCT(functions::Ray, from, time, hits);
 
@@ -18,18 +22,19 @@ const auto wave = function("wave", [](Val<float> x) { return exp(x) * sin(x); })
 const auto collatz = function("collatz", [](Val<int> start) {
     Var n = start;
     Var steps = 0;
-    $while (n > 1 && steps < 1000) {
-        $if (n % 2 == 0) { n = n / 2; } $else { n = 3 * n + 1; }
+    $while(n > 1 && steps < 1000) {
+        $if(n % 2 == 0) { n = n / 2; }
+        $else { n = 3 * n + 1; }
         steps += 1;
     }
     return steps;  // the value of the variable at the end
 });
 const auto sum_of = function("sum_of", [](Val<int> n) {
     Var sum = 0;
-    $for (k, range(n)) {
-        $if (k == 3) { $continue; }
+    $for(k, range(n)) {
+        $if(k == 3) { $continue; }
         sum += collatz(k);
-        $if (sum > 1000) { $break; }
+        $if(sum > 1000) { $break; }
     }
     return sum;
 });
@@ -69,7 +74,7 @@ const auto advance = function("advance", [](Val<Ray> ray, Val<float3> direction,
     Var moved = ray;
     moved.from = ray.from + direction * by;
     moved.time += by;
-    $if (moved.from.x > 1.0f) { moved.hits += 1; }
+    $if(moved.from.x > 1.0f) { moved.hits += 1; }
     return moved;
 });
 const auto divide = function("divide", [](Val<int> a, Val<int> b) { return std::tuple{a / b, a % b}; });
@@ -86,7 +91,8 @@ TEST(Functions, OfStructsAndWithSeveralResults) {
     Array<int> out = device().zeros<int>(3);
     move_rays(ndrange(3), a, out);
     for (int i = 0; i < 3; ++i) {
-        const Ray want = advance(advance(rays[size_t(i)], float3{1, 0, 0}, 0.25f), float3{0, float(i), 2}, 0.5f), got = a.download()[size_t(i)];
+        const Ray want = advance(advance(rays[size_t(i)], float3{1, 0, 0}, 0.25f), float3{0, float(i), 2}, 0.5f),
+                  got = a.download()[size_t(i)];
         EXPECT_EQ(got.from, want.from);
         EXPECT_EQ(got.time, want.time);
         EXPECT_EQ(got.hits, want.hits);
@@ -133,9 +139,11 @@ TEST(Functions, FunctionsWithIndicesAndBarriers) {
 }
 
 // A callable that is chosen when the kernel is made: a lambda or a function.
-template <class F>
-auto map_kernel(const char* name, F f) {
-    return kernel(name, [f](InOut<float> a) { auto i = global_index(); a[i] = f(a[i]); });
+template <class F> auto map_kernel(const char* name, F f) {
+    return kernel(name, [f](InOut<float> a) {
+        auto i = global_index();
+        a[i] = f(a[i]);
+    });
 }
 
 TEST(Functions, ACallableIsChosenWhileRecording) {
@@ -159,12 +167,16 @@ TEST(Functions, HostCallsWhileAKernelIsRecorded) {
     EXPECT_NEAR(a.download()[1], 2 * wave(1.0f), 1e-5);
 }
 
-const auto clipped = function("clipped", [](Val<float> x) { return min(x, 1.0f); })
-                         .reverse([](Val<float>, Val<float>, Val<float> dy) { return dy; })
-                         .forward([](Val<float>, Val<float> dx) { return dx; });
+const auto clipped = function("clipped", [](Val<float> x) {
+                         return min(x, 1.0f);
+                     }).reverse([](Val<float>, Val<float>, Val<float> dy) {
+                           return dy;
+                       }).forward([](Val<float>, Val<float> dx) { return dx; });
 const auto counted = function("counted", [](Val<float> x) { return floor(x); }).inactive();
-const auto product = function("product", [](Val<float> x, Val<float3> v) { return v * x; })
-                         .reverse([](Val<float> x, Val<float3> v, Val<float3>, Val<float3> dy) { return std::tuple{dot(v, dy), dy * x}; });
+const auto product =
+    function("product", [](Val<float> x, Val<float3> v) {
+        return v * x;
+    }).reverse([](Val<float> x, Val<float3> v, Val<float3>, Val<float3> dy) { return std::tuple{dot(v, dy), dy * x}; });
 const auto with_rules = kernel("with_rules", [](InOut<float> a) {
     auto i = global_index();
     a[i] = clipped(a[i]) + counted(a[i]) + product(a[i], float3{1, 2, 3}).z;

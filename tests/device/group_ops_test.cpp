@@ -11,8 +11,7 @@ using namespace pumice;
 namespace {
 
 /// Runs f on the device under test; where that is the interpreter, on one of each subgroup size.
-template <class F>
-void on_each(F&& f) {
+template <class F> void on_each(F&& f) {
     if (!suite::is_checking_device()) return f(suite::device());
     for (const int size : {1, 4, 8, 32}) {
         SCOPED_TRACE(testing::Message() << "subgroups of " << size);
@@ -29,7 +28,7 @@ const auto where_kernel = kernel("where", [](Out<int> index, Out<int> lane, Out<
     auto i = global_index();
     index[i] = subgroup::index();
     lane[i] = subgroup::lane();
-    $if (i == 0) {
+    $if(i == 0) {
         sizes[0] = subgroup::size();
         sizes[1] = subgroup::count();
     }
@@ -42,8 +41,7 @@ Where where_in(const Device& device, int n, int group) {
     return {index.download(), lane.download(), s[0], s[1]};
 }
 /// The items of the subgroup of i that fulfil `takes_part`, in the order of lanes.
-template <class F>
-std::vector<int> mates(const Where& w, int i, F takes_part) {
+template <class F> std::vector<int> mates(const Where& w, int i, F takes_part) {
     std::vector<int> found;
     for (int j = 0; j < int(w.index.size()); ++j)
         if (w.index[size_t(j)] == w.index[size_t(i)] && takes_part(j)) found.push_back(j);
@@ -70,13 +68,14 @@ TEST(Device, SubgroupIndicesAreConsistent) {
 
 const auto sums = kernel("sums", [](Out<int> out, In<int> x, Out<float> real) {
     auto i = global_index();
-    $if (i % 4 != 3) {
+    $if(i % 4 != 3) {
         Var sum = subgroup::reduce_add(x[i]) * 1000000;
         sum += subgroup::inclusive_add(x[i]) * 1000;
         sum += subgroup::exclusive_add(x[i]);
         out[i] = sum;
         real[i] = subgroup::reduce_max(cast<float>(x[i])) - subgroup::exclusive_min(cast<float>(x[i]) + 0.5f);
-    } $else { out[i] = -1; }
+    }
+    $else { out[i] = -1; }
 });
 
 TEST(Device, SubgroupSumsAndScans) {
@@ -144,8 +143,17 @@ TEST(Device, SubgroupShufflesVotesAndBallot) {
                 any |= of(l) > 90, all &= of(l) >= 0, same &= of(l) != 7, mixed ^= of(l);
                 if (l < 16) bits |= (of(l) % 3 == 0) << l;
             }
-            const int want[11] = {of(0), of(0), of(w.size - 1 - lane), of(lane ^ 1), of(lane - 1), of(lane + 2),
-                                  any + 2 * all + 4 * (lane == 0), bits, of(w.size - 1 - lane), same, mixed};
+            const int want[11] = {of(0),
+                                  of(0),
+                                  of(w.size - 1 - lane),
+                                  of(lane ^ 1),
+                                  of(lane - 1),
+                                  of(lane + 2),
+                                  any + 2 * all + 4 * (lane == 0),
+                                  bits,
+                                  of(w.size - 1 - lane),
+                                  same,
+                                  mixed};
             for (int row = 0; row < 11; ++row) EXPECT_EQ(got[size_t(row * n + i)], want[row]) << "row " << row << ", item " << i;
         }
     });
@@ -153,8 +161,7 @@ TEST(Device, SubgroupShufflesVotesAndBallot) {
 
 /// Sums of every numeric type of the device. The terms are small whole numbers times `step`, so that order does not matter. The
 /// kernel itself stores its subgroups: on a device that lacks an operation it needs, subgroups have one item.
-template <class T>
-void sums_of(const Device& device, const char* name, int64_t step = 1) {
+template <class T> void sums_of(const Device& device, const char* name, int64_t step = 1) {
     using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
     const auto k = kernel(name, [](Out<T> out, Out<int> index, Out<int> lane, In<T> x) {
         auto i = global_index();
@@ -259,13 +266,23 @@ TEST(Device, GroupReductionsAndScansInPartialGroups) {
                 int running = 0, least = INT_MAX;
                 for (int i = first; i < end; ++i) {
                     const int v = x[size_t(i)];
-                    const int column[11] = {sum, most, running + v, running, least, any + 2 * all, x[size_t(first)],
-                                            x[size_t(first)], sum + end - first, most, bits ^ odd};
+                    const int column[11] = {sum,
+                                            most,
+                                            running + v,
+                                            running,
+                                            least,
+                                            any + 2 * all,
+                                            x[size_t(first)],
+                                            x[size_t(first)],
+                                            sum + end - first,
+                                            most,
+                                            bits ^ odd};
                     for (int row = 0; row < 11; ++row) want[size_t(row * n + i)] = column[row];
                     running += v, least = std::min(least, v);
                 }
             }
-            for (int at = 0; at < 11 * n; ++at) ASSERT_EQ(got[size_t(at)], want[size_t(at)]) << "row " << at / n << ", item " << at % n;
+            for (int at = 0; at < 11 * n; ++at)
+                ASSERT_EQ(got[size_t(at)], want[size_t(at)]) << "row " << at / n << ", item " << at % n;
         }
     }
 }
@@ -298,40 +315,39 @@ TEST(Device, GroupOperationsInTwoDimensionsWithPartialGroups) {
 
 /// Reductions, inclusive and exclusive scans by one operation: rows 0, 1 and 2. The second iteration of a loop finds the local
 /// memory of the first.
-template <class T>
-auto by_operation(int op) {
-    return kernel(text("by_operation_", op, name_of(*scalar_of<T>())), [op](Out<T, 2> out, In<T> x, Val<int> width, Val<int> turns) {
-        auto [i, j] = global_index<2>();
-        const Val<int> at = i * width + j;
-        const auto write = [&](auto reduced, auto inclusive, auto exclusive) {
-            $for (turn, range(turns)) {
-                out(0, at) = reduced(x[at]);
-                out(1, at) = inclusive(x[at]);
-                out(2, at) = exclusive(x[at]);
-            }
-        };
-#define BY(name)                                                                                                                  \
+template <class T> auto by_operation(int op) {
+    return kernel(text("by_operation_", op, name_of(*scalar_of<T>())),
+                  [op](Out<T, 2> out, In<T> x, Val<int> width, Val<int> turns) {
+                      auto [i, j] = global_index<2>();
+                      const Val<int> at = i * width + j;
+                      const auto write = [&](auto reduced, auto inclusive, auto exclusive) {
+                          $for(turn, range(turns)) {
+                              out(0, at) = reduced(x[at]);
+                              out(1, at) = inclusive(x[at]);
+                              out(2, at) = exclusive(x[at]);
+                          }
+                      };
+#define BY(name)                                                                                                               \
     write([](const Val<T>& v) { return group::reduce_##name(v); }, [](const Val<T>& v) { return group::inclusive_##name(v); }, \
           [](const Val<T>& v) { return group::exclusive_##name(v); })
-        switch (op) {
-            case 0: BY(add); break;
-            case 1: BY(mul); break;
-            case 2: BY(min); break;
-            case 3: BY(max); break;
-            default: break;
-        }
-        if constexpr (std::is_integral_v<T>) switch (op) {
-                case 4: BY(and); break;
-                case 5: BY(or); break;
-                case 6: BY(xor); break;
-                default: break;
-            }
+                      switch (op) {
+                          case 0: BY(add); break;
+                          case 1: BY(mul); break;
+                          case 2: BY(min); break;
+                          case 3: BY(max); break;
+                          default: break;
+                      }
+                      if constexpr (std::is_integral_v<T>) switch (op) {
+                              case 4: BY(and); break;
+                              case 5: BY(or); break;
+                              case 6: BY(xor); break;
+                              default: break;
+                          }
 #undef BY
-    });
+                  });
 }
 
-template <class T>
-T combined(int op, T a, T b) {
+template <class T> T combined(int op, T a, T b) {
     using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
     switch (op) {
         case 0: return T(Wide(a) + Wide(b));
@@ -345,17 +361,24 @@ T combined(int op, T a, T b) {
 }
 
 /// In groups of gh x gw over a range of h x w.
-template <class T, class K>
-void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
+template <class T, class K> void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
     SCOPED_TRACE(testing::Message() << "operation " << op << ", range " << h << " x " << w << ", group " << gh << " x " << gw);
     using Limits = std::numeric_limits<T>;
-    const T none[] = {T(0), T(1), Limits::has_infinity ? Limits::infinity() : Limits::max(),
-                      Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(), T(-1), T(0), T(0)};
+    const T none[] = {T(0),
+                      T(1),
+                      Limits::has_infinity ? Limits::infinity() : Limits::max(),
+                      Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(),
+                      T(-1),
+                      T(0),
+                      T(0)};
     const int n = h * w;
     std::vector<T> x(size_t(n), T(0));
     // Floats are a few powers of two, so that sums and products are exact in any order.
     for (int i = 0; i < n; ++i)
-        x[size_t(i)] = std::is_integral_v<T> ? T(uint64_t(i) * 0x9e3779b97f4a7c15ull >> 7) : T(i % 16 == 3 ? 2 : i % 16 == 9 ? 0.5 : 1);
+        x[size_t(i)] = std::is_integral_v<T> ? T(uint64_t(i) * 0x9e3779b97f4a7c15ull >> 7)
+                                             : T(i % 16 == 3   ? 2
+                                                 : i % 16 == 9 ? 0.5
+                                                               : 1);
     Array<T, 2> out = suite::device().zeros<T>({3, n});
     k(ndrange(h, w).group(gh, gw), out, suite::device().upload(x), w, 2);
     const auto got = out.download();
@@ -377,11 +400,11 @@ void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
 }
 
 /// Groups or rows that are no multiple of a subgroup, groups of one subgroup or a part of one, and partial groups.
-constexpr int shapes[][4] = {{5, 9, 3, 4}, {1, 100, 1, 33}, {1, 1, 1, 1}, {1, 5, 1, 5}, {3, 7, 3, 7}, {9, 35, 8, 16}, {4, 100, 1, 127}, {40, 3, 32, 2}};
+constexpr int shapes[][4] = {{5, 9, 3, 4}, {1, 100, 1, 33}, {1, 1, 1, 1},     {1, 5, 1, 5},
+                             {3, 7, 3, 7}, {9, 35, 8, 16},  {4, 100, 1, 127}, {40, 3, 32, 2}};
 
 /// Checks the first `count` shapes.
-template <class T>
-void check_shapes(std::initializer_list<int> ops, int count) {
+template <class T> void check_shapes(std::initializer_list<int> ops, int count) {
     for (const int op : ops) {
         const auto k = by_operation<T>(op);
         for (const auto& [h, w, gh, gw] : std::span(shapes, size_t(count))) check_operation<T>(k, op, h, w, gh, gw);
@@ -415,10 +438,11 @@ const auto ordered = kernel("ordered", [](Out<int> out, Out<unsigned> votes, In<
     // The operation is a barrier: all items see what the items wrote before it.
     const Val<int> sum = group::reduce_add(x[i]);
     const Val<int> items = group::reduce_add(Val<int>(1));
-    const Val<bool> odd = group::reduce_xor(x[i] % 2 == 1), some = group::reduce_or(x[i] == 5), each = group::reduce_and(x[i] < 90);
+    const Val<bool> odd = group::reduce_xor(x[i] % 2 == 1), some = group::reduce_or(x[i] == 5),
+                    each = group::reduce_and(x[i] < 90);
     // A value that is uniform in the group controls a loop with barriers.
     Var<int> turns = 0;
-    $for (k, range(items % 5)) { turns += group::inclusive_max(x[i] % (k + 2)); }
+    $for(k, range(items % 5)) { turns += group::inclusive_max(x[i] % (k + 2)); }
     out[i] = sum + neighbour[(l + 1) % items] * 1000 + turns * 1000000;
     votes[i] = cast<unsigned>(odd) + 2u * cast<unsigned>(some) + 4u * cast<unsigned>(each);
 });
@@ -454,7 +478,7 @@ TEST(Device, GroupOperationsAreBarriersAndTheirResultsMayControlLoops) {
 const auto whole = kernel("whole_sum", whole_groups, [](Out<int> out) {
     auto i = global_index();
     const Val<int> sum = group::reduce_add(Val<int>(1));
-    $if (in_range()) { out[i] = sum; }
+    $if(in_range()) { out[i] = sum; }
 });
 
 TEST(Device, GroupOperationsOfWholeGroupsCountAllItems) {
@@ -465,7 +489,7 @@ TEST(Device, GroupOperationsOfWholeGroupsCountAllItems) {
 
 const auto in_loops = kernel("in_loops", [](InOut<int> x, Val<int> times) {
     auto i = global_index();
-    $for (k, range(times)) { x[i] = x[i] + group::reduce_max(x[i]) + k; }
+    $for(k, range(times)) { x[i] = x[i] + group::reduce_max(x[i]) + k; }
 });
 
 TEST(Device, GroupOperationsInLoops) {
@@ -499,7 +523,7 @@ const auto find_largest = kernel("find_largest", [](Out<Extreme> out, In<float> 
     mine.where = i;
     const Val<Extreme> best = group::reduce(mine, [](const Val<Extreme>& a, const Val<Extreme>& b) {
         Var<Extreme> r = a;
-        $if (b.value > a.value) { r = b; }
+        $if(b.value > a.value) { r = b; }
         return Val<Extreme>(r);
     });
     out[i] = best;

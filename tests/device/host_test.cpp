@@ -25,8 +25,7 @@ TEST(Host, UploadsDownloadsAndDeviceCopies) {
 }
 
 /// Every device keeps arrays of any element type, also of types with which it cannot compute.
-template <class T>
-void fill_and_clone() {
+template <class T> void fill_and_clone() {
     SCOPED_TRACE(name_of(*scalar_of<T>()));
     const Device d = device();
     Array<T> a = d.full<T>(5, T(3));
@@ -76,7 +75,8 @@ TEST(Host, AHandleSharesItsData) {
     EXPECT_EQ(a.download(), std::vector<int>(4, 1));
     Array<int> nothing;
     EXPECT_FALSE(bool(nothing));
-    EXPECT_NE(suite::message_of([&] { nothing.download(); }).find("an array that was never allocated is used"), std::string::npos);
+    EXPECT_NE(suite::message_of([&] { nothing.download(); }).find("an array that was never allocated is used"),
+              std::string::npos);
 }
 
 TEST(Host, LaunchesFromEightThreads) {
@@ -148,20 +148,23 @@ TEST(Host, ThousandsOfLaunchesInFlightAndEarlyReleases) {
     EXPECT_EQ(a.download(), std::vector<int>(256, 3020));
 }
 
-const auto copy_two = kernel("copy_two", [](Out<float> y, In<float> x, In<float> z) { y[global_index()] = x[global_index()] + z[global_index()]; });
+const auto copy_two =
+    kernel("copy_two", [](Out<float> y, In<float> x, In<float> z) { y[global_index()] = x[global_index()] + z[global_index()]; });
 
 TEST(Host, OneArrayAsTwoArguments) {
     Array<float> x = device().upload(suite::iota<float>(16)), y = device().zeros<float>(16);
     copy_two(ndrange(16), y, x, x);  // two reads of one array: allowed
     EXPECT_EQ(y.download()[5], 10.0f);
     const std::string message = suite::message_of([&] { copy_two(ndrange(16), y, x, y); });
-    EXPECT_NE(message.find("argument 1 and argument 3 overlap in memory, and argument 1 is written"), std::string::npos) << message;
+    EXPECT_NE(message.find("argument 1 and argument 3 overlap in memory, and argument 1 is written"), std::string::npos)
+        << message;
 }
 
 TEST(Host, ManyArguments) {
-    const auto many = kernel("many", [](Out<int> out, Val<int> a, Val<uint32_t> b, Val<float> c, Val<bool> d, Val<int> e, Val<int> f) {
-        out[global_index()] = a + cast<int>(b) + cast<int>(c) + select(d, 1000, 2000) + e * f;
-    });
+    const auto many =
+        kernel("many", [](Out<int> out, Val<int> a, Val<uint32_t> b, Val<float> c, Val<bool> d, Val<int> e, Val<int> f) {
+            out[global_index()] = a + cast<int>(b) + cast<int>(c) + select(d, 1000, 2000) + e * f;
+        });
     Array<int> out = device().zeros<int>(2);
     many(ndrange(2), out, 1, 2u, 3.5f, true, 10, 20);
     EXPECT_EQ(out.download()[1], 1206);
@@ -217,13 +220,16 @@ TEST(Host, DevicesByNameAndNumber) {
     }
     EXPECT_TRUE(found);
     EXPECT_EQ(Device::open("interp").name(), "interp");
-    EXPECT_NE(suite::message_of([] { Device::open("vulkan:99"); }).find("there is no device \"vulkan:99\": this machine has "), std::string::npos);
-    EXPECT_NE(suite::message_of([] { Device::open("abacus"); }).find("there is no device \"abacus\": this machine has "), std::string::npos);
+    EXPECT_NE(suite::message_of([] { Device::open("vulkan:99"); }).find("there is no device \"vulkan:99\": this machine has "),
+              std::string::npos);
+    EXPECT_NE(suite::message_of([] { Device::open("abacus"); }).find("there is no device \"abacus\": this machine has "),
+              std::string::npos);
 }
 
 TEST(Host, PrioritiesAndHostCallsInOrder) {
     const Device d = device();
-    EXPECT_EQ(suite::message_of([&] { d.stream(Priority(7)); }), "a stream of priority 7 is asked for: priorities are Priority::low, normal and high");
+    EXPECT_EQ(suite::message_of([&] { d.stream(Priority(7)); }),
+              "a stream of priority 7 is asked for: priorities are Priority::low, normal and high");
     Array<int> a = d.zeros<int>(64);
     std::vector<int> order;
     Stream stream = d.stream(Priority::high), other = d.stream(Priority::low);

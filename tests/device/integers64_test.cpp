@@ -23,14 +23,14 @@ TEST(Types, Integers64InMemoryAndControlFlow) {
         Private<uint64_t, 4> own;
         auto i = global_index(), l = local_index();
         auto a = accounts[i];
-        $for (j, range(4)) { own[j] = big + cast<uint64_t>(j); }
+        $for(j, range(4)) { own[j] = big + cast<uint64_t>(j); }
         local[l] = a.balance + offset;
         synchronize();
         Var sum = Val<int64_t>(0);
-        $for (j, range(local[0] - local[0], cast<int64_t>(group_size()))) { sum += local[j]; }
-        $for (j, range(Val<int64_t>(10), -Val<int64_t>(10), Val<int64_t>(-4))) { sum -= j; }
-        $for (j, range(Val<uint64_t>(0u), Val<uint64_t>(9u), cast<uint64_t>(l + 1))) { sum += cast<int64_t>(j) << 33; }
-        $while (sum > (int64_t(1) << 40)) { sum = sum / 3; }
+        $for(j, range(local[0] - local[0], cast<int64_t>(group_size()))) { sum += local[j]; }
+        $for(j, range(Val<int64_t>(10), -Val<int64_t>(10), Val<int64_t>(-4))) { sum -= j; }
+        $for(j, range(Val<uint64_t>(0u), Val<uint64_t>(9u), cast<uint64_t>(l + 1))) { sum += cast<int64_t>(j) << 33; }
+        $while(sum > (int64_t(1) << 40)) { sum = sum / 3; }
         sums[i] = select(sum == 0, offset, sum);
         accounts[i].turnover = a.turnover + own[i % 4];
         accounts[i].balance = -a.balance;
@@ -72,7 +72,7 @@ const auto compare_widened = kernel("compare_widened", [](Out<int> y, In<int> a,
     put(cast<int64_t>(a[i] + 0x7fffffc0) < 0);
     put(min(wide, Val<int64_t>(29)) == 29), put(max(wide, Val<int64_t>(0)) == 0), put(abs(wide) < 6);
     Var below = 0;
-    $for (q, range(from, wide, int64_t(1))) { below += select(q < 3, 1, 0); }
+    $for(q, range(from, wide, int64_t(1))) { below += select(q < 3, 1, 0); }
     y[n * 8 + i] = below;
 });
 
@@ -84,9 +84,10 @@ TEST(Types, WidenedIntegersCompareWithConstants) {
     const std::vector<int> got = y.download();
     for (int i = 0; i < 8; ++i) {
         const int64_t w = a[size_t(i)], wrapped = int32_t(uint32_t(a[size_t(i)]) + 0x7fffffc0u);
-        const bool expected[] = {w < 29, w <= 29, w > 29, w >= 29, w == 29, w != 29, w < 0, w > 29, w >= -5, true, true, wrapped < 0,
-                                 w >= 29, w <= 0, w > -6 && w < 6};
-        for (size_t n = 0; n < std::size(expected); ++n) EXPECT_EQ(got[n * 8 + size_t(i)], int(expected[n])) << "comparison " << n << " of " << w;
+        const bool expected[] = {w < 29, w <= 29, w > 29,  w >= 29, w == 29, w != 29,
+                                 w < 0,  w > 29,  w >= -5, true,    true,    wrapped<0, w >= 29, w <= 0, w> - 6 && w < 6};
+        for (size_t n = 0; n < std::size(expected); ++n)
+            EXPECT_EQ(got[n * 8 + size_t(i)], int(expected[n])) << "comparison " << n << " of " << w;
         EXPECT_EQ(got[15 * 8 + size_t(i)], std::max<int64_t>(0, std::min<int64_t>(w, 3) + 2)) << w;
     }
 }
@@ -94,7 +95,7 @@ TEST(Types, WidenedIntegersCompareWithConstants) {
 TEST(Types, Loops64EndAtTheLimitsOfTheirType) {
     const auto k = kernel("limits", [](Out<int> n, Val<int64_t> from, Val<int64_t> to, Val<int64_t> by) {
         Var count = Val<int>(0);
-        $for (j, range(from, to, by)) { count += 1; }
+        $for(j, range(from, to, by)) { count += 1; }
         n[0] = count;
     });
     const auto times = [&](int64_t from, int64_t to, int64_t by) {

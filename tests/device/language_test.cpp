@@ -10,7 +10,7 @@ const auto accumulate = kernel("accumulate", [](InOut<int, 2> in_place, InOut<in
     auto [i, j] = global_index<2>();
     in_place(i, j) = 0;
     Var sum = 0;
-    $for (k, range(j, input.size(1))) {
+    $for(k, range(j, input.size(1))) {
         in_place(i, j) += i + k;
         sum += i + k;
     }
@@ -22,7 +22,9 @@ TEST(Language, AccumulateInPlace) {
     Array<int, 2> a = device().zeros<int>({5, 8}), b = device().zeros<int>({5, 8}), input = device().zeros<int>({5, 8});
     accumulate(ndrange(5, 8), a, b, input);
     std::vector<int> want(40);
-    for (int i = 0; i < 5; ++i) for (int j = 0; j < 8; ++j) for (int k = j; k < 8; ++k) want[i * 8 + j] += i + k;
+    for (int i = 0; i < 5; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int k = j; k < 8; ++k) want[i * 8 + j] += i + k;
     EXPECT_EQ(a.download(), want);
     EXPECT_EQ(b.download(), want);
 }

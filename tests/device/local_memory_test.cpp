@@ -9,8 +9,7 @@ using suite::device;
 namespace {
 
 /// Both kinds of memory, with and without whole_groups: where no items lie past the range, the results agree.
-template <class... Attribute>
-auto reverse_static(const char* name, Attribute... attribute) {
+template <class... Attribute> auto reverse_static(const char* name, Attribute... attribute) {
     return kernel(name, attribute..., [](InOut<int> a) {
         Local<int, 16> tile;
         auto l = local_index();
@@ -19,8 +18,7 @@ auto reverse_static(const char* name, Attribute... attribute) {
         a[global_index()] = tile[15 - l];
     });
 }
-template <class... Attribute>
-auto reverse_dynamic(const char* name, Attribute... attribute) {
+template <class... Attribute> auto reverse_dynamic(const char* name, Attribute... attribute) {
     return kernel(name, attribute..., [](InOut<int> a) {
         Local<int> tile(group_size() + 1);
         auto l = local_index();
@@ -38,7 +36,8 @@ std::vector<int> reversed_groups(int n, int g) {
 
 TEST(Language, ReversalThroughLocalMemory) {
     const auto dynamic = reverse_dynamic("reverse_dynamic"), whole_dynamic = reverse_dynamic("whole_dynamic", whole_groups);
-    for (const auto& k : {reverse_static("reverse_static"), reverse_static("whole_static", whole_groups), dynamic, whole_dynamic}) {
+    for (const auto& k :
+         {reverse_static("reverse_static"), reverse_static("whole_static", whole_groups), dynamic, whole_dynamic}) {
         Array<int> a = device().upload(suite::iota<int>(64));
         k(ndrange(64).group(16), a);
         EXPECT_EQ(a.download(), reversed_groups(64, 16)) << k.name();
@@ -51,8 +50,7 @@ TEST(Language, ReversalThroughLocalMemory) {
 }
 
 /// Reverses groups through local memory of `size`, which depends on the group; stores the size, too.
-template <class F>
-auto reverse_sized(const char* name, F size) {
+template <class F> auto reverse_sized(const char* name, F size) {
     return kernel(name, [=](InOut<int> a, Out<int> sizes) {
         auto elements = size(group_size());
         Local<int> tile(elements);
@@ -83,8 +81,10 @@ TEST(Language, SizesOfLocalMemory) {
     check(reverse_sized("size_least", [](auto n) { return n + (n * (least / 8)) / least; }), g + 1);
     check(reverse_sized("size_least_quotient", [](auto n) { return n + (n / 1000 + least) / (n - (g + 1)) / least; }), g + 1);
     check(reverse_sized("size_shifts", [](auto n) { return (n << 33) >> 1; }), 24);
-    if (device().supports(Feature::int8)) check(reverse_sized("size_bytes", [](auto n) { return cast<int>(cast<uint8_t>(n * 11)) + 20; }), 28);
-    if (device().supports(Feature::int8)) check(reverse_sized("size_signed_bytes", [](auto n) { return cast<int>(cast<int8_t>(n * 7)) + 200; }), 112);
+    if (device().supports(Feature::int8))
+        check(reverse_sized("size_bytes", [](auto n) { return cast<int>(cast<uint8_t>(n * 11)) + 20; }), 28);
+    if (device().supports(Feature::int8))
+        check(reverse_sized("size_signed_bytes", [](auto n) { return cast<int>(cast<int8_t>(n * 7)) + 200; }), 112);
     check(reverse_sized("size_wide", [](auto n) { return cast<int>(cast<int64_t>(n) * 5000000000 / 4000000000); }), 30);
     check(reverse_sized("size_unsigned", [](auto n) { return cast<int>(cast<uint32_t>(n - g - 1) >> 27u); }), 31);
     check(reverse_sized("size_float", [](auto n) { return cast<int>(sqrt(cast<float>(n)) * 8.0f); }), 39);
@@ -111,7 +111,8 @@ TEST(Language, ImpossibleSizesOfLocalMemory) {
         EXPECT_NE(message.find(part), std::string::npos) << message;
     };
     holds(message("size_zero", [](auto n) { return n - g; }), "has a local array of 0 elements (local_memory_test.cpp:");
-    holds(message("size_negative", [](auto n) { return n / 3 - n; }), "has a local array of -11 elements (local_memory_test.cpp:");
+    holds(message("size_negative", [](auto n) { return n / 3 - n; }),
+          "has a local array of -11 elements (local_memory_test.cpp:");
     holds(message("size_least", [](auto n) { return n / 1000 + std::numeric_limits<int>::min(); }),
           "has a local array of -2147483648 elements (local_memory_test.cpp:");
     const std::string limit = text("is ", device().limits().local_memory, " bytes");
@@ -129,7 +130,7 @@ const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> t
     auto l = local_index();
     auto i = global_index();
     tile[l] = a[i] + 3;
-    $for (j, range(0, times)) {
+    $for(j, range(0, times)) {
         tile[l] -= j;
         synchronize();
     }
@@ -152,7 +153,7 @@ const auto two_tiles = kernel("two_tiles", [](Out<float, 2> out, In<float, 2> a)
     auto [i, j] = global_index<2>();
     auto [y, x] = local_index<2>();
     tile(y, x) = a(i, j);
-    $if (x == 0) { row[y] = cast<int>(a(i, j)); }
+    $if(x == 0) { row[y] = cast<int>(a(i, j)); }
     synchronize();
     out(i, j) = tile(x, y) + cast<float>(row[x]);
 });
@@ -161,7 +162,8 @@ TEST(Language, LocalArraysOfOneAndTwoDimensions) {
     Array<float, 2> a = device().upload(suite::iota<float>(64), {8, 8}), out = device().zeros<float>({8, 8});
     two_tiles(ndrange(8, 8).group(8, 8), out, a);
     std::vector<float> want(64);
-    for (int i = 0; i < 8; ++i) for (int j = 0; j < 8; ++j) want[i * 8 + j] = float(j * 8 + i) + float(j * 8);
+    for (int i = 0; i < 8; ++i)
+        for (int j = 0; j < 8; ++j) want[i * 8 + j] = float(j * 8 + i) + float(j * 8);
     EXPECT_EQ(out.download(), want);
 }
 
@@ -171,7 +173,7 @@ const auto across_barriers = kernel("across_barriers", [](InOut<int> a) {
     auto l = local_index();
     auto i = global_index();
     Var v = a[i];
-    $for (k, range(0, 4)) { mine[k] = v * k; }
+    $for(k, range(0, 4)) { mine[k] = v * k; }
     tile[l] = v;
     synchronize();
     v += tile[(l + 1) % group_size()];
@@ -179,7 +181,7 @@ const auto across_barriers = kernel("across_barriers", [](InOut<int> a) {
     tile[l] = v;
     synchronize();
     Var sum = 0;
-    $for (k, range(0, 4)) { sum += mine[k]; }
+    $for(k, range(0, 4)) { sum += mine[k]; }
     a[i] = sum + tile[(l + 1) % group_size()];
 });
 
@@ -200,11 +202,11 @@ const auto barrier_shapes = kernel("barrier_shapes", [](InOut<int> a, Val<int> o
     auto l = local_index();
     auto i = global_index();
     tile[l] = a[i];
-    $if (l == 0) { trips[0] = inner; }
+    $if(l == 0) { trips[0] = inner; }
     synchronize();
-    $for (p, range(0, outer)) {
+    $for(p, range(0, outer)) {
         Var q = 0;
-        $while (q < trips[0]) {  // the trip count comes from local memory
+        $while(q < trips[0]) {  // the trip count comes from local memory
             auto next = tile[(l + 1) % group_size()];
             synchronize();
             tile[l] = next + p;
@@ -212,7 +214,7 @@ const auto barrier_shapes = kernel("barrier_shapes", [](InOut<int> a, Val<int> o
             q += 1;
         }
     }
-    $for (p, range(0, 2)) {  // two loops back to back
+    $for(p, range(0, 2)) {  // two loops back to back
         auto next = tile[(l + 2) % group_size()];
         synchronize();
         tile[l] = next;
@@ -235,7 +237,7 @@ const auto partial_barriers = kernel("partial_barriers", [](InOut<int> a, Val<in
     auto l = local_index();
     auto i = global_index();
     Var v = a[i];
-    $for (k, range(0, times)) {
+    $for(k, range(0, times)) {
         tile[l] = v;
         synchronize();
         v += tile[l / 2];  // never past the element of this item
@@ -278,7 +280,7 @@ TEST(Language, BarriersOrderGlobalMemory) {
 const auto atomics = kernel("atomics", [](InOut<int> a, InOut<uint32_t> u, InOut<float> f) {
     auto i = global_index();
     Local<int, 1> most;
-    $if (local_index() == 0) { most[0] = -1; }
+    $if(local_index() == 0) { most[0] = -1; }
     synchronize();
     atomic_max(most[0], i);
     synchronize();
@@ -291,7 +293,7 @@ const auto atomics = kernel("atomics", [](InOut<int> a, InOut<uint32_t> u, InOut
     atomic_xor(u[2], cast<uint32_t>(i));
     atomic_add(f[0], 0.5f);
     atomic_max(f[1], cast<float>(i));
-    $if (atomic_compare_exchange(a[4], 0, 77) == 0) { atomic_add(a[5], 1); }
+    $if(atomic_compare_exchange(a[4], 0, 77) == 0) { atomic_add(a[5], 1); }
 });
 
 TEST(Language, Atomics) {
@@ -311,10 +313,10 @@ const auto trips = kernel("trips", [](InOut<int> out, In<int> counts) {
     Local<int, 1> total;
     auto l = local_index();
     auto n = uniform(counts[group_index()]);  // uniform in the group: loops on it may contain barriers
-    $if (l == 0) { total[0] = 0; }
+    $if(l == 0) { total[0] = 0; }
     synchronize();
-    $for (k, range(n)) {
-        $if (l == k) { total[0] += k + 1; }
+    $for(k, range(n)) {
+        $if(l == k) { total[0] += k + 1; }
         synchronize();
     }
     out[global_index()] = total[0];
@@ -333,14 +335,14 @@ const auto guarded = kernel("guarded", [](InOut<int> y, Val<int> n) {
     Local<int, 2, 3> grid;
     Private<int, 4> own;
     auto l = local_index();
-    $if (l == 0) {
+    $if(l == 0) {
         sized[7] = 70;  // the group has 16 items
         fixed[7] = 1;
     }
     own[3] = 3;
     synchronize();
     // Outside of the arrays: an error only if an item gets here.
-    $if (n > 1000) {
+    $if(n > 1000) {
         fixed[9] = 1;
         sized[2000000000] = 1;
         sized[-1] = 1;

@@ -24,7 +24,9 @@ class Digits : public std::numpunct<char> {
 /// C++'s global locale with German digits, and C's locale with a comma if there is one.
 class OtherLocale {
 public:
-    OtherLocale() : before(std::locale::global(std::locale(std::locale::classic(), new Digits))), c_before(std::setlocale(LC_ALL, nullptr)) {
+    OtherLocale()
+        : before(std::locale::global(std::locale(std::locale::classic(), new Digits))),
+          c_before(std::setlocale(LC_ALL, nullptr)) {
         for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "PUMICE_TEST"})
             if (std::setlocale(LC_ALL, name)) break;
     }
@@ -45,7 +47,8 @@ bool make_locale() {
     std::filesystem::create_directories(folder, problem);
     const std::string made = (folder / "PUMICE_TEST").string();
     // localedef makes the folder even if it fails: on Debian 13 without the package locales.
-    const bool there = std::filesystem::exists(made + "/LC_NUMERIC") || std::system(("localedef -i de_DE -f UTF-8 " + made + " 2>/dev/null").c_str()) == 0;
+    const bool there = std::filesystem::exists(made + "/LC_NUMERIC") ||
+                       std::system(("localedef -i de_DE -f UTF-8 " + made + " 2>/dev/null").c_str()) == 0;
     if (!there) return false;
     setenv("LOCPATH", folder.c_str(), 1);
     return true;
@@ -73,8 +76,10 @@ std::string all_texts(const Device& device) {
         synchronize();
         y[i] = tile[local_index()] + 12345.678f;
         z(i % 2, i) = 1000000 + i;
-        $for (n, range(2000)) { $if (n == 1500) { y[i] += 0.25f; } }
-        $if (i == 1) { print("{} {:.3f} {:e} {:G} {:08.2f} {}", a, y[i], y[i], y[i], y[i], 100000 + i); }
+        $for(n, range(2000)) {
+            $if(n == 1500) { y[i] += 0.25f; }
+        }
+        $if(i == 1) { print("{} {:.3f} {:e} {:G} {:08.2f} {}", a, y[i], y[i], y[i], y[i], 100000 + i); }
     });
     std::string lines;
     device.on_print([&](std::string_view line) { lines += std::string(line) + "\n"; });
@@ -98,7 +103,8 @@ std::string all_texts(const Device& device) {
         out << file.rdbuf();
     }
     std::filesystem::remove_all(folder);
-    out << suite::message_of([&] { k(ndrange(1500).group(123456), y, z, 1.0f); }) << suite::message_of([&] { y.slice(1000, 5000); });
+    out << suite::message_of([&] { k(ndrange(1500).group(123456), y, z, 1.0f); })
+        << suite::message_of([&] { y.slice(1000, 5000); });
     return out.str();
 }
 
@@ -124,7 +130,8 @@ TEST(Locale, TextsDoNotDependOnTheLocale) {
     EXPECT_EQ(other.size(), classic.size());
     for (size_t at = 0; at < std::min(other.size(), classic.size()); ++at)
         if (other[at] != classic[at]) {
-            FAIL() << "they differ at \"" << other.substr(at < 60 ? 0 : at - 60, 120) << "\", which is \"" << classic.substr(at < 60 ? 0 : at - 60, 120) << "\"";
+            FAIL() << "they differ at \"" << other.substr(at < 60 ? 0 : at - 60, 120) << "\", which is \""
+                   << classic.substr(at < 60 ? 0 : at - 60, 120) << "\"";
         }
 }
 

@@ -13,8 +13,7 @@ namespace {
 // ---- carried values that depend on each other ----------------------------------------------------------------------
 
 /// N values; each becomes a function of `Reads` of the others, all at once.
-template <int N, int Reads>
-void check_cycle() {
+template <int N, int Reads> void check_cycle() {
     const auto k = kernel(text("cycle_", N, "_", Reads), [](InOut<int> out, Val<int> times) {
         auto i = global_index();
         std::vector<Var<int>> v;
@@ -133,8 +132,7 @@ struct Counted {
 };
 
 /// The iterations of a loop, computed with integers that hold any sum of two values of T; at most most_times iterations.
-template <class T>
-Counted expected(T from, T to, T by) {
+template <class T> Counted expected(T from, T to, T by) {
     using Wide = __int128;
     Counted c{0, 0};
     for (Wide i = from; c.times < most_times && (by > 0 ? i < Wide(to) : by < 0 && i > Wide(to)); i += by) {
@@ -145,8 +143,7 @@ Counted expected(T from, T to, T by) {
     return c;
 }
 
-template <class T>
-struct Extremes {
+template <class T> struct Extremes {
     using L = std::numeric_limits<T>;
     static constexpr T least = L::min(), most = L::max();
     const std::vector<T> steps{T(1),        T(2), T(3),         T(-1), T(-2), T(most / 2), T(most / 2 + 1),
@@ -169,8 +166,7 @@ const auto count = [](Out<int> times, Out<uint64_t> sums, Val<int> at, auto from
     sums[at] = sum;
 };
 
-template <class T>
-void check_ends(const char* name) {
+template <class T> void check_ends(const char* name) {
     if (!suite::has_type<T>()) return;
     const Extremes<T> all;
     const int steps = int(all.steps.size()), bounds = int(all.bounds.size());
@@ -244,8 +240,7 @@ TEST(Loops, EndsOfTypesOf64Bits) {
 // ---- many iterations -----------------------------------------------------------------------------------------------
 
 /// Runs and compares; a device that ends loops by itself may report an error instead, but must not give a wrong result.
-template <class F>
-void right_or_refused(const Array<int>& out, const std::vector<int>& want, bool within_limits, F&& launch) {
+template <class F> void right_or_refused(const Array<int>& out, const std::vector<int>& want, bool within_limits, F&& launch) {
     try {
         launch();
         EXPECT_EQ(out.download(), want);
@@ -381,9 +376,9 @@ TEST(Loops, StrictMathsHoldsInUnrolledLoops) {
     const auto quotients = kernel("quotients", Math::strict, [](InOut<float> x) {
         auto i = global_index();
         Private<float, 2> kept;
-        $for (j, range(0, 2)) { kept[j] = x[i] + cast<float>(j); }
+        $for(j, range(0, 2)) { kept[j] = x[i] + cast<float>(j); }
         Var sum = 0.0f;
-        $for (j, range(0, 5).unroll()) { sum = kept[1] / 4.75f - sum * cast<float>(j); }
+        $for(j, range(0, 5).unroll()) { sum = kept[1] / 4.75f - sum * cast<float>(j); }
         x[i] = sum;
     });
     std::vector<float> x(64), want;
@@ -407,21 +402,21 @@ TEST(Loops, StrictMathsCarriesResultsOfFunctions) {
         Var floored = 4.0f, root = 65536.0f, rounded = 1.0f, largest = 3.5f, once = 1.0f;
         Var least = 9;
         Var<uint32_t> sum = 5u;
-        $for (i, range(times)) {
+        $for(i, range(times)) {
             floored = floor(floored * 0.75f);
             root = sqrt(root);
             rounded = trunc(rounded * 2.5f);
             largest = max(largest, 5.0f);
             least = min(least, 4);
         }
-        $if (times > 1) { once = floor(Val<float>(1.5f)) + 3.0f; }
+        $if(times > 1) { once = floor(Val<float>(1.5f)) + 3.0f; }
         Var steps = 0;
-        $for (i, range(Val<uint32_t>(5u), Val<uint32_t>(14u), Val<uint32_t>(0xfffffffcu))) {
+        $for(i, range(Val<uint32_t>(5u), Val<uint32_t>(14u), Val<uint32_t>(0xfffffffcu))) {
             steps += 1;
             x[5] = 1.5f;
-            $if (steps > 8) { $break; }
+            $if(steps > 8) { $break; }
         }
-        $while (sum < 14u && steps < 40) {
+        $while(sum < 14u && steps < 40) {
             sum += min(Val<uint32_t>(4u), 14u - sum);
             steps += 1;
         }

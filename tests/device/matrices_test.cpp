@@ -9,37 +9,33 @@ using suite::device;
 namespace {
 
 /// Entry (i, j) of an invertible matrix.
-template <class M>
-M sample(int seed) {
+template <class M> M sample(int seed) {
     M m = M::identity();
     const int n = detail::matrix_size<M>;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) m(i, j) += 0.25f * float((i * 7 + j * 3 + seed) % 5) - 0.5f;
     return m;
 }
-template <class M, class F>
-M each_entry(F f) {
+template <class M, class F> M each_entry(F f) {
     M m;
     for (int i = 0; i < detail::matrix_size<M>; ++i)
         for (int j = 0; j < detail::matrix_size<M>; ++j) m(i, j) = f(i, j);
     return m;
 }
-template <class M>
-M host_product(const M& a, const M& b) {
+template <class M> M host_product(const M& a, const M& b) {
     return each_entry<M>([&](int i, int j) {
         double sum = 0;
         for (int k = 0; k < detail::matrix_size<M>; ++k) sum += a(i, k) * b(k, j);
         return decltype(sum)(sum);
     });
 }
-template <class M>
-void expect_near(const M& got, const M& want, double tolerance, const char* what) {
+template <class M> void expect_near(const M& got, const M& want, double tolerance, const char* what) {
     for (int i = 0; i < detail::matrix_size<M>; ++i)
-        for (int j = 0; j < detail::matrix_size<M>; ++j) EXPECT_NEAR(got(i, j), want(i, j), tolerance) << what << " (" << i << ", " << j << ")";
+        for (int j = 0; j < detail::matrix_size<M>; ++j)
+            EXPECT_NEAR(got(i, j), want(i, j), tolerance) << what << " (" << i << ", " << j << ")";
 }
 
-template <class M>
-void check_matrix_maths(const char* name, double tolerance) {
+template <class M> void check_matrix_maths(const char* name, double tolerance) {
     using V = detail::row_of<M>;
     const auto maths = kernel(name, [](InOut<M> out, Out<V> vectors, In<M> in, In<V> vector) {
         auto a = in[0], b = in[1];
@@ -65,7 +61,8 @@ void check_matrix_maths(const char* name, double tolerance) {
     const int n = detail::matrix_size<M>;
     V v;
     std::vector<double> host_v(size_t(n), 0.0);
-    for (int i = 0; i < n; ++i) reinterpret_cast<std::remove_reference_t<decltype(v.x)>*>(&v)[i] = decltype(v.x)(host_v[size_t(i)] = i + 1);
+    for (int i = 0; i < n; ++i)
+        reinterpret_cast<std::remove_reference_t<decltype(v.x)>*>(&v)[i] = decltype(v.x)(host_v[size_t(i)] = i + 1);
     Array<M> out = device().zeros<M>(7);
     Array<V> vectors = device().zeros<V>(3);
     maths(ndrange(1), out, vectors, device().upload<M>({a, b}), device().upload<V>({v}));
@@ -77,18 +74,22 @@ void check_matrix_maths(const char* name, double tolerance) {
     expect_near(got[4], M::identity(), 20 * tolerance, "inverse times matrix");
     // The determinant by elimination.
     std::vector<std::vector<double>> e(size_t(n), std::vector<double>(size_t(n), 0.0));
-    for (int i = 0; i < n; ++i) for (int j = 0; j < n; ++j) e[size_t(i)][size_t(j)] = a(i, j);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) e[size_t(i)][size_t(j)] = a(i, j);
     double det = 1;
     for (size_t p = 0; p < size_t(n); ++p) {
         size_t pivot = p;
-        for (size_t i = p + 1; i < size_t(n); ++i) if (std::fabs(e[i][p]) > std::fabs(e[pivot][p])) pivot = i;
+        for (size_t i = p + 1; i < size_t(n); ++i)
+            if (std::fabs(e[i][p]) > std::fabs(e[pivot][p])) pivot = i;
         if (pivot != p) std::swap(e[p], e[pivot]), det = -det;
         det *= e[p][p];
-        for (size_t i = p + 1; i < size_t(n); ++i) for (size_t j = size_t(n); j-- > p;) e[i][j] -= e[i][p] / e[p][p] * e[p][j];
+        for (size_t i = p + 1; i < size_t(n); ++i)
+            for (size_t j = size_t(n); j-- > p;) e[i][j] -= e[i][p] / e[p][p] * e[p][j];
     }
     EXPECT_GT(std::fabs(det), 1e-3) << "the sample is invertible";
     M c = host_product(a, b);
-    for (int i = 0; i < n; ++i) for (int j = 0; j < n; ++j) c(i, j) -= a(i, j);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) c(i, j) -= a(i, j);
     c(0, 1) += 3;
     c(1, 0) = decltype(v.x)(det);
     expect_near(got[5], c, tolerance, "var");
@@ -135,7 +136,8 @@ TEST(Matrices, SwizzlesAndVectorsMadeOfParts) {
     Array<float4> out = device().zeros<float4>(7);
     const float4x4 m{{1, 0, 0, 10}, {0, 2, 0, 20}, {0, 0, 3, 30}, {0, 0, 0, 1}};
     parts(ndrange(1), out, device().upload<float3>({{1, 2, 3}}), m);
-    const std::vector<float4> want = {{1, 2, 3, 9}, {3, 2, 1, 1}, {8, 1, 2, 3}, {1, 39, 24, 11}, {0, 5, 1, 2}, {0, 2, 0, -1}, {1, 2, 3, 4}};
+    const std::vector<float4> want = {{1, 2, 3, 9}, {3, 2, 1, 1},  {8, 1, 2, 3}, {1, 39, 24, 11},
+                                      {0, 5, 1, 2}, {0, 2, 0, -1}, {1, 2, 3, 4}};
     EXPECT_EQ(out.download(), want);
     EXPECT_EQ(sizeof(float3x3), 36u);
 }

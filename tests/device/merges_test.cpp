@@ -9,8 +9,7 @@ namespace {
 
 constexpr int n = 64;
 
-template <class T>
-std::vector<T> values(uint64_t seed) {
+template <class T> std::vector<T> values(uint64_t seed) {
     rng::Splittable random(seed);
     std::vector<T> all(n);
     for (T& x : all) x = T(random.next());
@@ -18,8 +17,7 @@ std::vector<T> values(uint64_t seed) {
 }
 
 /// Compares the device's f(x, z, w) for each item with the interpreter's.
-template <class T, class F>
-void compare(const std::string& name, const F& f) {
+template <class T, class F> void compare(const std::string& name, const F& f) {
     const auto k = kernel(name, [&](Out<T> y, In<T> x, In<T> z, In<float> w) {
         auto i = global_index();
         y[i] = f(x[i], z[i], w[i]);
@@ -36,13 +34,13 @@ void compare(const std::string& name, const F& f) {
 }
 
 /// All kinds: the value under the mask, the value where the condition is false, and the operands of the condition vary.
-template <class T>
-void compare_all(const std::string& type, T mask) {
+template <class T> void compare_all(const std::string& type, T mask) {
     for (const bool first : {false, true})
         for (const bool other : {false, true})
             for (const int condition : {0, 1, 2})
                 for (const bool inverse : {false, true})
-                    compare<T>(text("merge_", type, "_", int(first), int(other), condition, int(inverse)), [&](Val<T> x, Val<T> z, Val<float> w) {
+                    compare<T>(text("merge_", type, "_", int(first), int(other), condition, int(inverse)), [&](Val<T> x, Val<T> z,
+                                                                                                               Val<float> w) {
                         const Val<T> a = first ? x : z, b = first ? z : x, none = other ? x : z;
                         const Val<T> merged = (a & mask) | (b & T(~mask));
                         const Val<bool> chosen = condition == 0 ? w > 0.0f : condition == 1 ? x > T(0) : cast<T>(w) < z;
@@ -74,14 +72,16 @@ TEST(MaskedMerges, CopiedSigns) {
                 const Val<float> b = z[i];
                 if (in_branch) {
                     Var<float> r = a;
-                    $if (!isnan(a)) { r = copysign(atan(b * b), a); };
+                    $if(!isnan(a)) { r = copysign(atan(b * b), a); };
                     y[i] = r;
                 } else {
                     y[i] = select(a > 0.0f, b, copysign(b, a)) + atan(a);
                 }
             });
             std::vector<float> x(n), z(n);
-            for (int i = 0; i < n; ++i) x[size_t(i)] = float(i * 7 % 13 - 6) * 0.37f + 0.11f, z[size_t(i)] = float(i * 5 % 11 - 5) * 1.7f + 0.3f;  // none is 0, where signs have no derivative
+            for (int i = 0; i < n; ++i)
+                x[size_t(i)] = float(i * 7 % 13 - 6) * 0.37f + 0.11f,
+                z[size_t(i)] = float(i * 5 % 11 - 5) * 1.7f + 0.3f;  // none is 0, where signs have no derivative
             const auto run = [&](const Device& on) {
                 Array<float> y = on.zeros<float>(n);
                 k(ndrange(n).group(16), y, on.upload(x), on.upload(z));

@@ -9,7 +9,7 @@ namespace {
 const auto count_items = kernel("count_items", [](InOut<int> hits, InOut<int> groups) {
     auto i = global_index();
     hits[i] += 1;
-    $if (local_index() == 0) { atomic_add(groups[0], 1); }
+    $if(local_index() == 0) { atomic_add(groups[0], 1); }
 });
 
 TEST(Ranges, GroupsOf64) {
@@ -41,15 +41,15 @@ const auto static_group_only = kernel("static_group_only", static_group<8>, whol
     Local<int> tile(group_size());
     tile[local_index()] = local_index();
     synchronize();
-    $if (in_range()) { out[global_index()] = tile[group_size() - 1 - local_index()]; }
+    $if(in_range()) { out[global_index()] = tile[group_size() - 1 - local_index()]; }
 });
-const auto static_range_only = kernel("static_range_only", static_range<12>, [](Out<int> out) {
-    out[global_index()] = global_index() + global_size();
-});
+const auto static_range_only =
+    kernel("static_range_only", static_range<12>, [](Out<int> out) { out[global_index()] = global_index() + global_size(); });
 
 TEST(Ranges, StaticGroupAndRange) {
     std::vector<int> want(16 * 20);
-    for (int i = 0; i < 16; ++i) for (int j = 0; j < 20; ++j) want[size_t(i * 20 + j)] = (i % 4 * 8 + j % 8) * 100 + 4 + 20 + 3;
+    for (int i = 0; i < 16; ++i)
+        for (int j = 0; j < 20; ++j) want[size_t(i * 20 + j)] = (i % 4 * 8 + j % 8) * 100 + 4 + 20 + 3;
     for (const Range& range : {ndrange(16, 20).group(4, 8), ndrange(16, 20), ndrange().group(4, 8), ndrange()}) {
         Array<int, 2> out = device().zeros<int>({16, 20});
         static_sizes(range, out);
@@ -71,8 +71,8 @@ TEST(Ranges, StaticGroupAndRange) {
 // Kernels that differ only in their static sizes have separate code, in this process and in the disk cache.
 TEST(Ranges, KernelsThatDifferOnlyInTheirStaticSizes) {
     const auto body = [](InOut<int> out) { out[global_index()] += 1; };
-    const auto fixed = kernel("same", static_group<64>, static_range<1024>, body), group_only = kernel("same", static_group<64>, body),
-               free = kernel("same", body);
+    const auto fixed = kernel("same", static_group<64>, static_range<1024>, body),
+               group_only = kernel("same", static_group<64>, body), free = kernel("same", body);
     Array<int> out = device().zeros<int>(1024);
     fixed(ndrange(), out);
     EXPECT_EQ(out.download(), std::vector<int>(1024, 1));
@@ -130,7 +130,8 @@ TEST(Ranges, LocalIndexRestartsInEachGroup) {
     Array<int, 2> out = device().zeros<int>({16, 4});
     local_2d(ndrange(16, 4).group(8, 2), out);
     std::vector<int> want(64);
-    for (int i = 0; i < 16; ++i) for (int j = 0; j < 4; ++j) want[i * 4 + j] = i % 8 * 2 + j % 2;
+    for (int i = 0; i < 16; ++i)
+        for (int j = 0; j < 4; ++j) want[i * 4 + j] = i % 8 * 2 + j % 2;
     EXPECT_EQ(out.download(), want);
 }
 
@@ -143,7 +144,8 @@ TEST(Ranges, PartialGroups) {
     Array<int, 2> out = device().zeros<int>({9, 9});
     mark_2d(ndrange(7, 7).group(4, 4), out);
     std::vector<int> want(81, 0);
-    for (int i = 0; i < 7; ++i) for (int j = 0; j < 7; ++j) want[i * 9 + j] = 1;
+    for (int i = 0; i < 7; ++i)
+        for (int j = 0; j < 7; ++j) want[i * 9 + j] = 1;
     EXPECT_EQ(out.download(), want);
 
     Array<int> line = device().zeros<int>(8);
@@ -156,12 +158,22 @@ const auto sizes_3d = kernel("sizes_3d", [](Out<int> out) {
     auto [gx, gy, gz] = group_size<3>();
     auto [cx, cy, cz] = group_count<3>();
     auto [i, j, k] = group_index<3>();
-    $if (global_index_linear() == 5 * 7 * 13 - 1) {
-        out[0] = x; out[1] = y; out[2] = z;
-        out[3] = gx; out[4] = gy; out[5] = gz;
-        out[6] = cx; out[7] = cy; out[8] = cz;
-        out[9] = i; out[10] = j; out[11] = k;
-        out[12] = group_size_linear(); out[13] = group_count_linear(); out[14] = group_index_linear();
+    $if(global_index_linear() == 5 * 7 * 13 - 1) {
+        out[0] = x;
+        out[1] = y;
+        out[2] = z;
+        out[3] = gx;
+        out[4] = gy;
+        out[5] = gz;
+        out[6] = cx;
+        out[7] = cy;
+        out[8] = cz;
+        out[9] = i;
+        out[10] = j;
+        out[11] = k;
+        out[12] = group_size_linear();
+        out[13] = group_count_linear();
+        out[14] = group_index_linear();
     }
 });
 
@@ -175,7 +187,8 @@ TEST(Ranges, WrongRankIsAnError) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     const std::string message = suite::message_of([&] { count_items(ndrange(2, 2), hits, groups); });
     EXPECT_NE(message.find("kernel \"count_items\" (ranges_test.cpp:"), std::string::npos) << message;
-    EXPECT_NE(message.find("it is launched over a 2-dimensional range and uses 1-dimensional indices"), std::string::npos) << message;
+    EXPECT_NE(message.find("it is launched over a 2-dimensional range and uses 1-dimensional indices"), std::string::npos)
+        << message;
 }
 
 const auto five = kernel("five", [](Out<int, 5> out, InOut<int> sizes) {
@@ -185,10 +198,11 @@ const auto five = kernel("five", [](Out<int, 5> out, InOut<int> sizes) {
     auto local = local_index<5>();
     out(a, b, c, d, e) = (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
     // Groups extend along the last two dimensions.
-    $if ((group[0] != a - 1) || (group[1] != b) || (group[2] != c) || (group[3] * group_size<5>()[3] + local[3] != d) || (local[0] + local[1] + local[2] != 0)) {
+    $if((group[0] != a - 1) || (group[1] != b) || (group[2] != c) || (group[3] * group_size<5>()[3] + local[3] != d) ||
+        (local[0] + local[1] + local[2] != 0)) {
         atomic_add(sizes[5], 1);
     }
-    $if (global_index_linear() == global_size_linear() - 1) {
+    $if(global_index_linear() == global_size_linear() - 1) {
         for (int k = 0; k < 5; ++k) sizes[k] = size[size_t(k)] * 100 + out.size(k);
     }
 });
@@ -201,8 +215,12 @@ TEST(Ranges, FiveDimensionsWithOffsets) {
         five(grouped ? range.group(1, 1, 1, 2, 4) : range, out, sizes);
         const std::vector<int> got = out.download();
         size_t n = 0;
-        for (int a = 0; a < 3; ++a) for (int b = 0; b < 4; ++b) for (int c = 0; c < 2; ++c) for (int d = 0; d < 5; ++d) for (int e = 0; e < 6; ++e, ++n)
-            EXPECT_EQ(got[n], a == 0 || e == 5 ? -1 : (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e) << n;
+        for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 4; ++b)
+                for (int c = 0; c < 2; ++c)
+                    for (int d = 0; d < 5; ++d)
+                        for (int e = 0; e < 6; ++e, ++n)
+                            EXPECT_EQ(got[n], a == 0 || e == 5 ? -1 : (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e) << n;
         EXPECT_EQ(sizes.download(), (std::vector<int>{203, 404, 202, 505, 506, 0}));
     }
     // The text names the sizes that the launch sets.
@@ -219,7 +237,8 @@ const auto six = kernel("six", [](InOut<int, 6> a) {
     p(0, 1, 0, 1, 0, 2) = a(i[0], i[1], i[2], i[3], i[4], i[5]);
     a(i[0], i[1], i[2], i[3], i[4], i[5]) = p[11] * 2 + i[5];
 });
-const auto any_rank = kernel("any_rank", [](Out<int> a) { a[global_index_linear()] = global_index_linear() + global_size_linear(); });
+const auto any_rank =
+    kernel("any_rank", [](Out<int> a) { a[global_index_linear()] = global_index_linear() + global_size_linear(); });
 
 TEST(Ranges, SixDimensionsAndAnyRank) {
     Array<int, 6> a = device().upload(suite::iota<int>(64), {2, 2, 2, 2, 2, 2});
@@ -251,22 +270,34 @@ TEST(Ranges, GroupPastTheLimitIsAnError) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     const int64_t limit = device().limits().max_group_extent[0];
     const std::string message = suite::message_of([&] { count_items(ndrange(4).group(limit * 2), hits, groups); });
-    EXPECT_NE(message.find(text("its group has extent ", limit * 2, " along dimension 0; the limit of ", device().name(), " is ")), std::string::npos) << message;
-    EXPECT_NE(suite::message_of([&] { count_items(ndrange(-3), hits, groups); }).find("its range has extent -3 along dimension 0"), std::string::npos);
-    EXPECT_NE(suite::message_of([&] { count_items(ndrange(4).group(0), hits, groups); }).find("its group has extent 0 along dimension 0"), std::string::npos);
-    EXPECT_NE(suite::message_of([&] { count_items(ndrange(4).group(2, 2), hits, groups); }).find("its group has 2 dimensions and its range 1"), std::string::npos);
+    EXPECT_NE(
+        message.find(text("its group has extent ", limit * 2, " along dimension 0; the limit of ", device().name(), " is ")),
+        std::string::npos)
+        << message;
+    EXPECT_NE(
+        suite::message_of([&] { count_items(ndrange(-3), hits, groups); }).find("its range has extent -3 along dimension 0"),
+        std::string::npos);
+    EXPECT_NE(suite::message_of([&] {
+                  count_items(ndrange(4).group(0), hits, groups);
+              }).find("its group has extent 0 along dimension 0"),
+              std::string::npos);
+    EXPECT_NE(suite::message_of([&] {
+                  count_items(ndrange(4).group(2, 2), hits, groups);
+              }).find("its group has 2 dimensions and its range 1"),
+              std::string::npos);
     count_items(ndrange(4), hits, groups);
     EXPECT_EQ(hits.download(), std::vector<int>(4, 1));
 }
 
 const auto group_extents = kernel("group_extents", [](Out<int> out) {
-    $if (global_index_linear() == 0) { out[0] = group_size_linear(); }
+    $if(global_index_linear() == 0) { out[0] = group_size_linear(); }
 });
 
 TEST(Ranges, ChosenGroupsAreWithinLimits) {
     const Limits limits = device().limits();
     Array<int> out = device().zeros<int>(1);
-    for (const Range& r : {ndrange(1), ndrange(1000), ndrange(100, 3), ndrange(1, 77), ndrange(5, 7, 13), ndrange(1, 1, 1), ndrange(300, 1, 2)}) {
+    for (const Range& r :
+         {ndrange(1), ndrange(1000), ndrange(100, 3), ndrange(1, 77), ndrange(5, 7, 13), ndrange(1, 1, 1), ndrange(300, 1, 2)}) {
         group_extents(r, out);
         const int n = out.download()[0];
         EXPECT_GE(n, 1);
@@ -287,7 +318,8 @@ TEST(Ranges, OffsetsAreIncludedInTheIndex) {
     Array<int, 2> out = device().full<int>({6, 5}, -1);
     offset_2d(ndrange({2, 1}, {5, 4}), out);
     std::vector<int> want(30, -1);
-    for (int i = 2; i < 5; ++i) for (int j = 1; j < 4; ++j) want[i * 5 + j] = 100 * i + j;
+    for (int i = 2; i < 5; ++i)
+        for (int j = 1; j < 4; ++j) want[i * 5 + j] = 100 * i + j;
     EXPECT_EQ(out.download(), want);
 }
 
@@ -327,7 +359,7 @@ TEST(Ranges, LaunchesWithFullAndPartialGroupsAlternate) {
 
 const auto many_groups = kernel("many_groups", [](Out<int> out) {
     auto i = global_index();
-    $if (local_index() == group_size() - 1) { out[group_index()] = i; }
+    $if(local_index() == group_size() - 1) { out[group_index()] = i; }
 });
 
 TEST(Ranges, MoreGroupsThan65535) {
@@ -340,7 +372,8 @@ TEST(Ranges, MoreGroupsThan65535) {
 }
 
 const auto whole = kernel("whole", whole_groups, [](InOut<int> inside, InOut<int> outside) {
-    $if (in_range()) { atomic_add(inside[0], 1); } $else { atomic_add(outside[0], 1); }
+    $if(in_range()) { atomic_add(inside[0], 1); }
+    $else { atomic_add(outside[0], 1); }
 });
 
 TEST(Ranges, WholeGroupsRunPastTheRange) {
@@ -402,7 +435,8 @@ const auto group_strides = kernel("group_strides", [](InOut<int> totals, In<int>
 TEST(Ranges, StridedLoops) {
     constexpr int n = 1000;
     const Array<int> x = device().upload(suite::iota<int>(n));
-    for (const auto& [items, group, end] : {std::tuple{64, 16, n}, {50, 16, n}, {37, 32, 999}, {7, 8, 3}, {100, 64, 0}, {n, 64, n}}) {
+    for (const auto& [items, group, end] :
+         {std::tuple{64, 16, n}, {50, 16, n}, {37, 32, 999}, {7, 8, 3}, {100, 64, 0}, {n, 64, n}}) {
         const Array<int> hits = device().zeros<int>(n), sums = device().zeros<int>(n);
         strides(ndrange(items).group(group), hits, sums, x, end);
         std::vector<int> want(n), want_sums(n);

@@ -10,7 +10,8 @@ namespace {
 
 TEST(Random, SplitMix64HasItsReferenceDraws) {
     rng::Splittable r(1234567);
-    for (const uint64_t want : {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u, 16408922859458223821u})
+    for (const uint64_t want :
+         {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u, 16408922859458223821u})
         EXPECT_EQ(r.next(), want);
 }
 
@@ -26,7 +27,7 @@ TEST(Random, PhiloxHasItsKnownAnswers) {  // Random123's kat_vectors, philox4x32
 const auto raw_draws = kernel("raw_draws", [](Out<uint32_t, 2> bits, In<rng::State> states, Val<int> draws) {
     auto i = global_index();
     rng::Stream random(states[i]);
-    $for (k, range(draws)) {
+    $for(k, range(draws)) {
         auto drawn = random.next();
         bits[i * draws * 2 + k * 2] = drawn.low;
         bits[i * draws * 2 + k * 2 + 1] = drawn.high;
@@ -113,7 +114,7 @@ const auto accumulate = kernel("accumulate_draws", [](Out<float> out, In<rng::St
     rng::Stream random(states[i]);  // contract 07's kernel
     Private<float, 1> acc;
     acc[0] = 0.0f;
-    $for (k, range(0, 100)) { acc[0] += params[0] * random.uniform<float>(); }
+    $for(k, range(0, 100)) { acc[0] += params[0] * random.uniform<float>(); }
     out[i] = acc[0];
 });
 
@@ -143,7 +144,8 @@ TEST(Types, RandomDoubles) {
         Array<int> n = device().zeros<int>(count);
         const std::string message = suite::message_of([&] { k(ndrange(count), u, z, n); });
         EXPECT_EQ(message.find("kernel \"random_doubles\" (rng_test.cpp:"), 0u) << message;
-        EXPECT_NE(message.find(") uses double-precision floats (float64), which " + device().name()), std::string::npos) << message;
+        EXPECT_NE(message.find(") uses double-precision floats (float64), which " + device().name()), std::string::npos)
+            << message;
         return;
     }
     Array<double> u = device().zeros<double>(count), z = device().zeros<double>(count);

@@ -20,8 +20,7 @@ std::vector<float> numbers(int n) {
 /// Numbers of rows: less than a packet, whole packets, and packets with a rest.
 const std::vector<int> counts{3, 37, 256};
 
-template <class Make, class Want>
-void each_size(Make make, Want want) {
+template <class Make, class Want> void each_size(Make make, Want want) {
     const Device d = device();
     const auto k = make();
     for (const int rows : counts)
@@ -178,14 +177,15 @@ TEST(ItemRows, WhilesThatLoadAndStore) {
             x[i + 50] = y[i];
         }
     });
-    const auto count = kernel("count", [](InOut<int> y, InOut<int> z, Val<int> n) {  // nothing carried, and carried by all items alike
-        auto i = global_index();
-        Var left = n;
-        $while(left > 0) {
-            atomic_add(y[i + left], 1), atomic_add(z[left], i);
-            left -= 1;
-        }
-    });
+    const auto count =
+        kernel("count", [](InOut<int> y, InOut<int> z, Val<int> n) {  // nothing carried, and carried by all items alike
+            auto i = global_index();
+            Var left = n;
+            $while(left > 0) {
+                atomic_add(y[i + left], 1), atomic_add(z[left], i);
+                left -= 1;
+            }
+        });
     for (const int n : {1, 37, 50}) {
         std::vector<double> y(static_cast<size_t>(n)), x(100);
         for (int i = 0; i < n; ++i) y[size_t(i)] = 1 + i % 7;
@@ -251,34 +251,53 @@ void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex
                 k(ndrange({0, start}, {2, n}), to, from);
                 const std::vector<int> got = to.download();
                 for (int i = start; i < n; ++i)
-                    for (int j : {0, 1}) ASSERT_EQ(got[size_t(j * n + i)], j * n + on_host(i, n, shift)) << n << ", " << i << " by " << shift;
+                    for (int j : {0, 1})
+                        ASSERT_EQ(got[size_t(j * n + i)], j * n + on_host(i, n, shift)) << n << ", " << i << " by " << shift;
             }
     }
 }
 
 TEST(ItemRows, OtherFormsOfWrappedAndClampedIndices) {
-    check_bent("clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },
-               [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
-    check_bent("rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },
-               [](int i, int n, int by) { return (i + by + 64 * n) % n; });
+    check_bent(
+        "clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },
+        [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
+    check_bent(
+        "rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },
+        [](int i, int n, int by) { return (i + by + 64 * n) % n; });
     // Sums may wrap, and the remainder may be negative.
-    check_bent("rest_of_wrapped", {2147483000, 2147483640}, [](auto i, auto n, int by) {
-        auto rest = (i + by) % n;
-        return select(rest < 0, -rest, rest);
-    }, [](int i, int n, int by) { return std::abs(int(unsigned(i) + unsigned(by)) % n); });
-    check_bent("kept_by_comparisons", {-20, -3, 5}, [](auto i, auto n, int by) {
-        auto x = i + by;
-        return select(x < 0, 0, select(x >= n, n - 1, x));
-    }, [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
-    check_bent("around_by_comparisons", {-1, 1}, [](auto i, auto n, int by) {
-        auto x = i + by;
-        return select(0 > x, x + n, select(x >= n, x - n, x));
-    }, [](int i, int n, int by) { return (i + by + n) % n; });
-    check_bent("left", {1}, [](auto i, auto n, int by) { return select(i > 0, i - by, n - 1); }, [](int i, int n, int) { return (i + n - 1) % n; });
-    check_bent("right", {1}, [](auto i, auto n, int by) { return select(n - 1 <= i, 0, i + by); }, [](int i, int n, int) { return (i + 1) % n; });
-    check_bent("by_a_bent_one", {0}, [](auto i, auto, int) { return select(min(i, 7) == 7, 0, i); }, [](int i, int, int) { return i < 7 ? i : 0; });
-    check_bent("kept_and_around", {1}, [](auto i, auto n, int by) { return (min(i + by, n - 1) + select(i + 1 < n, i + 1, 0)) / 2; },
-               [](int i, int n, int) { return (std::min(i + 1, n - 1) + (i + 1) % n) / 2; });
+    check_bent(
+        "rest_of_wrapped", {2147483000, 2147483640},
+        [](auto i, auto n, int by) {
+            auto rest = (i + by) % n;
+            return select(rest < 0, -rest, rest);
+        },
+        [](int i, int n, int by) { return std::abs(int(unsigned(i) + unsigned(by)) % n); });
+    check_bent(
+        "kept_by_comparisons", {-20, -3, 5},
+        [](auto i, auto n, int by) {
+            auto x = i + by;
+            return select(x < 0, 0, select(x >= n, n - 1, x));
+        },
+        [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
+    check_bent(
+        "around_by_comparisons", {-1, 1},
+        [](auto i, auto n, int by) {
+            auto x = i + by;
+            return select(0 > x, x + n, select(x >= n, x - n, x));
+        },
+        [](int i, int n, int by) { return (i + by + n) % n; });
+    check_bent(
+        "left", {1}, [](auto i, auto n, int by) { return select(i > 0, i - by, n - 1); },
+        [](int i, int n, int) { return (i + n - 1) % n; });
+    check_bent(
+        "right", {1}, [](auto i, auto n, int by) { return select(n - 1 <= i, 0, i + by); },
+        [](int i, int n, int) { return (i + 1) % n; });
+    check_bent(
+        "by_a_bent_one", {0}, [](auto i, auto, int) { return select(min(i, 7) == 7, 0, i); },
+        [](int i, int, int) { return i < 7 ? i : 0; });
+    check_bent(
+        "kept_and_around", {1}, [](auto i, auto n, int by) { return (min(i + by, n - 1) + select(i + 1 < n, i + 1, 0)) / 2; },
+        [](int i, int n, int) { return (std::min(i + 1, n - 1) + (i + 1) % n) / 2; });
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ TEST(Stress, ThreeStreamsWithRandomDependencies) {
     for (int i = 0; i < arrays; ++i) on_device.push_back(d.full<uint32_t>(items, 1u));
     d.synchronize();
     Oracle oracle;
-    std::vector<Event> writer(arrays);                        // the last write of each array
-    std::vector<std::array<Event, 3>> readers(arrays);        // reads since then, by stream
+    std::vector<Event> writer(arrays);                  // the last write of each array
+    std::vector<std::array<Event, 3>> readers(arrays);  // reads since then, by stream
     std::atomic<int> called = 0;
     int calls = 0;
     int64_t after_warm_up = 0, most = 0;
@@ -151,8 +151,7 @@ TEST(Stress, EightThreadsLaunchCopyAndWait) {
 }
 
 /// The interior of a field on a low-priority stream and its borders on a high-priority one agree with one launch.
-template <int N>
-void triad_in_pieces(std::array<int64_t, N> n) {
+template <int N> void triad_in_pieces(std::array<int64_t, N> n) {
     const Device d = device();
     const auto triad = kernel("triad", [](Out<float, N> a, In<float, N> b, In<float, N> c, Val<float> s) {
         if constexpr (N == 1) {
@@ -240,7 +239,7 @@ TEST(Host, HostCallsThatLaunchThrowAndWait) {
     stream.synchronize();  // the second one is the wait of the launch
     // The host function may hold the last handle of the device.
     auto brief = std::make_shared<Array<uint32_t>>(d.zeros<uint32_t>(items));
-    stream.call([held = std::move(brief)] { });
+    stream.call([held = std::move(brief)] {});
     mix(ndrange(items).on(stream), a, b, 7);
     stream.synchronize();
 }
@@ -248,7 +247,8 @@ TEST(Host, HostCallsThatLaunchThrowAndWait) {
 /// The seconds to create, use and release so many streams.
 double time_of_streams(const Device& d, int count) {
     const auto start = std::chrono::steady_clock::now();
-    const Array<uint32_t> shared = d.full<uint32_t>(items, 1u), own = d.full<uint32_t>(items, 1u), b = d.full<uint32_t>(items, 2u);
+    const Array<uint32_t> shared = d.full<uint32_t>(items, 1u), own = d.full<uint32_t>(items, 1u),
+                          b = d.full<uint32_t>(items, 2u);
     std::vector<Stream> streams;
     for (int k = 0; k < count; ++k) streams.push_back(d.stream());
     std::atomic<int> called = 0;

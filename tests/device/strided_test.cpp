@@ -32,16 +32,14 @@ namespace {
 /// Around packets of 4 to 64 items, without and with a given group.
 const std::vector<int> lengths{1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 257, 1030};
 
-template <class T>
-std::vector<T> numbers(int64_t n) {
+template <class T> std::vector<T> numbers(int64_t n) {
     std::vector<T> v(static_cast<size_t>(n));
     for (size_t i = 0; i < v.size(); ++i) v[i] = T(int(i * 37 % 101) - 50);
     return v;
 }
 
 /// y[s i + o + 1] = x[s i + o] + 1 for some of the o below s, at each stride.
-template <class T, int stride>
-void every_nth(const std::vector<int>& some) {
+template <class T, int stride> void every_nth(const std::vector<int>& some) {
     const Device d = device();
     const auto k = kernel("every_nth", [=](InOut<T> y, In<T> x) {
         auto i = global_index();
@@ -59,20 +57,21 @@ void every_nth(const std::vector<int>& some) {
     }
 }
 
-template <class T>
-class Strided : public testing::Test {};
+template <class T> class Strided : public testing::Test {};
 using Elements = testing::Types<float, int32_t, double, int64_t, int16_t, uint8_t>;
 TYPED_TEST_SUITE(Strided, Elements);
 
 TYPED_TEST(Strided, EveryNthElement) {
     using T = TypeParam;
-    if (const auto missing = suite::message_of([] { kernel("missing", [](InOut<T> y) { y[0] = T(1); })(ndrange(1), device().zeros<T>(1)); });
+    if (const auto missing =
+            suite::message_of([] { kernel("missing", [](InOut<T> y) { y[0] = T(1); })(ndrange(1), device().zeros<T>(1)); });
         missing != "(no error)")
         GTEST_SKIP() << "SKIPPED: " << missing;
     every_nth<T, 2>({0}), every_nth<T, 2>({0, 1});
     every_nth<T, 3>({1}), every_nth<T, 3>({0, 1, 2}), every_nth<T, 3>({0, 2});
     every_nth<T, 4>({0}), every_nth<T, 4>({0, 1, 3}), every_nth<T, 4>({0, 1, 2, 3});
-    every_nth<T, 5>({0, 1, 2, 3, 4}), every_nth<T, 6>({0, 1, 2, 3, 4, 5}), every_nth<T, 7>({1, 5}), every_nth<T, 8>({0, 1, 2, 3, 4, 5, 6, 7});
+    every_nth<T, 5>({0, 1, 2, 3, 4}), every_nth<T, 6>({0, 1, 2, 3, 4, 5}), every_nth<T, 7>({1, 5}),
+        every_nth<T, 8>({0, 1, 2, 3, 4, 5, 6, 7});
     every_nth<T, 12>({0, 3, 4, 7}), every_nth<T, 16>({0, 1, 2, 3, 8, 9, 10, 11}), every_nth<T, 19>({0, 1, 2, 3, 4});
 }
 
@@ -146,7 +145,8 @@ TEST(StridedStructs, MembersOfNeighboursUnderConditions) {
             }
             const std::vector<Eight> got = p.download();
             for (size_t i = 0; i < got.size(); ++i)
-                ASSERT_TRUE(got[i].at == want[i].at && got[i].speed == want[i].speed && got[i].kind == want[i].kind && got[i].hits == want[i].hits)
+                ASSERT_TRUE(got[i].at == want[i].at && got[i].speed == want[i].speed && got[i].kind == want[i].kind &&
+                            got[i].hits == want[i].hits)
                     << i << " of " << n << " from " << from;
         }
 }
@@ -161,18 +161,20 @@ TEST(StridedStructs, MembersOfSeveralSizes) {
         p[i].tag = p[i].tag + uint8_t(3);
     });
     Array<Odd> probe = d.upload(std::vector<Odd>(1));
-    if (const std::string missing = suite::message_of([&] { k(ndrange(1), probe); }); missing != "(no error)") GTEST_SKIP() << "SKIPPED: " << missing;
+    if (const std::string missing = suite::message_of([&] { k(ndrange(1), probe); }); missing != "(no error)")
+        GTEST_SKIP() << "SKIPPED: " << missing;
     for (const int n : lengths) {
         std::vector<Odd> host(size_t(n) + 1);
-        for (size_t i = 0; i < host.size(); ++i) host[i] = {float(i), double(i) / 3, int16_t(i), int16_t(-int(i)), i % 2 == 0, uint8_t(i)};
+        for (size_t i = 0; i < host.size(); ++i)
+            host[i] = {float(i), double(i) / 3, int16_t(i), int16_t(-int(i)), i % 2 == 0, uint8_t(i)};
         Array<Odd> p = d.upload(host);
         k(ndrange(n), p);
         const std::vector<Odd> got = p.download();
         for (size_t i = 0; i < got.size(); ++i) {
             const bool run = int(i) < n;
             const Odd &h = host[i], &g = got[i];
-            ASSERT_TRUE(g.weight == h.weight + float(run) && g.sum == h.sum && g.low == (run ? h.high : h.low) && g.high == h.high &&
-                        g.on == (h.on != run) && g.tag == uint8_t(h.tag + 3 * run))
+            ASSERT_TRUE(g.weight == h.weight + float(run) && g.sum == h.sum && g.low == (run ? h.high : h.low) &&
+                        g.high == h.high && g.on == (h.on != run) && g.tag == uint8_t(h.tag + 3 * run))
                 << i << " of " << n;
         }
     }
@@ -208,13 +210,15 @@ TEST(StridedStructs, PicturesAndLocalMemory) {
     for (const int columns : {1, 5, 16, 37, 70}) {
         const int rows = 9;
         const std::vector<float> host = numbers<float>(rows * columns * 3);
-        Array<float, 3> picture = d.upload(host, {rows, columns, 3}), apart = d.zeros<float>({3, rows, columns}), again = d.zeros<float>({rows, columns, 3});
+        Array<float, 3> picture = d.upload(host, {rows, columns, 3}), apart = d.zeros<float>({3, rows, columns}),
+                        again = d.zeros<float>({rows, columns, 3});
         planes(ndrange(rows, columns), apart, picture);
         back(ndrange(rows, columns), again, apart);
         ASSERT_EQ(again.download(), host) << columns;
         const std::vector<float> got = apart.download();
         for (int i = 0; i < rows * columns; ++i)
-            for (int c = 0; c < 3; ++c) ASSERT_EQ(got[size_t(c * rows * columns + i)], host[size_t(3 * i + c)]) << i << ", " << columns;
+            for (int c = 0; c < 3; ++c)
+                ASSERT_EQ(got[size_t(c * rows * columns + i)], host[size_t(3 * i + c)]) << i << ", " << columns;
     }
     const auto pairs = kernel("pairs", whole_groups, [](Out<float> sums, In<float> x) {
         Local<float, 128> tile;

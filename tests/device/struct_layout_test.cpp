@@ -142,8 +142,7 @@ namespace {
 constexpr int items = 9;
 
 /// `count` elements whose members hold different numbers. Padding bytes are zero.
-template <class T>
-std::vector<T> numbered(int count) {
+template <class T> std::vector<T> numbered(int count) {
     std::vector<T> all(static_cast<size_t>(count));
     std::memset(static_cast<void*>(all.data()), 0, all.size() * sizeof(T));
     int number = 0;
@@ -159,15 +158,13 @@ std::vector<T> numbered(int count) {
     return all;
 }
 
-template <class T>
-bool device_has_members() {
+template <class T> bool device_has_members() {
     for (const Leaf& leaf : detail::element_of<T>().leaves)
         if (!suite::has_type(device(), leaf.type)) return false;
     return true;
 }
 
-template <class T>
-bool equal_members(const T& a, const T& b) {
+template <class T> bool equal_members(const T& a, const T& b) {
     for (const Leaf& leaf : detail::element_of<T>().leaves)
         if (std::memcmp(reinterpret_cast<const char*>(&a) + leaf.offset, reinterpret_cast<const char*>(&b) + leaf.offset,
                         size_t(size_of(leaf.type))) != 0)
@@ -176,8 +173,7 @@ bool equal_members(const T& a, const T& b) {
 }
 
 /// Copies elements to another array by way of local and of private memory, in reverse.
-template <class T>
-void check_moves(const char* name) {
+template <class T> void check_moves(const char* name) {
     if (!device_has_members<T>()) return;
     const auto k = kernel(text("move_", name), static_group<items>, [](Out<T> to, In<T> from) {
         auto i = global_index();
@@ -220,8 +216,7 @@ TEST(StructLayout, PaddingOfAnySize) {
 }
 
 /// Changes one member, named by `member`, in every second element of an array; all other bytes keep their values.
-template <class T, class F, class G>
-void check_one_member(const char* name, F&& on_device, G&& on_host) {
+template <class T, class F, class G> void check_one_member(const char* name, F&& on_device, G&& on_host) {
     const std::vector<T> from = numbered<T>(items);
     Array<T> array = device().upload(from);
     kernel(text("one_member_", name), [&](InOut<T> a) { on_device(a, global_index() * 2); })(ndrange((items + 1) / 2), array);
@@ -240,15 +235,13 @@ TEST(StructLayout, OnlyOneMemberIsTouched) {
     check_one_member<Mixed1>("mixed1", twice, twice_here);
     check_one_member<Long2>(
         "long2", [](auto a, auto i) { a[i].in.b = a[i].in.a + 3; }, [](Long2& one) { one.in.b = one.in.a + 3; });
-    check_one_member<Bool5>(
-        "bool5", [](auto a, auto i) { a[i].w = a[i].w - 7; }, [](Bool5& one) { one.w -= 7; });
+    check_one_member<Bool5>("bool5", [](auto a, auto i) { a[i].w = a[i].w - 7; }, [](Bool5& one) { one.w -= 7; });
     if (device().supports(Feature::int8)) {
         check_one_member<Byte8>(
             "byte8", [](auto a, auto i) { a[i].c = a[i].c + int8_t(1); }, [](Byte8& one) { one.c = int8_t(one.c + 1); });
         check_one_member<Byte7>(
             "byte7", [](auto a, auto i) { a[i].c = a[i].c + int8_t(1); }, [](Byte7& one) { one.c = int8_t(one.c + 1); });
-        check_one_member<Byte2>(
-            "byte2", [](auto a, auto i) { a[i].z = a[i].in.y; }, [](Byte2& one) { one.z = one.in.y; });
+        check_one_member<Byte2>("byte2", [](auto a, auto i) { a[i].z = a[i].in.y; }, [](Byte2& one) { one.z = one.in.y; });
     }
     if (device().supports(Feature::int16))
         check_one_member<Half3>(

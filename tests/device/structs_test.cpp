@@ -75,12 +75,19 @@ TEST(Structs, FloatVectors) {
     const std::vector<float> got = out.download();
     for (int i = 0; i < 2; ++i) {
         const float3 u = a[i], v = b[i];
-        const float w[3] = {u.y * v.z - u.z * v.y + 2 * u.x - v.x / 4, u.z * v.x - u.x * v.z + 2 * u.y - v.y / 4, u.x * v.y - u.y * v.x + 2 * u.z - v.z / 4};
+        const float w[3] = {u.y * v.z - u.z * v.y + 2 * u.x - v.x / 4, u.z * v.x - u.x * v.z + 2 * u.y - v.y / 4,
+                            u.x * v.y - u.y * v.x + 2 * u.z - v.z / 4};
         const float uv = u.x * v.x + u.y * v.y + u.z * v.z;
-        const float want[8] = {w[0], 2 * w[1] + 1, 3 * w[2], uv, std::sqrt(u.x * u.x + u.y * u.y + u.z * u.z), std::max(u.x, v.x) + std::min(u.y, 0.5f),
+        const float want[8] = {w[0],
+                               2 * w[1] + 1,
+                               3 * w[2],
+                               uv,
+                               std::sqrt(u.x * u.x + u.y * u.y + u.z * u.z),
+                               std::max(u.x, v.x) + std::min(u.y, 0.5f),
                                v.z / std::sqrt(v.x * v.x + v.y * v.y + v.z * v.z),
                                std::sqrt((u.x - v.x) * (u.x - v.x) + (u.y - v.y) * (u.y - v.y) + (u.z - v.z) * (u.z - v.z))};
-        for (int k = 0; k < 8; ++k) EXPECT_NEAR(got[i * 8 + k], want[k], 1e-5f * std::max(1.0f, std::fabs(want[k]))) << i << ", " << k;
+        for (int k = 0; k < 8; ++k)
+            EXPECT_NEAR(got[i * 8 + k], want[k], 1e-5f * std::max(1.0f, std::fabs(want[k]))) << i << ", " << k;
     }
 }
 
@@ -101,7 +108,8 @@ const auto advance = kernel("advance", [](InOut<Cell> cells) {
     Var c = cells[i];
     Var copy = c;  // a copy, not another name
     copy.ray.origin.x = 1000.0f;
-    $if (c.ray.hits > 1) { c.ray.origin += 0.5f; } $else { c.ray.direction = Val<float2>(c.ray.origin.x, 7.0f); }
+    $if(c.ray.hits > 1) { c.ray.origin += 0.5f; }
+    $else { c.ray.direction = Val<float2>(c.ray.origin.x, 7.0f); }
     c.ray.hits += 1;
     cells[i] = c;
     cells[i].id = cells[i].id * 2u;
@@ -134,7 +142,7 @@ const auto local_structs = kernel("local_structs", [](Out<Ray> out, In<Ray> in) 
     synchronize();
     atomic_add(tile[0].hits, 1);
     synchronize();
-    $if (l == 3) { r.hits = tile[0].hits; }
+    $if(l == 3) { r.hits = tile[0].hits; }
     out[global_index()] = r;
 });
 
@@ -200,7 +208,9 @@ TEST(Structs, MembersAreNamedInErrors) {
     EXPECT_NE(missing.find("argument 1 (flags) is an array that was never allocated"), std::string::npos) << missing;
     const auto twice = kernel("twice", [](InOut<Grid> grid, In<float> x) { grid.values[0] = x[0]; });
     const std::string alias = suite::message_of([&] { twice(ndrange(1), n.grid, shared); });
-    EXPECT_NE(alias.find("argument 1 (values) and argument 2 overlap in memory, and argument 1 (values) is written"), std::string::npos) << alias;
+    EXPECT_NE(alias.find("argument 1 (values) and argument 2 overlap in memory, and argument 1 (values) is written"),
+              std::string::npos)
+        << alias;
 }
 
 TEST(Structs, SelectTakesWholeStructs) {

@@ -12,24 +12,20 @@ inline pumice::Device device() { return pumice::Device::open(); }
 
 inline bool is_checking_device() { return device().name() == "interp"; }
 
-template <class T>
-std::vector<T> iota(int64_t n, T first = T(0)) {
+template <class T> std::vector<T> iota(int64_t n, T first = T(0)) {
     std::vector<T> v(static_cast<size_t>(n));
     std::iota(v.begin(), v.end(), first);
     return v;
 }
 
-template <class F>
-std::string message_of(F&& act) {
+template <class F> std::string message_of(F&& act) {
     try {
         act();
-    } catch (const pumice::Error& e) {
-        return e.what();
-    }
+    } catch (const pumice::Error& e) { return e.what(); }
     return "(no error)";
 }
 
-#define SKIP_WITHOUT_GROUPS_OF(items)                            \
+#define SKIP_WITHOUT_GROUPS_OF(items)                      \
     if (suite::device().limits().max_group_size < (items)) \
     GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no groups of " << (items) << " items"
 

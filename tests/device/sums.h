@@ -4,8 +4,7 @@
 
 namespace suite {
 
-template <class T>
-void expect_sums(const std::vector<T>& got, const std::vector<double>& want, const std::string& what) {
+template <class T> void expect_sums(const std::vector<T>& got, const std::vector<double>& want, const std::string& what) {
     ASSERT_EQ(got.size(), want.size()) << what;
     for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(double(got[i]), want[i]) << what << " at " << i;
 }

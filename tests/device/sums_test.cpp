@@ -11,8 +11,7 @@ using suite::expect_sums;
 namespace {
 
 /// Item i adds i % 5 to every element of a row, then subtracts i % 3.
-template <class T>
-void rows(const std::string& type) {
+template <class T> void rows(const std::string& type) {
     for (const int step : {1, -1, 2}) {
         const auto add = kernel("rows_" + type, [step](InOut<T> sums, Val<int> n) {
             auto i = global_index();
@@ -31,7 +30,8 @@ void rows(const std::string& type) {
                 for (int i = 0; i < items; ++i) all += i % 5 - i % 3;
                 std::vector<double> want(size_t(n), 100.0);
                 for (int j = 0; j < n; j += std::abs(step)) want[size_t(j)] += all;
-                expect_sums(sums.download(), want, type + " " + std::to_string(step) + " " + std::to_string(n) + " " + std::to_string(items));
+                expect_sums(sums.download(), want,
+                            type + " " + std::to_string(step) + " " + std::to_string(n) + " " + std::to_string(items));
             }
     }
 }
@@ -204,7 +204,8 @@ TEST(Sums, BesideCostlyUniformValues) {
             Array<float, 2> y = d.full<float>({rows, columns}, -1.0f), of_x = d.upload(x).reshape({rows, columns});
             add(ndrange(rows, columns).group(8, 16), sums, y, of_q, of_x);
             const std::vector<float> got = sums.download(), own = y.download();
-            for (size_t j = 0; j < q.size(); ++j) ASSERT_NEAR(got[j], total * std::exp(q[j]), total * 1e-4) << n << " numbers, " << j;
+            for (size_t j = 0; j < q.size(); ++j)
+                ASSERT_NEAR(got[j], total * std::exp(q[j]), total * 1e-4) << n << " numbers, " << j;
             for (size_t i = 0; i < x.size(); ++i)
                 ASSERT_NEAR(own[i], n ? std::log(2) + x[i] : 0, double(n + 1) * 1e-3) << n << " numbers, item " << i;
         }
@@ -317,7 +318,8 @@ TEST(Sums, RowsThatOneThreadOwns) {
             }
             ++of_all[size_t((i + j) % 1000)];
         }
-    expect_sums(rows.download(), of_rows, "rows"), expect_sums(columns.download(), of_columns, "columns"), expect_sums(all.download(), of_all, "all");
+    expect_sums(rows.download(), of_rows, "rows"), expect_sums(columns.download(), of_columns, "columns"),
+        expect_sums(all.download(), of_all, "all");
 }
 
 TEST(Sums, PlanesThatOneThreadOwns) {
@@ -344,7 +346,9 @@ TEST(Sums, PlanesThatOneThreadOwns) {
 /// The array is large compared with the number of items, so it gets no copies.
 TEST(Sums, FewAddsToALargeArray) {
     const Device d = device();
-    const auto add = kernel("few", [](InOut<float> sums) { $for(j, range(20)) { atomic_add(sums[j * 1000], 1.0f); } });
+    const auto add = kernel("few", [](InOut<float> sums) {
+        $for(j, range(20)) { atomic_add(sums[j * 1000], 1.0f); }
+    });
     Array<float> sums = d.zeros<float>(100'000);
     add(ndrange(64), sums);
     std::vector<double> want(100'000);
@@ -355,7 +359,9 @@ TEST(Sums, FewAddsToALargeArray) {
 /// Two streams add to one array at the same time.
 TEST(Sums, TwoStreamsAddToOneArray) {
     const Device d = device();
-    const auto add = kernel("streams", [](InOut<float> sums) { $for(j, range(sums.size())) { atomic_add(sums[j], 1.0f); } });
+    const auto add = kernel("streams", [](InOut<float> sums) {
+        $for(j, range(sums.size())) { atomic_add(sums[j], 1.0f); }
+    });
     Array<float> sums = d.zeros<float>(50);
     d.synchronize();
     const Stream a = d.stream(), b = d.stream();

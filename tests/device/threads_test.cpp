@@ -15,8 +15,7 @@ namespace {
 constexpr int threads = 6;
 
 /// Runs f(t) on thread t of several, which begin together.
-template <class F>
-void on_threads(F f) {
+template <class F> void on_threads(F f) {
     std::atomic<int> there = 0;
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t)
@@ -51,13 +50,15 @@ TEST(Threads, FirstLaunchesOfOneKernelAndOfMany) {
 }
 
 const auto doubled = function("doubled", [](Val<float> x) { return x + x; });
-const auto squares = kernel("squares", [](Out<float> y, In<float> x) { y[global_index()] = doubled(x[global_index()]) * x[global_index()]; });
+const auto squares =
+    kernel("squares", [](Out<float> y, In<float> x) { y[global_index()] = doubled(x[global_index()]) * x[global_index()]; });
 
 TEST(Threads, DerivativesAndFunctionsOfOneKernel) {
     const Device d = device();
     std::atomic<int> wrong = 0;
     on_threads([&](int t) {
-        const Array<float> x = d.full<float>(4, float(t)), y = d.zeros<float>(4), dx = d.zeros<float>(4), dy = d.full<float>(4, 1.0f);
+        const Array<float> x = d.full<float>(4, float(t)), y = d.zeros<float>(4), dx = d.zeros<float>(4),
+                           dy = d.full<float>(4, 1.0f);
         autodiff(Reverse, squares, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
         for (const float g : dx.download()) wrong += g != 4 * float(t);
         wrong += doubled(float(t)) != 2 * float(t);
@@ -92,7 +93,8 @@ TEST(Threads, ArraysAreAllocatedAndReleased) {
 /// Events of one thread order the stream of another.
 TEST(Threads, EventsOfAnotherThread) {
     const Device d = device();
-    const auto step = kernel("step", [](InOut<unsigned> a, Val<unsigned> k) { a[global_index()] = a[global_index()] * 1664525u + k; });
+    const auto step =
+        kernel("step", [](InOut<unsigned> a, Val<unsigned> k) { a[global_index()] = a[global_index()] * 1664525u + k; });
     const Array<unsigned> a = d.zeros<unsigned>(16);
     constexpr int rounds = 40;
     std::mutex mutex;
@@ -140,9 +142,7 @@ TEST(Threads, PrintAndRequire) {
     });
     try {
         d.synchronize();
-    } catch (const Error&) {
-        ++faults;
-    }
+    } catch (const Error&) { ++faults; }
     d.on_print(nullptr);
     EXPECT_EQ(lines, 2 * 5 * threads);
     EXPECT_GE(faults, 1);

@@ -9,8 +9,7 @@ namespace {
 
 /// Items add a value times an element of a tile to rows and columns of other tiles, as in derivatives of tiled products; in
 /// groups of the size of the tile and in others, whole and partial.
-template <class T>
-void tiles(int height, int width) {
+template <class T> void tiles(int height, int width) {
     const auto add = kernel("tiles", [](InOut<T, 2> rows, InOut<T, 2> columns, InOut<T, 2> pairs, In<T, 2> x, In<T, 2> w) {
         Local<T, 16, 16> tile, row, column, pair;
         const auto at = global_index<2>(), local = local_index<2>();
@@ -32,13 +31,15 @@ void tiles(int height, int width) {
         $if(local[0] == 0 && local[1] == 0) {
             $for(a, range(16)) {
                 $for(b, range(16)) {
-                    atomic_add(rows(a, b), row(a, b)), atomic_add(columns(a, b), column(a, b)), atomic_add(pairs(a, b), pair(a, b));
+                    atomic_add(rows(a, b), row(a, b)), atomic_add(columns(a, b), column(a, b)),
+                        atomic_add(pairs(a, b), pair(a, b));
                 }
             }
         }
     });
     const Device d = device();
-    for (const auto& [rows, columns] : {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
+    for (const auto& [rows, columns] :
+         {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
         std::vector<T> x(256), w(size_t(rows) * size_t(columns));
         for (size_t i = 0; i < x.size(); ++i) x[i] = T(int(i * 7 % 5) - 2);
         for (size_t i = 0; i < w.size(); ++i) w[i] = T(int(i * 5 % 7) - 3);
@@ -65,15 +66,15 @@ void tiles(int height, int width) {
 
 TEST(Sums, TilesOfLocalMemory) {
     SKIP_WITHOUT_GROUPS_OF(256);
-    for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
+    for (const auto& [height, width] :
+         {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
         tiles<float>(height, width);
         tiles<int>(height, width);
     }
 }
 
 /// The same; then each item reads the sum at its own element, and clears the element for the next round.
-template <class T>
-void taken_back(int height, int width, bool clears) {
+template <class T> void taken_back(int height, int width, bool clears) {
     const auto add = kernel("taken_back", [clears](InOut<T, 2> rows, InOut<T, 2> columns, In<T, 2> x, In<T, 2> w) {
         Local<T, 16, 16> tile, row, column;
         const auto at = global_index<2>(), local = local_index<2>();
@@ -99,10 +100,12 @@ void taken_back(int height, int width, bool clears) {
                 synchronize();
                 round(cast<T>(again + 1));
             }
-        } else round(mine * T(0) + T(6));
+        } else
+            round(mine * T(0) + T(6));
     });
     const Device d = device();
-    for (const auto& [high, wide] : {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
+    for (const auto& [high, wide] :
+         {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
         std::vector<T> x(256), w(size_t(high) * size_t(wide));
         for (size_t i = 0; i < x.size(); ++i) x[i] = T(int(i * 7 % 5) - 2);
         for (size_t i = 0; i < w.size(); ++i) w[i] = T(int(i * 5 % 7) - 3);
@@ -117,7 +120,8 @@ void taken_back(int height, int width, bool clears) {
                     in_column -= (clears ? 3 : 1) * double(w[size_t((i - y + o) * wide + j)]) * double(x[size_t(o * 16 + y)]);
             }
         Array<T, 2> got_rows = d.full<T>({high, wide}, T(0)), got_columns = got_rows.clone();
-        add(ndrange(high, wide).group(height, width), got_rows, got_columns, d.upload(x).reshape({16, 16}), d.upload(w).reshape({high, wide}));
+        add(ndrange(high, wide).group(height, width), got_rows, got_columns, d.upload(x).reshape({16, 16}),
+            d.upload(w).reshape({high, wide}));
         const std::string what = std::to_string(high) + " x " + std::to_string(wide) + " by " + std::to_string(height) + " x " +
                                  std::to_string(width) + (clears ? ", cleared" : "");
         expect_sums(got_rows.download(), rows, what + ", rows"), expect_sums(got_columns.download(), columns, what + ", columns");
@@ -187,7 +191,8 @@ TEST(Sums, RandomTiles) {
                         };
                         if (conditional) {
                             $if(at[1] % 2 == 0) { act(); }
-                        } else act();
+                        } else
+                            act();
                     }
                 }
                 if (barriers) synchronize();

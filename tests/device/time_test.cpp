@@ -13,16 +13,14 @@ using Seconds = std::chrono::duration<double>;
 /// Each item computes for some time.
 const auto iterate = kernel("iterate", [](InOut<float> x, Val<int> times) {
     Var v = x[global_index()];
-    $for (t, range(times)) { v = 0.5f * v + 1.0f; }
+    $for(t, range(times)) { v = 0.5f * v + 1.0f; }
     x[global_index()] = v;
 });
 
 std::string error_of(const std::function<void()>& act) {
     try {
         act();
-    } catch (const Error& error) {
-        return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     return "no error";
 }
 
@@ -71,18 +69,23 @@ TEST(Time, OfAnUntimedEventIsAnError) {
     const Device d = device();
     Array<float> x = d.full<float>(4, 1.0f);
     const Event untimed = iterate(ndrange(4), x, 1), stamp = d.stream().time_stamp();
-    EXPECT_EQ(error_of([&] { untimed.elapsed(); }),
-              "the time of an event is asked for that is no timed launch: a launch is timed where its range says so (Range::timed)");
+    EXPECT_EQ(
+        error_of([&] { untimed.elapsed(); }),
+        "the time of an event is asked for that is no timed launch: a launch is timed where its range says so (Range::timed)");
     EXPECT_EQ(error_of([&] { stamp.elapsed(); }), error_of([&] { untimed.elapsed(); }));
-    const std::string between = "the time between two events is asked for, of which one has no time: Stream::time_stamp and launches over a Range::timed give such";
+    const std::string between =
+        "the time between two events is asked for, of which one has no time: Stream::time_stamp and launches over a Range::timed "
+        "give such";
     EXPECT_EQ(error_of([&] { untimed.elapsed(stamp); }), between);
     EXPECT_EQ(error_of([&] { stamp.elapsed(Event()); }), between);
     if (suite::is_checking_device()) return;
     const Event other = Device::open("interp").stream().time_stamp();
     // The clock of the device cpu is the host's, so that the two times can be compared.
     if (d.name().starts_with("cpu")) return;
-    EXPECT_EQ(error_of([&] { stamp.elapsed(other); }), "the time between two events of different devices is asked for: their clocks differ");
-    EXPECT_EQ(error_of([&] { other.elapsed(stamp); }), "the time between two events of different devices is asked for: their clocks differ");
+    EXPECT_EQ(error_of([&] { stamp.elapsed(other); }),
+              "the time between two events of different devices is asked for: their clocks differ");
+    EXPECT_EQ(error_of([&] { other.elapsed(stamp); }),
+              "the time between two events of different devices is asked for: their clocks differ");
 }
 
 }  // namespace

@@ -21,8 +21,7 @@ auto range_of(const Size& s) {
 std::string name(const Size& s) { return std::to_string(s.rows) + " x " + std::to_string(s.columns); }
 
 /// Runs `act(to, from)` for every size. Expects `to(i, j)` to be want(i, j, from), where from(j, i) is j * rows + i.
-template <class T, class Act, class Want>
-void check(const Act& act, const Want& want) {
+template <class T, class Act, class Want> void check(const Act& act, const Want& want) {
     const Device d = device();
     for (const Size& s : sizes) {
         if (!s.group.empty() && s.group[0] * s.group[1] > d.limits().max_group_size) continue;
@@ -36,8 +35,7 @@ void check(const Act& act, const Want& want) {
     }
 }
 
-template <class T>
-void transpose() {
+template <class T> void transpose() {
     const auto k = kernel("transpose", [](Out<T, 2> to, In<T, 2> from) {
         auto [i, j] = global_index<2>();
         to(i, j) = from(j, i);
@@ -65,13 +63,15 @@ TEST(Transposes, OfLongColumns) {
     const int columns = 70, first = 5;
     std::vector<Array<float, 2>> kept;
     for (const int rows : {1000, 1536, 2100, 1100, 3000}) {
-        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}), to = d.full<float>({rows, columns}, -1);
+        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}),
+                              to = d.full<float>({rows, columns}, -1);
         kept.push_back(from);
         k(ndrange({first, 0}, {rows, columns}), to, from).wait();
         const std::vector<float> got = to.download();
         for (int i = 0; i < rows; ++i)
             for (int j = 0; j < columns; ++j)
-                ASSERT_EQ(got[size_t(i) * columns + size_t(j)], i < first ? -1.0f : float(j * rows + i)) << rows << " at " << i << ", " << j;
+                ASSERT_EQ(got[size_t(i) * columns + size_t(j)], i < first ? -1.0f : float(j * rows + i))
+                    << rows << " at " << i << ", " << j;
     }
 }
 
@@ -82,7 +82,9 @@ TEST(Transposes, OfThreeDimensions) {
         for (const std::array<int, 3>& extents : {std::array{48, 32, 64}, {3, 50, 7}, {40, 133, 37}, {150, 21, 141}}) {
             const auto k = kernel("permute", [order](Out<int, 3> to, In<int, 3> from) {
                 auto [i, j, k] = global_index<3>();
-                const auto along = [&order, i = i, j = j, k = k](int dimension) { return dimension == order[0] ? i : dimension == order[1] ? j : k; };
+                const auto along = [&order, i = i, j = j, k = k](int dimension) {
+                    return dimension == order[0] ? i : dimension == order[1] ? j : k;
+                };
                 to(i, j, k) = from(along(0), along(1), along(2)) + (i * 3 + j) * 1000000;
             });
             const auto [a, b, c] = extents;
@@ -96,7 +98,8 @@ TEST(Transposes, OfThreeDimensions) {
                     for (int l = 0; l < shape[2]; ++l) {
                         int at[3] = {};
                         at[order[0]] = i, at[order[1]] = j, at[order[2]] = l;
-                        const int want = i < 1 || j < 2 ? -1 : (at[0] * extents[1] + at[1]) * extents[2] + at[2] + (i * 3 + j) * 1000000;
+                        const int want =
+                            i < 1 || j < 2 ? -1 : (at[0] * extents[1] + at[1]) * extents[2] + at[2] + (i * 3 + j) * 1000000;
                         ASSERT_EQ(got[n++], want) << order[0] << order[1] << order[2] << " at " << i << ", " << j << ", " << l;
                     }
         }
@@ -111,7 +114,8 @@ TEST(Transposes, IntoRowsOfAnyAlignment) {
     });
     const int first = 3, rows = 131;
     for (const int columns : {128, 129, 141, 175, 300, 1023}) {
-        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}), to = d.full<float>({rows, columns + 3}, -1);
+        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}),
+                              to = d.full<float>({rows, columns + 3}, -1);
         const Array<float, 2> other = d.upload(suite::iota<float>(int64_t(rows + 1) * columns), {columns, rows + 1});
         k(ndrange({0, first}, {rows, columns}), to, from, other).wait();
         const std::vector<float> got = to.download();
@@ -225,7 +229,8 @@ TEST(Transposes, RowsOfPlanes) {
     for (int z = 0; z < deep; ++z)
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j)
-                ASSERT_EQ(got[size_t((z * n + i) * n + j)], (j * n + z) * n + i + (z * n + j) * n + i) << z << ", " << i << ", " << j;
+                ASSERT_EQ(got[size_t((z * n + i) * n + j)], (j * n + z) * n + i + (z * n + j) * n + i)
+                    << z << ", " << i << ", " << j;
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 #include "tests/device/suite.h"
 
 /// The message of a test that needs a type which the device lacks.
-#define NEEDS(feature, what) \
-    if (!suite::device().supports(pumice::Feature::feature)) GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no " what
+#define NEEDS(feature, what)                                 \
+    if (!suite::device().supports(pumice::Feature::feature)) \
+    GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no " what
 
 namespace suite {
 
@@ -22,9 +23,6 @@ inline bool has_type(const pumice::Device& device, pumice::Scalar type) {
         default: return true;
     }
 }
-template <class T>
-bool has_type() {
-    return has_type(device(), *pumice::scalar_of<T>());
-}
+template <class T> bool has_type() { return has_type(device(), *pumice::scalar_of<T>()); }
 
 }  // namespace suite

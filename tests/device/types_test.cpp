@@ -24,8 +24,7 @@ std::vector<R> each(const char* name, F f, const std::vector<T>& x, const std::v
 
 // ---- rounding ----
 
-template <class To>
-void rounded_to(const char* type) {
+template <class To> void rounded_to(const char* type) {
     if (!has_type<To>()) return;
     std::vector<float> x;
     for (int i = 0; i < 32; ++i) x.push_back(float(i) * 3 / 32);
@@ -67,7 +66,7 @@ TEST(Types, ReturnsBeforeABarrierAreRefused) {
     const auto k = kernel("early", [](InOut<int> a) {
         Local<int, 64> l;
         auto i = local_index();
-        $if (i < 3) { $return; }
+        $if(i < 3) { $return; }
         l[i] = a[i];
         synchronize();
         a[i] = l[i ^ 1];
@@ -84,17 +83,18 @@ TEST(Types, ReturnsBeforeABarrierAreRefused) {
 
 // ---- corner cases of integers ----
 
-template <class T>
-void integer_corners() {
+template <class T> void integer_corners() {
     if (!has_type<T>()) return;
     SCOPED_TRACE(name_of(*scalar_of<T>()));
     const T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
     const int width = 8 * int(sizeof(T));
     const std::vector<T> x{7, high, low, 0, low, high}, y{0, 0, 0, 0, T(-1), T(-1)};
     const bool is_signed = std::is_signed_v<T>;
-    EXPECT_EQ((each<T>("quotients", [](auto a, auto b) { return a / b; }, x, y)),
+    EXPECT_EQ((each<T>(
+                  "quotients", [](auto a, auto b) { return a / b; }, x, y)),
               (std::vector<T>{7, high, low, 0, is_signed ? low : T(0), is_signed ? T(-high) : T(1)}));
-    EXPECT_EQ((each<T>("rests", [](auto a, auto b) { return a % b; }, x, y)), (std::vector<T>{0, 0, 0, 0, is_signed ? T(0) : low, 0}));
+    EXPECT_EQ(
+        (each<T>("rests", [](auto a, auto b) { return a % b; }, x, y)), (std::vector<T>{0, 0, 0, 0, is_signed ? T(0) : low, 0}));
     std::vector<T> bits, counts, up, down;
     for (const int count : {0, 1, 7, 8, 31, 32, 40, 63, 64})
         for (const T v : {T(1), T(-1), T(0x55), high, low}) {
@@ -109,31 +109,32 @@ void integer_corners() {
     EXPECT_EQ((each<T>("shifts_down", [](auto a, auto b) { return a >> b; }, bits, counts)), down);
 }
 
-template <class T, class F>
-void float_corners_of() {
+template <class T, class F> void float_corners_of() {
     if (!has_type<T>() || !has_type<F>()) return;
     SCOPED_TRACE(text(name_of(*scalar_of<F>()), " to ", name_of(*scalar_of<T>())));
     constexpr F infinity = std::numeric_limits<F>::infinity();
     constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
     std::vector<F> x{NAN, infinity, -infinity, F(1e20), F(-1e20), F(-0.5), F(3.9), F(-3.9), F(0.9), F(-1)};
     for (const F end : {F(low), F(high)})  // the latter may be rounded up
-        for (const F v : {end, std::nextafter(end, F(0)), std::nextafter(end, infinity), std::nextafter(end, -infinity), end - F(0.5), end + F(0.5)})
+        for (const F v : {end, std::nextafter(end, F(0)), std::nextafter(end, infinity), std::nextafter(end, -infinity),
+                          end - F(0.5), end + F(0.5)})
             x.push_back(v);
     std::vector<T> expected;
     for (const F v : x)
-        expected.push_back(std::isnan(v) ? T(0) : v <= F(low) ? low : v >= std::ldexp(F(1), std::numeric_limits<T>::digits) ? high : T(v));
+        expected.push_back(std::isnan(v)                                           ? T(0)
+                           : v <= F(low)                                           ? low
+                           : v >= std::ldexp(F(1), std::numeric_limits<T>::digits) ? high
+                                                                                   : T(v));
     EXPECT_EQ((each<T>("saturated", [](auto a, auto) { return cast<T>(a); }, x, x)), expected);
 }
 
-template <class T>
-void float_corners() {
+template <class T> void float_corners() {
     float_corners_of<T, float>();
     float_corners_of<T, double>();
 }
 
 /// Integers next to a tie between two floats of F, of each length: one rounding gives the right float, two roundings a wrong one.
-template <class T, class F>
-void rounded_once() {
+template <class T, class F> void rounded_once() {
     if (!has_type<T>() || !has_type<F>()) return;
     SCOPED_TRACE(text(name_of(*scalar_of<T>()), " to ", name_of(*scalar_of<F>())));
     constexpr int mantissa = std::is_same_v<F, half> ? 11 : std::numeric_limits<F>::digits;
@@ -162,15 +163,14 @@ void rounded_once() {
     for (size_t i = 0; i < x.size(); ++i) {
         const F expected = F(x[i]);
         EXPECT_EQ(double(got[i]), double(expected)) << +x[i];
-        EXPECT_EQ(got_back[i], double(expected) >= end    ? std::numeric_limits<T>::max()
+        EXPECT_EQ(got_back[i], double(expected) >= end   ? std::numeric_limits<T>::max()
                                : double(expected) < -end ? std::numeric_limits<T>::min()
                                                          : T(double(expected)))
             << +x[i];
     }
 }
 
-template <class... Ts>
-void each_rounded_once() {
+template <class... Ts> void each_rounded_once() {
     (rounded_once<Ts, float>(), ...);
     (rounded_once<Ts, double>(), ...);
     (rounded_once<Ts, half>(), ...);
@@ -181,14 +181,15 @@ TEST(Types, IntegersBecomeFloatsByOneRounding) {
 }
 
 /// Casts to a narrower type and on to another one: the first cast rounds, even if the last type is wide enough for the number.
-template <class From, class Narrow, class To>
-void by_way_of() {
+template <class From, class Narrow, class To> void by_way_of() {
     if (!has_type<From>() || !has_type<Narrow>() || !has_type<To>()) return;
     std::vector<From> x;
-    for (int i = 0; i < 400; ++i) x.push_back(From((i % 2 ? -1 : 1) * std::ldexp(1 + i * 0.00267890123456789, std::is_integral_v<From> ? i % 31 : i % 15)));
+    for (int i = 0; i < 400; ++i)
+        x.push_back(From((i % 2 ? -1 : 1) * std::ldexp(1 + i * 0.00267890123456789, std::is_integral_v<From> ? i % 31 : i % 15)));
     for (const Math math : {Math::strict, Math::contract}) {
         SCOPED_TRACE(text(name_of(*scalar_of<From>()), " to ", name_of(*scalar_of<Narrow>()), " to ", name_of(*scalar_of<To>())));
-        const auto k = kernel("by_way_of", math, [](Out<To> y, In<From> x) { y[global_index()] = cast<To>(cast<Narrow>(x[global_index()])); });
+        const auto k = kernel("by_way_of", math,
+                              [](Out<To> y, In<From> x) { y[global_index()] = cast<To>(cast<Narrow>(x[global_index()])); });
         Array<To> y = device().zeros<To>(int64_t(x.size()));
         k(ndrange(int64_t(x.size())), y, device().upload(x));
         const std::vector<To> got = y.download();
@@ -296,7 +297,8 @@ TEST(Types, SmallIntegersKeepTheirSign) {
     std::vector<int> wide(x.begin(), x.end());
     EXPECT_EQ((each<int>("widened8", [](auto a, auto) { return cast<int>(a); }, x, x)), wide);
     if (!has_type<int16_t>()) return;
-    EXPECT_EQ((each<int16_t>("widened16", [](auto a, auto) { return cast<int16_t>(a); }, x, x)),
+    EXPECT_EQ((each<int16_t>(
+                  "widened16", [](auto a, auto) { return cast<int16_t>(a); }, x, x)),
               (std::vector<int16_t>(x.begin(), x.end())));
 }
 
@@ -362,8 +364,7 @@ TEST(Types, IndicesOf64Bits) {
 }
 
 /// Writes and reads four elements at this offset of an array of this length; the rest is never touched.
-template <class T, class Index>
-void far_elements(int64_t n, Index at) {
+template <class T, class Index> void far_elements(int64_t n, Index at) {
     const Array<T> a = device().empty<T>(n);
     const auto write = kernel("far_write", [](InOut<T> a, Val<Index> at) {
         auto i = global_index();
@@ -390,7 +391,8 @@ TEST(Types, ElementsBehind2GiB) {
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
     const int64_t bytes = (int64_t(1) << 31) + (int64_t(1) << 20);
     if (device().limits().max_array_bytes < bytes || device().limits().memory < 2 * bytes)
-        GTEST_SKIP() << "SKIPPED: an array of " << device().name() << " has at most " << device().limits().max_array_bytes << " bytes";
+        GTEST_SKIP() << "SKIPPED: an array of " << device().name() << " has at most " << device().limits().max_array_bytes
+                     << " bytes";
     far_elements<int>(bytes / 4, int(bytes / 4 - 4));
     if (has_type<int8_t>()) far_elements<int8_t, int64_t>(bytes, bytes - 4);
 }
@@ -399,7 +401,8 @@ TEST(Types, NeighboursInArraysOf2GiB) {
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
     const int64_t rows = 3, row = int64_t(3) << 28, bytes = rows * row;
     if (!has_type<int8_t>() || device().limits().max_array_bytes < bytes || device().limits().memory < 2 * bytes)
-        GTEST_SKIP() << "SKIPPED: an array of " << device().name() << " has at most " << device().limits().max_array_bytes << " bytes";
+        GTEST_SKIP() << "SKIPPED: an array of " << device().name() << " has at most " << device().limits().max_array_bytes
+                     << " bytes";
     const auto fill = kernel("fill_corner", [](Out<int8_t, 2> a) {
         auto [i, j] = global_index<2>();
         a(i, j) = cast<int8_t>(j % 100);
@@ -407,7 +410,8 @@ TEST(Types, NeighboursInArraysOf2GiB) {
     const auto neighbours = kernel("neighbours", [](Out<int, 2> r, In<int8_t, 2> a) {
         auto [i, j] = global_index<2>();
         auto wrapped = select(j == 0, r.size(1) - 1, j - 1);
-        r(i, j) = cast<int>(a(i, max(j - 1, 0))) + 100 * cast<int>(a(i, min(j + 1, r.size(1) - 1))) + 10000 * cast<int>(a(i, wrapped));
+        r(i, j) =
+            cast<int>(a(i, max(j - 1, 0))) + 100 * cast<int>(a(i, min(j + 1, r.size(1) - 1))) + 10000 * cast<int>(a(i, wrapped));
     });
     const int columns = 200;
     const Array<int8_t, 2> a = device().empty<int8_t>({rows, row});

@@ -12,13 +12,13 @@ const auto twice = kernel("twice", [](InOut<float> a) { a[global_index()] *= 2.0
 const auto sum_rows = kernel("sum_rows", [](Out<float> sums, In<float, 2> a) {
     auto i = global_index();
     Var sum = 0.0f;
-    $for (j, range(a.size(1))) { sum += a(i, j); }
+    $for(j, range(a.size(1))) { sum += a(i, j); }
     sums[i] = sum;
 });
 
 /// Host memory as the views see it: element (i, j, k) of extents e.
-template <class T>
-std::vector<T> box(const std::vector<T>& host, std::array<int64_t, 3> e, std::array<int64_t, 3> from, std::array<int64_t, 3> to, std::array<int64_t, 3> step) {
+template <class T> std::vector<T> box(const std::vector<T>& host, std::array<int64_t, 3> e, std::array<int64_t, 3> from,
+                                      std::array<int64_t, 3> to, std::array<int64_t, 3> step) {
     std::vector<T> out;
     for (int64_t i = from[0]; i < to[0]; i += step[0])
         for (int64_t j = from[1]; j < to[1]; j += step[1])
@@ -26,14 +26,15 @@ std::vector<T> box(const std::vector<T>& host, std::array<int64_t, 3> e, std::ar
     return out;
 }
 
-template <class T>
-class Views : public testing::Test {};
+template <class T> class Views : public testing::Test {};
 using Elements = testing::Types<float, int32_t, double, uint8_t, int16_t, half, float3>;
 TYPED_TEST_SUITE(Views, Elements);
 
 template <class T> T made(int i) {
-    if constexpr (std::is_same_v<T, float3>) return {float(i), float(i) + 0.25f, -float(i)};
-    else return T(i % 120);
+    if constexpr (std::is_same_v<T, float3>)
+        return {float(i), float(i) + 0.25f, -float(i)};
+    else
+        return T(i % 120);
 }
 
 // Every device copies elements of any type, also of types with which it cannot compute.
@@ -43,11 +44,15 @@ TYPED_TEST(Views, BoxesOfThreeDimensions) {
     std::vector<T> host;
     for (int i = 0; i < 5 * 6 * 7; ++i) host.push_back(made<T>(i));
     const Array<T, 3> a = d.upload(host, {5, 6, 7});
-    struct Case { int64_t from[3], to[3], step[3]; };
-    for (const Case& c : {Case{{0, 0, 0}, {5, 6, 7}, {1, 1, 1}}, Case{{1, 0, 0}, {4, 6, 7}, {1, 1, 1}}, Case{{1, 2, 3}, {4, 5, 6}, {1, 1, 1}},
-                          Case{{0, 0, 1}, {5, 6, 7}, {2, 3, 2}}, Case{{2, 1, 0}, {3, 2, 7}, {1, 1, 3}}, Case{{4, 5, 6}, {5, 6, 7}, {9, 9, 9}},
-                          Case{{0, 3, 2}, {5, 3, 5}, {1, 1, 1}}}) {
-        const std::array<int64_t, 3> from = detail::to_array(c.from), to = detail::to_array(c.to), step = detail::to_array(c.step);
+    struct Case {
+        int64_t from[3], to[3], step[3];
+    };
+    for (const Case& c :
+         {Case{{0, 0, 0}, {5, 6, 7}, {1, 1, 1}}, Case{{1, 0, 0}, {4, 6, 7}, {1, 1, 1}}, Case{{1, 2, 3}, {4, 5, 6}, {1, 1, 1}},
+          Case{{0, 0, 1}, {5, 6, 7}, {2, 3, 2}}, Case{{2, 1, 0}, {3, 2, 7}, {1, 1, 3}}, Case{{4, 5, 6}, {5, 6, 7}, {9, 9, 9}},
+          Case{{0, 3, 2}, {5, 3, 5}, {1, 1, 1}}}) {
+        const std::array<int64_t, 3> from = detail::to_array(c.from), to = detail::to_array(c.to),
+                                     step = detail::to_array(c.step);
         const View<T, 3> v = a.view(c.from, c.to, c.step);
         const std::vector<T> want = box<T>(host, {5, 6, 7}, from, to, step);
         EXPECT_EQ(v.download(), want);
@@ -130,7 +135,8 @@ TEST(Host, OverlappingCopiesAndFillsOfViews) {
     const Array<uint8_t, 2> bytes = d.zeros<uint8_t>({7, 9});
     bytes.view({1, 1}, {6, 8}, {2, 1}).fill(5);
     std::vector<uint8_t> squares(63, 0);
-    for (int i = 1; i < 6; i += 2) for (int j = 1; j < 8; ++j) squares[size_t(i * 9 + j)] = 5;
+    for (int i = 1; i < 6; i += 2)
+        for (int j = 1; j < 8; ++j) squares[size_t(i * 9 + j)] = 5;
     EXPECT_EQ(bytes.download(), squares);
     const Array<bool> flags = d.upload(std::vector<bool>{true, false, true, true, false});
     EXPECT_EQ(flags.view(0, 5, 2).download(), (std::vector<bool>{true, true, false}));
@@ -177,13 +183,18 @@ TEST(Host, AsynchronousCopiesAreOrderedWithLaunches) {
 
 TEST(Host, ElementsAndTextOfArrays) {
     const Device d = device();
-    const auto text_of = [](const auto& array) { std::ostringstream out; out << array; return out.str(); };
+    const auto text_of = [](const auto& array) {
+        std::ostringstream out;
+        out << array;
+        return out.str();
+    };
     const Array<float, 2> a = d.upload(suite::iota<float>(6), {2, 3});
     EXPECT_EQ(a.get(1, 2), 5.0f);
     EXPECT_EQ(text_of(a), "f32 array of 2 x 3 on " + d.name() + ": {{0.0, 1.0, 2.0}, {3.0, 4.0, 5.0}}");
     EXPECT_EQ(text_of(d.upload(suite::iota<int>(100))), "i32 array of 100 on " + d.name() + ": {0, 1, 2, ..., 97, 98, 99}");
     EXPECT_EQ(text_of(d.upload(std::vector<bool>{true, false})), "bool array of 2 on " + d.name() + ": {true, false}");
-    EXPECT_EQ(text_of(d.upload(std::vector<float2>{{1, 2}, {3, 4.5f}})), "{x: f32, y: f32} array of 2 on " + d.name() + ": {{x: 1.0, y: 2.0}, {x: 3.0, y: 4.5}}");
+    EXPECT_EQ(text_of(d.upload(std::vector<float2>{{1, 2}, {3, 4.5f}})),
+              "{x: f32, y: f32} array of 2 on " + d.name() + ": {{x: 1.0, y: 2.0}, {x: 3.0, y: 4.5}}");
     EXPECT_EQ(text_of(d.zeros<int8_t>({3, 0})), "i8 array of 3 x 0 on " + d.name() + ": {}");
     EXPECT_EQ(text_of(Array<float>()), "an array that was never allocated");
     const Array<uint16_t, 3> big = d.zeros<uint16_t>({20, 20, 20});

@@ -11,16 +11,12 @@ namespace {
 enum class Way { cast_sum, sum, difference, product };
 constexpr Way ways[] = {Way::cast_sum, Way::sum, Way::difference, Way::product};
 
-template <class T>
-constexpr int values = 1 << (8 * sizeof(T));  ///< that T has; so are the elements that an index can name
-template <class T>
-constexpr int least = std::is_signed_v<T> ? values<T> / 2 : 0;  ///< below 0
-template <class T>
-constexpr int near_wrap = values<T> - least<T> - 5;
+template <class T> constexpr int values = 1 << (8 * sizeof(T));  ///< that T has; so are the elements that an index can name
+template <class T> constexpr int least = std::is_signed_v<T> ? values<T> / 2 : 0;  ///< below 0
+template <class T> constexpr int near_wrap = values<T> - least<T> - 5;
 constexpr int factor = 3;
 
-template <class T>
-Val<int> wrapped(Way way, Val<int> i) {
+template <class T> Val<int> wrapped(Way way, Val<int> i) {
     const Val<T> near = T(near_wrap<T>);
     switch (way) {
         case Way::cast_sum: return cast<int>(cast<T>(i + near_wrap<T>)) + least<T>;
@@ -30,14 +26,12 @@ Val<int> wrapped(Way way, Val<int> i) {
     }
 }
 
-template <class T>
-int wrapped(Way way, int i) {
+template <class T> int wrapped(Way way, int i) {
     return int(T((i + near_wrap<T>)*(way == Way::product ? factor : 1))) + least<T>;
 }
 
 /// Calls act(T) for each narrow type that the device has.
-template <class F>
-void each_narrow(F act) {
+template <class F> void each_narrow(F act) {
     if (device().supports(Feature::int8)) act(int8_t()), act(uint8_t());
     if (device().supports(Feature::int16)) act(int16_t()), act(uint16_t());
     if (!device().supports(Feature::int8) && !device().supports(Feature::int16))

@@ -63,7 +63,8 @@ TEST(AutodiffPage, Rules) {
     EXPECT_EQ(gradient(clipped, 3.0f), 1.0f);
     EXPECT_EQ(gradient(noise, 3.0f), 0.0f);
     const Device device = Device::open();
-    Array<float> x = device.full<float>(2, 1.0f), dx = device.zeros<float>(2), y = device.zeros<float>(2), dy = device.full<float>(2, 1.0f);
+    Array<float> x = device.full<float>(2, 1.0f), dx = device.zeros<float>(2), y = device.zeros<float>(2),
+                 dy = device.full<float>(2, 1.0f);
     autodiff(Reverse, halve, ndrange(2), Duplicated(y, dy), Duplicated(x, dx));
     EXPECT_EQ(dx.download(), std::vector<float>(2, 0.5f));
     autodiff(Reverse, [&](Array<float>& y, Array<float>& x) { sort(y, x); }, Duplicated(y, dy), Duplicated(x, dx));

@@ -41,8 +41,6 @@ TEST(LanguagePage, Smooth) {
     EXPECT_EQ(y.download(), (std::vector<float>{3.0f, -1.0f, 0.75f}));
 }
 
-TEST(LanguagePage, Wave) {
-    EXPECT_NEAR(wave(1.0f), std::exp(1.0f) * std::sin(1.0f), 1e-5);
-}
+TEST(LanguagePage, Wave) { EXPECT_NEAR(wave(1.0f), std::exp(1.0f) * std::sin(1.0f), 1e-5); }
 
 }  // namespace

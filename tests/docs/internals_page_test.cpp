@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <iterator>
+#include <set>
 
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"

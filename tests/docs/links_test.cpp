@@ -48,7 +48,8 @@ TEST_P(EachPage, FilesItNamesAreThere) {
             EXPECT_TRUE(fs::exists(whole)) << GetParam() << " names " << path;
             continue;
         }
-        const std::string name = whole.filename().string(), before = name.substr(0, name.find('*')), after = name.substr(name.find('*') + 1);
+        const std::string name = whole.filename().string(), before = name.substr(0, name.find('*')),
+                          after = name.substr(name.find('*') + 1);
         int found = 0;
         ASSERT_TRUE(fs::is_directory(whole.parent_path())) << GetParam() << " names " << path;
         for (const auto& entry : fs::directory_iterator(whole.parent_path())) {
@@ -59,9 +60,8 @@ TEST_P(EachPage, FilesItNamesAreThere) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, EachPage, testing::ValuesIn(docs::all_pages()), [](const auto& info) {
-    return std::regex_replace(info.param, std::regex("[^A-Za-z0-9]"), "_");
-});
+INSTANTIATE_TEST_SUITE_P(all, EachPage, testing::ValuesIn(docs::all_pages()),
+                         [](const auto& info) { return std::regex_replace(info.param, std::regex("[^A-Za-z0-9]"), "_"); });
 
 TEST(Pages, ReadmeLinksEachOfThem) {
     const std::set<std::string> links = all_matches(prose("README.md"), R"(\]\(([^)#]+)\))");

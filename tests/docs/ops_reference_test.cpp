@@ -84,8 +84,10 @@ std::string derivatives(const OpRow& row) {
 std::string error(const OpRow& row) {
     char out[64];
     if (row.ulps == 0 && row.absolute == 0) return "exact";
-    if (row.absolute == 0) std::snprintf(out, sizeof out, "%g", row.ulps);
-    else std::snprintf(out, sizeof out, "%g + %g", row.ulps, row.absolute);
+    if (row.absolute == 0)
+        std::snprintf(out, sizeof out, "%g", row.ulps);
+    else
+        std::snprintf(out, sizeof out, "%g + %g", row.ulps, row.absolute);
     return out;
 }
 
@@ -113,10 +115,11 @@ TEST(OpsReference, IsMadeFromTheTableOfOps) {
         if (const auto h = heading.find(op); h != heading.end()) {
             std::string title = h->second;
             title[0] = char(std::toupper(title[0]));
-            page += text("\n## ", title, "\n\n| op | operands | result | meaning | derivatives | error |\n|---|---|---|---|---|---|\n");
+            page += text("\n## ", title,
+                         "\n\n| op | operands | result | meaning | derivatives | error |\n|---|---|---|---|---|---|\n");
         }
-        page += text("| `", row.name, "` | ", name_of(row.types), " | ", name_of(row.result), " | ", meaning(row), " | ", derivatives(row),
-                     " | ", error(row), " |\n");
+        page += text("| `", row.name, "` | ", name_of(row.types), " | ", name_of(row.result), " | ", meaning(row), " | ",
+                     derivatives(row), " | ", error(row), " |\n");
     }
     docs::Page("docs/ops.md").expect_text(page);
 }

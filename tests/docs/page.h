@@ -26,7 +26,9 @@ public:
     void expect_text(const std::string& wanted);
 
 private:
-    struct Span { size_t begin, end; };
+    struct Span {
+        size_t begin, end;
+    };
     Span block_span(const std::string& label) const;
     Span table_span(const std::string& head) const;
     void expect(Span where, const std::string& wanted);

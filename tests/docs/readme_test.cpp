@@ -27,9 +27,7 @@ std::string output_of(const std::string& command) {
 }
 
 /// CMake takes the program from the page; it runs on the device of this test.
-TEST(Readme, ProgramPrintsWhatThePageSays) {
-    EXPECT_EQ(output_of(README_PROGRAM), docs::Page("README.md").block("text output"));
-}
+TEST(Readme, ProgramPrintsWhatThePageSays) { EXPECT_EQ(output_of(README_PROGRAM), docs::Page("README.md").block("text output")); }
 
 TEST(Readme, SwitchesAreThoseOfTheLibrary) {
     docs::Page page("README.md");

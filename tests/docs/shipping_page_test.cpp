@@ -68,8 +68,8 @@ std::string contents(const fs::path& path) {
 }
 
 /// Launches NAME.spv over `size` items in groups of `group`, as NAME.json describes. Arguments by number; all are floats.
-void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, uint32_t group, const std::map<int, Floats*>& arrays,
-            const std::map<int, float>& scalars) {
+void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, uint32_t group,
+            const std::map<int, Floats*>& arrays, const std::map<int, float>& scalars) {
     const Json manifest = Json::parse(contents(base.string() + ".json"));
     const std::string code = contents(base.string() + ".spv");
 
@@ -95,11 +95,16 @@ void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, 
         const std::string kind = field["kind"];
         const bool along_x = field.value("axis", "x") == "x";
         int32_t number = 0;
-        if (kind == "end" || kind == "size") number = along_x ? int32_t(size) : 1;
-        else if (kind == "group_count") number = along_x ? int32_t((size + group - 1) / group) : 1;
-        else if (kind == "extent") number = int32_t(arrays.at(field["argument"])->count);
-        else if (kind == "argument") std::memcpy(&number, &scalars.at(field["argument"]), sizeof number);
-        else EXPECT_TRUE(kind == "start" || kind == "group_base") << kind;
+        if (kind == "end" || kind == "size")
+            number = along_x ? int32_t(size) : 1;
+        else if (kind == "group_count")
+            number = along_x ? int32_t((size + group - 1) / group) : 1;
+        else if (kind == "extent")
+            number = int32_t(arrays.at(field["argument"])->count);
+        else if (kind == "argument")
+            std::memcpy(&number, &scalars.at(field["argument"]), sizeof number);
+        else
+            EXPECT_TRUE(kind == "start" || kind == "group_base") << kind;
         std::memcpy(push.data() + field["offset"].get<size_t>(), &number, sizeof number);
     }
     const VkPushConstantRange push_range{VK_SHADER_STAGE_COMPUTE_BIT, 0, uint32_t(push.size())};
@@ -118,7 +123,8 @@ void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, 
         entries.push_back({axis["specialization_constant"], uint32_t(entries.size() * sizeof(uint32_t)), sizeof(uint32_t)});
         constants.push_back(axis["axis"] == "x" ? group : 1);
     }
-    const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), constants.size() * sizeof(uint32_t), constants.data()};
+    const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), constants.size() * sizeof(uint32_t),
+                                              constants.data()};
     const std::string entry = manifest["entry"];
     VkComputePipelineCreateInfo pipeline_info{};
     pipeline_info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;

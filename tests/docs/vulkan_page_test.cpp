@@ -13,7 +13,8 @@ namespace {
 
 using namespace pumice;
 
-const auto square = kernel("square", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
+const auto square =
+    kernel("square", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
 const auto raise = kernel("raise", [](InOut<float> heights, Val<float> by) { heights[global_index()] += by; });
 
 TEST(VulkanPage, Examples) {

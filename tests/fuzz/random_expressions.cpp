@@ -351,7 +351,8 @@ Expr Maker::strict_float(Scalar type, int depth) {
         }
         case 6: return make_op(chance(2) ? Op::fdim : Op::fmod, {value(type, depth - 1), constant(type)});
         case 7:  // of a sign that all devices agree on
-            if (const Scalar sign = any_scalar(); is_int(sign)) return make_op(Op::copysign, {value(type, depth - 1), cast_to(type, value(sign, depth - 1))});
+            if (const Scalar sign = any_scalar(); is_int(sign))
+                return make_op(Op::copysign, {value(type, depth - 1), cast_to(type, value(sign, depth - 1))});
             break;
         default: break;
     }

@@ -62,7 +62,8 @@ public:
 
     ir::Kernel make() {
         const ir::MemoryId out_f = array(Scalar::f32, ir::Access::out), out_i = array(Scalar::i32, ir::Access::out);
-        const ir::MemoryId in_f = array(Scalar::f32, ir::Access::in), in_i = array(Scalar::i32, ir::Access::in), in_u = array(Scalar::u32, ir::Access::in);
+        const ir::MemoryId in_f = array(Scalar::f32, ir::Access::in), in_i = array(Scalar::i32, ir::Access::in),
+                           in_u = array(Scalar::u32, ir::Access::in);
         const ir::MemoryId sums = array(Scalar::i32, ir::Access::inout);
         b.enter(b.new_block());
         const ir::Value i = b.index(ir::Op::global_index, 0);
@@ -89,8 +90,10 @@ public:
         for (const ir::Value v : values) {
             const Scalar t = k.type_of(v);
             const ir::Value half = b.constant_float(Scalar::f32, 0.5);
-            if (is_float(t)) f = tamed(b.op(ir::Op::add, {b.op(ir::Op::mul, {f, half}), b.cast(Scalar::f32, v)}));
-            else n = b.op(ir::Op::xor_, {b.op(ir::Op::mul, {n, b.constant_int(Scalar::i32, 31)}), b.cast(Scalar::i32, v)});
+            if (is_float(t))
+                f = tamed(b.op(ir::Op::add, {b.op(ir::Op::mul, {f, half}), b.cast(Scalar::f32, v)}));
+            else
+                n = b.op(ir::Op::xor_, {b.op(ir::Op::mul, {n, b.constant_int(Scalar::i32, 31)}), b.cast(Scalar::i32, v)});
         }
         b.store(out_f, 0, {&i, 1}, f);
         b.store(out_i, 0, {&i, 1}, n);
@@ -168,8 +171,10 @@ private:
         const size_t kept = values.size();
         add(k[body].params[0]);
         block(1);
-        if (roll(2)) exchange();
-        else counted();
+        if (roll(2))
+            exchange();
+        else
+            counted();
         b.terminate(ir::Op::yield);
         b.leave();
         values.resize(kept);
@@ -232,7 +237,8 @@ private:
         const int statements = 2 + int(roll(6));
         for (int s = 0; s < statements && budget > 0; ++s, --budget) {
             switch (roll(depth > 0 ? 10 : 6)) {
-                case 0: case 1: add(operation()); break;
+                case 0:
+                case 1: add(operation()); break;
                 case 2: add(roll(3) ? conversion() : roll(4) ? operation() : kept_in_private(any_type())); break;
                 case 3: {
                     const Scalar t = k.type_of(values[roll(values.size())]);
@@ -245,7 +251,9 @@ private:
                     break;
                 }
                 case 5: add(b.get(variables[roll(variables.size())])); break;
-                case 6: case 7: case 8: branch(depth - 1); break;
+                case 6:
+                case 7:
+                case 8: branch(depth - 1); break;
                 default: loop(depth - 1); break;
             }
         }
@@ -266,7 +274,8 @@ private:
     }
 
     void loop(int depth) {
-        const ir::Value from = b.constant_int(Scalar::i32, int64_t(roll(5)) - 2), to = b.op(ir::Op::and_, {pick(Scalar::i32), b.constant_int(Scalar::i32, 3)});
+        const ir::Value from = b.constant_int(Scalar::i32, int64_t(roll(5)) - 2),
+                        to = b.op(ir::Op::and_, {pick(Scalar::i32), b.constant_int(Scalar::i32, 3)});
         const ir::Value operands[] = {from, to, b.constant_int(Scalar::i32, 1 + int64_t(roll(2)))};
         const Scalar index = Scalar::i32;
         const ir::BlockId body = b.new_block({&index, 1});
@@ -282,7 +291,7 @@ private:
         b.control(ir::Op::for_, operands, {body});
     }
 
-    static constexpr ir::Atomic commuting[] = {ir::Atomic::add, ir::Atomic::min, ir::Atomic::max,
+    static constexpr ir::Atomic commuting[] = {ir::Atomic::add,  ir::Atomic::min, ir::Atomic::max,
                                                ir::Atomic::and_, ir::Atomic::or_, ir::Atomic::xor_};
 
     std::mt19937_64 random;
@@ -329,7 +338,8 @@ std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budg
         if (want.i[s] != got.i[s]) return text("item ", s, ": ", got.i[s], ", and the interpreter ", want.i[s], "\n", any.ir());
     }
     for (size_t s = 0; s < slots; ++s)
-        if (want.sums[s] != got.sums[s]) return text("sum ", s, ": ", got.sums[s], ", and the interpreter ", want.sums[s], "\n", any.ir());
+        if (want.sums[s] != got.sums[s])
+            return text("sum ", s, ": ", got.sums[s], ", and the interpreter ", want.sums[s], "\n", any.ir());
     return "";
 }
 
@@ -348,8 +358,6 @@ void check_seed(uint64_t seed) {
     ADD_FAILURE() << "PUMICE_FUZZ_SEED=" << seed << " on " << Device::open().name() << ": " << found;
 }
 
-TEST(Fuzz, DevicesAgreeWithTheInterpreter) {
-    fuzz::each_seed(150, check_seed);
-}
+TEST(Fuzz, DevicesAgreeWithTheInterpreter) { fuzz::each_seed(150, check_seed); }
 
 }  // namespace

@@ -16,17 +16,17 @@ using fuzz::at, fuzz::each_dimension, fuzz::own_index;
 
 namespace {
 
-template <class T, int R>
-class Case {
+template <class T, int R> class Case {
 public:
     using Index = fuzz::Index<R>;
 
     explicit Case(uint64_t seed) : random(seed * 1315423911u + 7), seed(seed) {
         choose_shape();
         how = random();
-        kernel.emplace(pumice::kernel(text("ranges_", seed), Math::strict,
-                                      [this](Out<T, R> y, Out<T, R> z, InOut<T, R> own, In<T, R> a, In<T, R> b, InOut<int, R> count,
-                                             Val<int> times, In<int>) { record(y, z, own, a, b, count, times); }));
+        kernel.emplace(
+            pumice::kernel(text("ranges_", seed), Math::strict,
+                           [this](Out<T, R> y, Out<T, R> z, InOut<T, R> own, In<T, R> a, In<T, R> b, InOut<int, R> count,
+                                  Val<int> times, In<int>) { record(y, z, own, a, b, count, times); }));
     }
 
     void check() {
@@ -60,7 +60,8 @@ private:
         }
         const int last[] = {1, 4, 16, 64, 48, 20};
         for (size_t d = 0; d < R; ++d) group[d] = d == R - 1 ? last[roll(6)] : 1 + 3 * int64_t(roll(2));
-        if (std::accumulate(group.begin(), group.begin() + R, int64_t(1), std::multiplies<>()) > Device::open().limits().max_group_size)
+        if (std::accumulate(group.begin(), group.begin() + R, int64_t(1), std::multiplies<>()) >
+            Device::open().limits().max_group_size)
             group.fill(1);
         offsets64 = roll(4) == 0;
         shares = roll(8) == 0;
@@ -194,7 +195,8 @@ private:
         range.rank = R;
         std::copy_n(from.begin(), R, range.from.begin());
         std::copy_n(to.begin(), R, range.to.begin());
-        if (grouped) range = [&]<size_t... D>(std::index_sequence<D...>) {
+        if (grouped)
+            range = [&]<size_t... D>(std::index_sequence<D...>) {
                 return range.group(group[D]...);
             }(std::make_index_sequence<R>());
         // The device cpu uses wide offsets where an array has 2^31 elements; nothing touches them here.
@@ -219,8 +221,7 @@ private:
     std::optional<Kernel<Out<T, R>, Out<T, R>, InOut<T, R>, In<T, R>, In<T, R>, InOut<int, R>, Val<int>, In<int>>> kernel;
 };
 
-template <class T>
-void check_rank(uint64_t seed) {
+template <class T> void check_rank(uint64_t seed) {
     switch (seed / 3 % 3) {
         case 0: return Case<T, 1>(seed).check();
         case 1: return Case<T, 2>(seed).check();

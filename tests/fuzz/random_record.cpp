@@ -140,26 +140,21 @@ void Recording::set(const Statement& s) {
 
 namespace {
 
-template <class M>
-struct column_of {
+template <class M> struct column_of {
     using type = void;
 };
-template <>
-struct column_of<float2x2> {
+template <> struct column_of<float2x2> {
     using type = float2;
 };
-template <>
-struct column_of<float3x3> {
+template <> struct column_of<float3x3> {
     using type = float3;
 };
-template <>
-struct column_of<double2x2> {
+template <> struct column_of<double2x2> {
     using type = double2;
 };
 
 /// The operations on vectors of a type.
-template <class T, class S>
-Val<T> vector_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>& x) {
+template <class T, class S> Val<T> vector_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>& x) {
     switch (mode % 10) {
         case 0: return a + b;
         case 1: return a - b;
@@ -181,8 +176,7 @@ Val<T> vector_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>
                 return a % (b | 1);
     }
 }
-template <class T, class S>
-Val<T> matrix_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>& x) {
+template <class T, class S> Val<T> matrix_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>& x) {
     switch (mode % 6) {
         case 0: return a * b;
         case 1: return a + b;
@@ -251,8 +245,7 @@ void Recording::branch(const Statement& s) {
     const bool otherwise = s.blocks.size() > s.of.size();
     if (s.of.size() == 1) {
         if (otherwise)
-            if_(
-                condition(s.of[0]), [&] { arm(0); }, [&] { arm(1); });
+            if_(condition(s.of[0]), [&] { arm(0); }, [&] { arm(1); });
         else
             if_(condition(s.of[0]), [&] { arm(0); });
         return;

@@ -17,10 +17,7 @@ struct Value {
     Scalar type = Scalar::i32;
     Handle handle;
 };
-template <class T>
-Value value_of(const Val<T>& v) {
-    return {*pumice::scalar_of<T>(), v.handle};
-}
+template <class T> Value value_of(const Val<T>& v) { return {*pumice::scalar_of<T>(), v.handle}; }
 
 /// A mutable local of any type.
 class Slot {
@@ -34,8 +31,7 @@ public:
     virtual std::vector<Handle> all(SourceLocation place) const = 0;
     virtual void assign(const std::vector<Handle>& all) = 0;
 };
-template <class T>
-struct SlotOf : Slot {
+template <class T> struct SlotOf : Slot {
     explicit SlotOf(const Val<T>& initial, SourceLocation place) : variable(initial, place.file, place.line) {
         collect(variable);
     }
@@ -57,8 +53,7 @@ struct SlotOf : Slot {
     Var<T> variable;
 
 private:
-    template <class F>
-    void collect(Var<F>& v) {
+    template <class F> void collect(Var<F>& v) {
         if constexpr (pumice::ScalarType<F>)
             leaves.push_back({*pumice::scalar_of<F>(), &v});
         else
@@ -100,12 +95,8 @@ private:
     std::vector<Handle> all_of(int variable) { return variables[size_t(variable)]->all(here()); }
     Val<bool> condition(const Expr& e) { return Val<bool>(value(e).handle); }
     Val<int> whole_number(const Expr& e) { return Val<int>(cast_to(Scalar::i32, value(e)).handle); }
-    template <class T>
-    Val<T> typed(const Expr& e) {
-        return Val<T>(value(e).handle);
-    }
-    template <class T>
-    Val<T> typed(const std::vector<Handle>& handles) {
+    template <class T> Val<T> typed(const Expr& e) { return Val<T>(value(e).handle); }
+    template <class T> Val<T> typed(const std::vector<Handle>& handles) {
         if constexpr (pumice::ScalarType<T>) {
             return Val<T>(handles[0]);
         } else {

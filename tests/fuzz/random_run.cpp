@@ -268,8 +268,7 @@ std::optional<Failure> check(const Program& given) {
 namespace {
 
 /// Runs `act` in another process, on memory that both share. Gives the exit status of that process.
-template <class Shared, class F>
-int apart(int seconds, Shared& result, F act) {
+template <class Shared, class F> int apart(int seconds, Shared& result, F act) {
     void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) fail("there is no memory to share with a process of its own");
     Shared& shared = *new (memory) Shared{};

@@ -26,8 +26,7 @@ public:
 
 private:
     /// Applies `change` to the program, and undoes it if the program does not fail any more.
-    template <class T, class F>
-    bool attempt(T& part, F change) {
+    template <class T, class F> bool attempt(T& part, F change) {
         if (attempts-- <= 0) return false;
         T before = part;
         change(part);

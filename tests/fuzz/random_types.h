@@ -87,20 +87,16 @@ constexpr bool is_composite(int type) { return type >= pumice::scalar_count; }
 constexpr int type_of(pumice::Scalar s) { return int(s); }
 
 /// f(std::type_identity<T>()) of type number `type`.
-template <class F>
-void with_type(int type, F&& f) {
+template <class F> void with_type(int type, F&& f) {
     [&]<size_t... I>(std::index_sequence<I...>) {
         (void)((type == int(I) && (f(std::type_identity<std::tuple_element_t<I, Types>>()), true)) || ...);
-    }
-    (std::make_index_sequence<size_t(type_count)>());
+    }(std::make_index_sequence<size_t(type_count)>());
 }
 /// The same for a scalar type.
-template <class F>
-void with_scalar(pumice::Scalar type, F&& f) {
+template <class F> void with_scalar(pumice::Scalar type, F&& f) {
     [&]<size_t... I>(std::index_sequence<I...>) {
         (void)((int(type) == int(I) && (f(std::type_identity<std::tuple_element_t<I, Types>>()), true)) || ...);
-    }
-    (std::make_index_sequence<size_t(pumice::scalar_count)>());
+    }(std::make_index_sequence<size_t(pumice::scalar_count)>());
 }
 
 /// Layout of a type in memory.

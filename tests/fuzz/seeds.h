@@ -8,8 +8,7 @@
 namespace fuzz {
 
 /// Calls check(seed) for each seed until one fails; `count` seeds, unless the environment says otherwise.
-template <class Check>
-void each_seed(uint64_t count, Check check) {
+template <class Check> void each_seed(uint64_t count, Check check) {
     if (const char* seed = std::getenv("PUMICE_FUZZ_SEED")) return check(std::strtoull(seed, nullptr, 10));
     if (const char* given = std::getenv("PUMICE_FUZZ_COUNT")) count = std::strtoull(given, nullptr, 10);
     const char* from = std::getenv("PUMICE_FUZZ_FIRST");

@@ -35,8 +35,7 @@ bool has_floats(const Element& element) {
 }
 
 /// The floats of an array, and their offsets in its bytes.
-template <class F>
-void each_number(const HostArgument& array, F&& f) {
+template <class F> void each_number(const HostArgument& array, F&& f) {
     const int64_t count = array.array->bytes / array.element->size;
     for (int64_t e = 0; e < count; ++e)
         for (const Leaf& leaf : array.element->leaves)
@@ -94,7 +93,8 @@ public:
                     if (elements) detail::write(*slot.value.array, bytes.data(), elements, elements);
                 } else {
                     const Scalar type = slot.value.type;
-                    slot.value.bits = bits_of(type, number_of(type, &slot.value.bits) + step * number_of(type, &slot.shadows[0].bits));
+                    slot.value.bits =
+                        bits_of(type, number_of(type, &slot.value.bits) + step * number_of(type, &slot.shadows[0].bits));
                 }
             }
             arguments.push_back(slot.value);
@@ -106,8 +106,7 @@ public:
     std::vector<double> scalars;  ///< forward: the tangents
 
 private:
-    template <class F>
-    std::vector<double> numbers(const F& of) const {
+    template <class F> std::vector<double> numbers(const F& of) const {
         std::vector<double> all;
         for (const ArgumentSlot& slot : call.slots)
             if (slot.value.is_array && slot.activity != Activity::constant)
@@ -149,8 +148,8 @@ public:
     void SetUp() override { watching.emplace(this); }
     void TearDown() override {
         watching.reset();
-        std::cout << "gradients: " << checked << " launches checked, " << refused << " refused, " << skipped << " not of finite floats; "
-                  << smooth << " numbers compared with differences, " << bent << " not smooth\n";
+        std::cout << "gradients: " << checked << " launches checked, " << refused << " refused, " << skipped
+                  << " not of finite floats; " << smooth << " numbers compared with differences, " << bent << " not smooth\n";
         EXPECT_TRUE(checked > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 50);
     }
 
@@ -192,8 +191,7 @@ private:
 
     /// User-defined rules may give any derivative, so such kernels are not checked.
     static bool by_rules(const ir::Kernel& kernel) {
-        return std::any_of(kernel.functions.begin(), kernel.functions.end(),
-                           [](const ir::Function& f) { return f.has_rule(); });
+        return std::any_of(kernel.functions.begin(), kernel.functions.end(), [](const ir::Function& f) { return f.has_rule(); });
     }
 
     void compare(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
@@ -209,7 +207,9 @@ private:
         }
         double tolerance = 1e-12;
         size_t scalar = 0;
-        const auto coarser = [&](Scalar type) { tolerance = std::max(tolerance, type == Scalar::f16 ? 1e-2 : type == Scalar::f32 ? 1e-5 : 0); };
+        const auto coarser = [&](Scalar type) {
+            tolerance = std::max(tolerance, type == Scalar::f16 ? 1e-2 : type == Scalar::f32 ? 1e-5 : 0);
+        };
         for (const ir::Inst& i : kernel.recorded()->insts)  // floats may pass through a narrower type
             if (is_float(i.type)) coarser(i.type);
         for (const HostArgument& a : arguments) {
@@ -222,10 +222,12 @@ private:
                 got += term, scale += std::abs(term);
             }
         }
-        if (tolerance < 1e-3 && !by_rules(*kernel.recorded())) compare_with_differences(kernel, range, arguments, after, forward.values(), tolerance);
+        if (tolerance < 1e-3 && !by_rules(*kernel.recorded()))
+            compare_with_differences(kernel, range, arguments, after, forward.values(), tolerance);
         if (!std::isfinite(scale)) return void(++skipped);
         ++checked;
-        EXPECT_NEAR(got, want, tolerance * scale) << kernel.name() << ": reverse mode is not the transpose of forward mode\n" << kernel.ir();
+        EXPECT_NEAR(got, want, tolerance * scale) << kernel.name() << ": reverse mode is not the transpose of forward mode\n"
+                                                  << kernel.ir();
     }
 
     /// Where differences forwards and backwards agree, the result is smooth and the tangent is checked. `y` is the result of the
@@ -248,7 +250,9 @@ private:
                 continue;
             }
             ++smooth;
-            EXPECT_NEAR(tangents[i], (up + down) / 2, allowed) << kernel.name() << ", number " << i << ": forward mode disagrees with differences\n" << kernel.ir();
+            EXPECT_NEAR(tangents[i], (up + down) / 2, allowed)
+                << kernel.name() << ", number " << i << ": forward mode disagrees with differences\n"
+                << kernel.ir();
             if (testing::Test::HasFailure()) return;
         }
     }
@@ -262,8 +266,9 @@ private:
 
 int main(int argc, char** argv) {
     // Leaves out tests with many launches and without floats. A filter on the command line replaces this one.
-    GTEST_FLAG_SET(filter, "-Stress.*:Threads.*:Ranges.*:Atomics.*:Random.*:Views*:*64*:Host.ThousandsOfLaunches*:Host.MemoryInUse*:"
-                           "Host.ArraysAndStreams*:Device.Print*:*ManyLaunches*");
+    GTEST_FLAG_SET(filter,
+                   "-Stress.*:Threads.*:Ranges.*:Atomics.*:Random.*:Views*:*64*:Host.ThousandsOfLaunches*:Host.MemoryInUse*:"
+                   "Host.ArraysAndStreams*:Device.Print*:*ManyLaunches*");
     testing::InitGoogleTest(&argc, argv);
     testing::AddGlobalTestEnvironment(new EveryKernel);
     return RUN_ALL_TESTS();

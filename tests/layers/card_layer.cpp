@@ -26,10 +26,10 @@ using layer::ask, layer::plain, layer::table_of, layer::take_link;
 /// The properties of a card that differ from those of the driver below.
 struct Card {
     const char* name;
-    uint32_t storage_buffers = 0;     ///< bound by a stage; 0: as many as the driver
-    uint32_t offset_alignment = 0;    ///< of storage buffers, in bytes; 0: the driver's
-    uint32_t group_size = 0;          ///< work-items in a group; 0: the driver's
-    uint32_t shared_bytes = 0;        ///< of a group's memory; 0: the driver's
+    uint32_t storage_buffers = 0;   ///< bound by a stage; 0: as many as the driver
+    uint32_t offset_alignment = 0;  ///< of storage buffers, in bytes; 0: the driver's
+    uint32_t group_size = 0;        ///< work-items in a group; 0: the driver's
+    uint32_t shared_bytes = 0;      ///< of a group's memory; 0: the driver's
     bool device_addresses = true;
     bool push_descriptors = true;
     bool shared_int64_atomics = true;
@@ -59,7 +59,8 @@ const Card& card() {
         const char* wanted = std::getenv("PUMICE_TEST_CARD");
         for (const Card& c : cards)
             if (wanted && std::strcmp(wanted, c.name) == 0) return c;
-        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete, reached and poor\n", wanted ? wanted : "");
+        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete, reached and poor\n",
+                     wanted ? wanted : "");
         std::abort();
     }();
     return chosen;
@@ -67,15 +68,17 @@ const Card& card() {
 
 /// The fault of the card. Numbers count calls from the start of the process.
 struct Fault {
-    VkDeviceSize local_bytes = 0, host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
-    int lost_at = 0;               ///< "lost": the submission that loses the device; 0: none
-    bool lies = false;             ///< "lies": no pipeline can be made of a shader with doubles, which the card says it has
+    VkDeviceSize local_bytes = 0,
+                 host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
+    int lost_at = 0;              ///< "lost": the submission that loses the device; 0: none
+    bool lies = false;            ///< "lies": no pipeline can be made of a shader with doubles, which the card says it has
 };
 const Fault& fault() {
     static const Fault one = [] {
         const char* const name = std::getenv("PUMICE_TEST_FAULT");
         if (!name) return Fault{};
-        if (std::strcmp(name, "full") == 0) return Fault{.local_bytes = VkDeviceSize(96) << 20, .host_bytes = VkDeviceSize(512) << 20};
+        if (std::strcmp(name, "full") == 0)
+            return Fault{.local_bytes = VkDeviceSize(96) << 20, .host_bytes = VkDeviceSize(512) << 20};
         if (std::strcmp(name, "lost") == 0) return Fault{.lost_at = 10};
         if (std::strcmp(name, "lies") == 0) return Fault{.lies = true};
         std::fprintf(stderr, "card_layer: PUMICE_TEST_FAULT is \"%s\", and the faults are full, lost and lies\n", name);
@@ -90,15 +93,12 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryType types_of_window[] = {
-    {local, 0},             // for images alone
-    {local, 0},
-    {visible, 1},
-    {visible | cached, 1},
-    {local | visible, 2},   // 256 MiB
+    {local, 0},                                                             // for images alone
+    {local, 0}, {visible, 1}, {visible | cached, 1}, {local | visible, 2},  // 256 MiB
 };
 constexpr VkMemoryPropertyFlags incoherent = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | cached;
 constexpr VkMemoryType types_in_reach[] = {
-    {local, 0},             // for images alone
+    {local, 0},  // for images alone
     {local | visible, 0},
     {visible, 1},
     {incoherent, 1},
@@ -147,8 +147,8 @@ struct Instance {
 struct Memory {
     uint32_t type = 0;
     VkDeviceSize bytes = 0;
-    std::byte* driver_place = nullptr;   ///< where it is mapped
-    std::vector<std::byte> host_copy;    ///< what the host sees of incoherent memory: as it was when it was last invalidated
+    std::byte* driver_place = nullptr;  ///< where it is mapped
+    std::vector<std::byte> host_copy;   ///< what the host sees of incoherent memory: as it was when it was last invalidated
 };
 
 struct Device {
@@ -177,13 +177,11 @@ std::mutex mutex;
 std::map<void*, Instance> instances;
 std::map<void*, Device> devices;
 
-template <class Handle>
-Instance instance_of(Handle handle) {
+template <class Handle> Instance instance_of(Handle handle) {
     const std::lock_guard lock(mutex);
     return instances.at(table_of(handle));
 }
-template <class Handle>
-Device& device_of(Handle handle) {
+template <class Handle> Device& device_of(Handle handle) {
     const std::lock_guard lock(mutex);
     return devices.at(table_of(handle));
 }
@@ -202,7 +200,8 @@ void describe(VkPhysicalDeviceProperties& p) {
     if (card().group_size) {
         l.maxComputeWorkGroupInvocations = card().group_size;
         const uint32_t extents[] = {card().group_size, card().group_size, 64};
-        for (int axis = 0; axis < 3; ++axis) l.maxComputeWorkGroupSize[axis] = std::min(l.maxComputeWorkGroupSize[axis], extents[axis]);
+        for (int axis = 0; axis < 3; ++axis)
+            l.maxComputeWorkGroupSize[axis] = std::min(l.maxComputeWorkGroupSize[axis], extents[axis]);
     }
 }
 VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* p) {
@@ -263,8 +262,7 @@ VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysica
 uint32_t driver_family(uint32_t family) { return card().copies_first && family > 0 ? family - 1 : family; }
 
 /// Inserts the copy family before the driver's families: `next` gets those, and `of` the properties of an element.
-template <class Element, class Next, class Of>
-void card_families(uint32_t* count, Element* out, const Next& next, const Of& of) {
+template <class Element, class Next, class Of> void card_families(uint32_t* count, Element* out, const Next& next, const Of& of) {
     if (!card().copies_first) return next(count, out);
     uint32_t all = 0;
     next(&all, nullptr);
@@ -281,7 +279,8 @@ VKAPI_ATTR void VKAPI_CALL families(VkPhysicalDevice device, uint32_t* count, Vk
 }
 VKAPI_ATTR void VKAPI_CALL families2(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties2* out) {
     const auto next = [&](uint32_t* n, VkQueueFamilyProperties2* p) { instance_of(device).families2(device, n, p); };
-    card_families(count, out, next, [](VkQueueFamilyProperties2& p) -> VkQueueFamilyProperties& { return p.queueFamilyProperties; });
+    card_families(count, out, next,
+                  [](VkQueueFamilyProperties2& p) -> VkQueueFamilyProperties& { return p.queueFamilyProperties; });
 }
 VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index, VkQueue* queue) {
     device_of(device).get_queue(device, driver_family(family), index, queue);
@@ -291,8 +290,8 @@ VKAPI_ATTR void VKAPI_CALL get_queue2(VkDevice device, const VkDeviceQueueInfo2*
     below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
     device_of(device).get_queue2(device, &below, queue);
 }
-VKAPI_ATTR VkResult VKAPI_CALL make_pool(VkDevice device, const VkCommandPoolCreateInfo* info, const VkAllocationCallbacks* callbacks,
-                                         VkCommandPool* pool) {
+VKAPI_ATTR VkResult VKAPI_CALL make_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
+                                         const VkAllocationCallbacks* callbacks, VkCommandPool* pool) {
     VkCommandPoolCreateInfo below = *info;
     below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
     return device_of(device).make_pool(device, &below, callbacks, pool);
@@ -304,7 +303,8 @@ VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer,
     device_of(device).buffer_requirements(device, buffer, needs);
     needs->memoryTypeBits = types_of_buffers();
 }
-VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info, VkMemoryRequirements2* needs) {
+VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info,
+                                                VkMemoryRequirements2* needs) {
     device_of(device).buffer_requirements2(device, info, needs);
     needs->memoryRequirements.memoryTypeBits = types_of_buffers();
 }
@@ -316,7 +316,8 @@ VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice handle, const VkMemoryAllocateI
     {
         const std::lock_guard lock(mutex);
         const VkDeviceSize most = is_local ? fault().local_bytes : fault().host_bytes;
-        if (most > 0 && (is_local ? device.local_bytes : device.host_bytes) + info->allocationSize > most) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (most > 0 && (is_local ? device.local_bytes : device.host_bytes) + info->allocationSize > most)
+            return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     }
     VkMemoryAllocateInfo below = *info;
     below.memoryTypeIndex = device.driver_memory_type;
@@ -338,8 +339,8 @@ VKAPI_ATTR void VKAPI_CALL release(VkDevice handle, VkDeviceMemory memory, const
     }
     device.release(handle, memory, callbacks);
 }
-VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags,
-                                   void** data) {
+VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                                   VkMemoryMapFlags flags, void** data) {
     Device& device = device_of(handle);
     Memory* mapped;
     {
@@ -376,20 +377,22 @@ VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSub
     if (fault().lost_at > 0 && ++submissions >= fault().lost_at) return VK_ERROR_DEVICE_LOST;
     return device_of(queue).submit(queue, count, infos, fence);
 }
-VKAPI_ATTR VkResult VKAPI_CALL make_module(VkDevice handle, const VkShaderModuleCreateInfo* info, const VkAllocationCallbacks* callbacks,
-                                           VkShaderModule* module) {
+VKAPI_ATTR VkResult VKAPI_CALL make_module(VkDevice handle, const VkShaderModuleCreateInfo* info,
+                                           const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
     Device& device = device_of(handle);
     const VkResult result = device.make_module(handle, info, callbacks, module);
     constexpr uint32_t header_words = 5, op_capability = 17, float64 = 10;
-    for (size_t at = header_words; result == VK_SUCCESS && at + 1 < info->codeSize / 4 && (info->pCode[at] & 0xffff) == op_capability; at += 2)
+    for (size_t at = header_words;
+         result == VK_SUCCESS && at + 1 < info->codeSize / 4 && (info->pCode[at] & 0xffff) == op_capability; at += 2)
         if (info->pCode[at + 1] == float64) {
             const std::lock_guard lock(mutex);
             device.with_doubles.insert(*module);
         }
     return result;
 }
-VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo* infos,
-                                              const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache cache, uint32_t count,
+                                              const VkComputePipelineCreateInfo* infos, const VkAllocationCallbacks* callbacks,
+                                              VkPipeline* pipelines) {
     Device& device = device_of(handle);
     for (uint32_t i = 0; i < count && fault().lies; ++i) {
         const std::lock_guard lock(mutex);
@@ -402,7 +405,8 @@ VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache c
 
 // ---- making and ending, and the loader's questions ----------------------------------------------------------------------------
 
-VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks,
+                                               VkInstance* instance) {
     const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
     const PFN_vkGetInstanceProcAddr get = next->pfnNextGetInstanceProcAddr;
     const VkResult result = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"))(info, callbacks, instance);
@@ -432,12 +436,12 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
     instances.erase(table);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info, const VkAllocationCallbacks* callbacks,
-                                             VkDevice* device) {
+VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+                                             const VkAllocationCallbacks* callbacks, VkDevice* device) {
     const auto* next = take_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
     const PFN_vkGetDeviceProcAddr get = next->pfnNextGetDeviceProcAddr;
-    const auto create = reinterpret_cast<PFN_vkCreateDevice>(
-        next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
+    const auto create =
+        reinterpret_cast<PFN_vkCreateDevice>(next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
     VkDeviceCreateInfo below = *info;
     std::vector<VkDeviceQueueCreateInfo> queues;
     for (uint32_t i = 0; i < info->queueCreateInfoCount; ++i) {
@@ -448,7 +452,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     }
     below.queueCreateInfoCount = uint32_t(queues.size());
     below.pQueueCreateInfos = queues.data();
-    std::vector<const char*> extensions(info->ppEnabledExtensionNames, info->ppEnabledExtensionNames + info->enabledExtensionCount);
+    std::vector<const char*> extensions(info->ppEnabledExtensionNames,
+                                        info->ppEnabledExtensionNames + info->enabledExtensionCount);
     std::erase_if(extensions, [](const char* name) { return std::strcmp(name, portability_subset) == 0; });
     below.enabledExtensionCount = uint32_t(extensions.size());
     below.ppEnabledExtensionNames = extensions.data();

@@ -55,26 +55,18 @@ std::mutex mutex;
 std::map<void*, Instance>& instances = *new std::map<void*, Instance>;
 std::map<void*, Device>& devices = *new std::map<void*, Device>;
 
-template <class Handle>
-Instance instance_of(Handle handle) {
+template <class Handle> Instance instance_of(Handle handle) {
     const std::lock_guard lock(mutex);
     return instances.at(table_of(handle));
 }
-template <class Handle>
-Device device_of(Handle handle) {
+template <class Handle> Device device_of(Handle handle) {
     const std::lock_guard lock(mutex);
     return devices.at(table_of(handle));
 }
 
 /// The layer's own objects; their handles are their addresses.
-template <class Handle, class Object>
-Handle handle_of(Object* object) {
-    return reinterpret_cast<Handle>(object);
-}
-template <class Object, class Handle>
-Object& object_of(Handle handle) {
-    return *reinterpret_cast<Object*>(handle);
-}
+template <class Handle, class Object> Handle handle_of(Object* object) { return reinterpret_cast<Handle>(object); }
+template <class Object, class Handle> Object& object_of(Handle handle) { return *reinterpret_cast<Object*>(handle); }
 
 // ---- memory -------------------------------------------------------------------------------------------------------------------
 
@@ -109,19 +101,22 @@ VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer,
     device_of(device).buffer_requirements(device, buffer, needs);
     needs->memoryTypeBits = all_types;
 }
-VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info, VkMemoryRequirements2* needs) {
+VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info,
+                                                VkMemoryRequirements2* needs) {
     device_of(device).buffer_requirements2(device, info, needs);
     needs->memoryRequirements.memoryTypeBits = all_types;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*, VkDeviceMemory* memory) {
+VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks*,
+                                        VkDeviceMemory* memory) {
     *memory = handle_of<VkDeviceMemory>(new Memory{.bytes = size_t(info->allocationSize)});
     return VK_SUCCESS;
 }
 VKAPI_ATTR void VKAPI_CALL release(VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
     if (memory) delete &object_of<Memory>(memory);
 }
-VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory handle, VkDeviceSize offset, VkDeviceSize, VkMemoryMapFlags, void** data) {
+VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory handle, VkDeviceSize offset, VkDeviceSize, VkMemoryMapFlags,
+                                   void** data) {
     auto& memory = object_of<Memory>(handle);
     if (!memory.pages) memory.pages.reset(std::calloc(1, memory.bytes));
     if (!memory.pages) return VK_ERROR_MEMORY_MAP_FAILED;
@@ -145,7 +140,8 @@ struct CommandPool {
     std::vector<std::unique_ptr<CommandBuffer>> buffers;
 };
 
-VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice, const VkCommandPoolCreateInfo*, const VkAllocationCallbacks*, VkCommandPool* pool) {
+VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice, const VkCommandPoolCreateInfo*, const VkAllocationCallbacks*,
+                                           VkCommandPool* pool) {
     *pool = handle_of<VkCommandPool>(new CommandPool);
     return VK_SUCCESS;
 }
@@ -167,19 +163,17 @@ VKAPI_ATTR VkResult VKAPI_CALL begin_commands(VkCommandBuffer, const VkCommandBu
 VKAPI_ATTR VkResult VKAPI_CALL end_commands(VkCommandBuffer) { return VK_SUCCESS; }
 
 /// The vkCmd function of a type, which does nothing.
-template <class F>
-struct Nothing;
-template <class... A>
-struct Nothing<void (*)(A...)> {
+template <class F> struct Nothing;
+template <class... A> struct Nothing<void (*)(A...)> {
     static VKAPI_ATTR void VKAPI_CALL call(A...) {}
 };
 /// Reports to a program that needs another function that the driver lacks it.
 PFN_vkVoidFunction command(std::string_view name) {
 #define NOTHING(name) {"vk" #name, plain(Nothing<PFN_vk##name>::call)}
     static const std::map<std::string_view, PFN_vkVoidFunction> all = {
-        NOTHING(CmdBindPipeline),    NOTHING(CmdBindDescriptorSets), NOTHING(CmdPushDescriptorSetKHR), NOTHING(CmdPushConstants),
-        NOTHING(CmdDispatch),        NOTHING(CmdDispatchBase),       NOTHING(CmdDispatchIndirect),     NOTHING(CmdPipelineBarrier),
-        NOTHING(CmdFillBuffer),      NOTHING(CmdCopyBuffer),         NOTHING(CmdUpdateBuffer),         NOTHING(CmdResetQueryPool),
+        NOTHING(CmdBindPipeline),   NOTHING(CmdBindDescriptorSets), NOTHING(CmdPushDescriptorSetKHR), NOTHING(CmdPushConstants),
+        NOTHING(CmdDispatch),       NOTHING(CmdDispatchBase),       NOTHING(CmdDispatchIndirect),     NOTHING(CmdPipelineBarrier),
+        NOTHING(CmdFillBuffer),     NOTHING(CmdCopyBuffer),         NOTHING(CmdUpdateBuffer),         NOTHING(CmdResetQueryPool),
         NOTHING(CmdWriteTimestamp),
     };
 #undef NOTHING
@@ -201,7 +195,8 @@ void signal(VkSemaphore semaphore, uint64_t value) {
     semaphores_changed.notify_all();
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL create_semaphore(VkDevice, const VkSemaphoreCreateInfo* info, const VkAllocationCallbacks*, VkSemaphore* semaphore) {
+VKAPI_ATTR VkResult VKAPI_CALL create_semaphore(VkDevice, const VkSemaphoreCreateInfo* info, const VkAllocationCallbacks*,
+                                                VkSemaphore* semaphore) {
     auto made = std::make_unique<Semaphore>();
     for (auto* next = static_cast<const VkBaseInStructure*>(info->pNext); next; next = next->pNext)
         if (next->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
@@ -230,7 +225,8 @@ VKAPI_ATTR VkResult VKAPI_CALL wait(VkDevice, const VkSemaphoreWaitInfo* info, u
         return (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) ? count > 0 : count == info->semaphoreCount;
     };
     std::unique_lock lock(semaphores_mutex);
-    return semaphores_changed.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, hour)), done) ? VK_SUCCESS : VK_TIMEOUT;
+    return semaphores_changed.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, hour)), done) ? VK_SUCCESS
+                                                                                                          : VK_TIMEOUT;
 }
 
 /// Fences are only waited for after a submission, so that every fence counts as signalled.
@@ -249,14 +245,16 @@ VKAPI_ATTR VkResult VKAPI_CALL reset_fences(VkDevice, uint32_t, const VkFence*) 
 /// The result of every query is 0, and available at once.
 struct QueryPool {};
 
-VKAPI_ATTR VkResult VKAPI_CALL create_queries(VkDevice, const VkQueryPoolCreateInfo*, const VkAllocationCallbacks*, VkQueryPool* pool) {
+VKAPI_ATTR VkResult VKAPI_CALL create_queries(VkDevice, const VkQueryPoolCreateInfo*, const VkAllocationCallbacks*,
+                                              VkQueryPool* pool) {
     *pool = handle_of<VkQueryPool>(new QueryPool);
     return VK_SUCCESS;
 }
 VKAPI_ATTR void VKAPI_CALL destroy_queries(VkDevice, VkQueryPool pool, const VkAllocationCallbacks*) {
     if (pool) delete &object_of<QueryPool>(pool);
 }
-VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice, VkQueryPool, uint32_t, uint32_t, size_t bytes, void* results, VkDeviceSize, VkQueryResultFlags) {
+VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice, VkQueryPool, uint32_t, uint32_t, size_t bytes, void* results, VkDeviceSize,
+                                             VkQueryResultFlags) {
     std::memset(results, 0, bytes);
     return VK_SUCCESS;
 }
@@ -266,7 +264,8 @@ VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue, uint32_t count, const VkSubmitInf
         for (auto* next = static_cast<const VkBaseInStructure*>(one.pNext); next; next = next->pNext) {
             if (next->sType != VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO) continue;
             const auto& values = *reinterpret_cast<const VkTimelineSemaphoreSubmitInfo*>(next);
-            for (uint32_t i = 0; i < values.signalSemaphoreValueCount; ++i) signal(one.pSignalSemaphores[i], values.pSignalSemaphoreValues[i]);
+            for (uint32_t i = 0; i < values.signalSemaphoreValueCount; ++i)
+                signal(one.pSignalSemaphores[i], values.pSignalSemaphoreValues[i]);
         }
     return VK_SUCCESS;
 }
@@ -276,8 +275,8 @@ VKAPI_ATTR VkResult VKAPI_CALL device_idle(VkDevice) { return VK_SUCCESS; }
 // ---- pipelines: what the driver says of their code ----------------------------------------------------------------------------
 
 struct Column {
-    const char* name;        ///< in the file
-    const char* statistic;   ///< RADV's
+    const char* name;       ///< in the file
+    const char* statistic;  ///< RADV's
     uint64_t value = 0;
 };
 
@@ -306,13 +305,18 @@ std::vector<VkPipelineExecutableStatisticKHR> statistics_of(VkDevice handle, VkP
 }
 
 void record(VkDevice device, VkPipeline pipeline, const char* path) {
-    Column columns[] = {{"instructions", "Instructions"}, {"vgprs", "VGPRs"},
-                        {"sgprs", "SGPRs"},               {"spilled_vgprs", "Spilled VGPRs"},
-                        {"spilled_sgprs", "Spilled SGPRs"}, {"scratch", "Scratch size"}, {"latency", "Latency"}};
+    Column columns[] = {{"instructions", "Instructions"},
+                        {"vgprs", "VGPRs"},
+                        {"sgprs", "SGPRs"},
+                        {"spilled_vgprs", "Spilled VGPRs"},
+                        {"spilled_sgprs", "Spilled SGPRs"},
+                        {"scratch", "Scratch size"},
+                        {"latency", "Latency"}};
     const auto statistics = statistics_of(device, pipeline);
     std::string line;
     for (Column& c : columns) {
-        const auto found = std::find_if(statistics.begin(), statistics.end(), [&](const auto& s) { return std::strcmp(s.name, c.statistic) == 0; });
+        const auto found = std::find_if(statistics.begin(), statistics.end(),
+                                        [&](const auto& s) { return std::strcmp(s.name, c.statistic) == 0; });
         if (found == statistics.end()) stop((std::string("the driver has no statistic \"") + c.statistic + "\"").c_str());
         line += std::string(line.empty() ? "" : " ") + c.name + "=" + std::to_string(number(*found));
     }
@@ -323,8 +327,9 @@ void record(VkDevice device, VkPipeline pipeline, const char* path) {
     std::fclose(file);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo* infos,
-                                                const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                const VkComputePipelineCreateInfo* infos, const VkAllocationCallbacks* callbacks,
+                                                VkPipeline* pipelines) {
     const char* const path = std::getenv("PUMICE_TEST_PIPELINES");
     std::vector<VkComputePipelineCreateInfo> with(infos, infos + count);
     for (auto& info : with) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
@@ -335,7 +340,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
 
 // ---- making and ending, and the loader's questions ----------------------------------------------------------------------------
 
-VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks,
+                                               VkInstance* instance) {
     const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
     const PFN_vkGetInstanceProcAddr get = next->pfnNextGetInstanceProcAddr;
     const VkResult result = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"))(info, callbacks, instance);
@@ -359,13 +365,15 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
 }
 
 /// Enables what statistics of pipelines need.
-VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info, const VkAllocationCallbacks* callbacks,
-                                             VkDevice* device) {
+VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+                                             const VkAllocationCallbacks* callbacks, VkDevice* device) {
     const auto* next = take_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
     const PFN_vkGetDeviceProcAddr get = next->pfnNextGetDeviceProcAddr;
-    const auto create = reinterpret_cast<PFN_vkCreateDevice>(next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
+    const auto create =
+        reinterpret_cast<PFN_vkCreateDevice>(next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
 
-    std::vector<const char*> extensions(info->ppEnabledExtensionNames, info->ppEnabledExtensionNames + info->enabledExtensionCount);
+    std::vector<const char*> extensions(info->ppEnabledExtensionNames,
+                                        info->ppEnabledExtensionNames + info->enabledExtensionCount);
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature{};
     feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;

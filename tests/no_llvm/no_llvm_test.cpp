@@ -49,9 +49,7 @@ TEST(NoLlvm, OpeningItByNameIsAnError) {
         try {
             Device::open("cpu");
             FAIL() << "no error";
-        } catch (const Error& e) {
-            EXPECT_EQ(std::string(e.what()), "the device cpu cannot be used: " + reason());
-        }
+        } catch (const Error& e) { EXPECT_EQ(std::string(e.what()), "the device cpu cannot be used: " + reason()); }
     }
     EXPECT_TRUE(works(Device::open("interp")));  // other devices still work
 }

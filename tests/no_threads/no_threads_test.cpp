@@ -16,7 +16,8 @@ namespace {
 std::atomic<int> left = 1 << 30;
 }  // namespace
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) noexcept {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept {
     static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
     return left-- > 0 ? real(thread, attributes, start, argument) : EAGAIN;
 }
@@ -59,8 +60,7 @@ Outcome outcome(int threads) {
             _exit(refused);
         } catch (const std::exception& error) {
             std::fprintf(stderr, "with %d threads: %s\n", threads, error.what());
-        } catch (...) {
-        }
+        } catch (...) {}
         _exit(otherwise);
     }
     int status = 0;

@@ -19,8 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// evaluate_scalar on C++ values; Out is the result's type.
-template <class Out, class First, class... Rest>
-Out evaluate(Op op, First first, Rest... rest) {
+template <class Out, class First, class... Rest> Out evaluate(Op op, First first, Rest... rest) {
     const uint64_t operands[] = {to_bits(first), to_bits(rest)...};
     uint64_t bits = 0;
     EXPECT_TRUE(evaluate_scalar(op, *scalar_of<First>(), operands, bits)) << ir::name_of(op);

@@ -66,13 +66,18 @@ std::vector<uint64_t> operand_samples(const OpRow& row, int n, Scalar type, std:
         int64_t all = 1;
         for (int m = 0; m < row.arity; ++m) all *= specials;
         const Interval domain = row.domain[n];
-        if (type == Scalar::boolean) bits.push_back((s >> n) & 1);
-        else if (s < all && is_float(type)) bits.push_back(to_bits(float(special_floats[combination % specials])));
-        else if (s < all) bits.push_back(to_bits(int32_t(special_ints[combination % specials])));
-        else if (is_float(type)) bits.push_back(to_bits(float(std::uniform_real_distribution<double>(domain.low, domain.high)(random))));
+        if (type == Scalar::boolean)
+            bits.push_back((s >> n) & 1);
+        else if (s < all && is_float(type))
+            bits.push_back(to_bits(float(special_floats[combination % specials])));
+        else if (s < all)
+            bits.push_back(to_bits(int32_t(special_ints[combination % specials])));
+        else if (is_float(type))
+            bits.push_back(to_bits(float(std::uniform_real_distribution<double>(domain.low, domain.high)(random))));
         else if (domain.low != domain.high && n == 1 && row.types == TypeClass::F_I)
             bits.push_back(to_bits(int32_t(std::uniform_int_distribution<int>(int(domain.low), int(domain.high))(random))));
-        else bits.push_back(uint32_t(random() >> (random() % 2 ? 32 : 58)));
+        else
+            bits.push_back(uint32_t(random() >> (random() % 2 ? 32 : 58)));
     }
     return bits;
 }
@@ -96,7 +101,8 @@ bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint
     const float got = from_bits<float>(got_bits), want = from_bits<float>(want_bits);
     if (std::isnan(want)) return std::isnan(got);
     if (got == want || std::isinf(want)) return got == want;
-    const double ulp = std::max(std::ldexp(1.0, -149), std::fabs(double(std::nextafter(std::fabs(want), INFINITY)) - std::fabs(double(want))));
+    const double ulp =
+        std::max(std::ldexp(1.0, -149), std::fabs(double(std::nextafter(std::fabs(want), INFINITY)) - std::fabs(double(want))));
     // A device may flush a denormal result to zero: Vulkan allows it.
     if (std::fabs(want) < 1.2e-38f && got == 0) return true;
     return std::fabs(double(got) - double(want)) <= (special ? 2 : 1) * (row.ulps * ulp + row.absolute);
@@ -142,8 +148,10 @@ TEST_P(OpOnDevice, AgreesWithTheHostColumn) {
             for (int n = 0; n < row.arity; ++n)
                 values += text(n ? ", " : "", is_float(type) ? double(from_bits<float>(bits[n])) : double(int32_t(bits[n])));
             ADD_FAILURE() << row.name << "(" << values << ") as " << name_of(type) << " gives "
-                          << (result == Scalar::f32 ? double(from_bits<float>(uint32_t(got[s]))) : double(got[s])) << ", and the row says "
-                          << (result == Scalar::f32 ? double(from_bits<float>(want)) : double(int32_t(want))) << " on " << device.name();
+                          << (result == Scalar::f32 ? double(from_bits<float>(uint32_t(got[s]))) : double(got[s]))
+                          << ", and the row says "
+                          << (result == Scalar::f32 ? double(from_bits<float>(want)) : double(int32_t(want))) << " on "
+                          << device.name();
         }
         if (wrong > 5) ADD_FAILURE() << row.name << ": " << wrong << " results in all differ";
     }
@@ -182,11 +190,12 @@ TEST(CastOnDevice, EveryPair) {
 
             std::vector<int32_t> bits;
             if (from == Scalar::f32)
-                for (const float f : {0.0f, -0.0f, 0.5f, -0.5f, 1.9f, -1.9f, 2147483520.0f, 2147483648.0f, -2147483648.0f, -2147483904.0f,
-                                      4294967040.0f, 4294967296.0f, 1e20f, -1e20f, INFINITY, -INFINITY, NAN})
+                for (const float f : {0.0f, -0.0f, 0.5f, -0.5f, 1.9f, -1.9f, 2147483520.0f, 2147483648.0f, -2147483648.0f,
+                                      -2147483904.0f, 4294967040.0f, 4294967296.0f, 1e20f, -1e20f, INFINITY, -INFINITY, NAN})
                     bits.push_back(int32_t(to_bits(f)));
             else
-                for (const int64_t n : {int64_t(0), int64_t(1), int64_t(-1), int64_t(INT32_MAX), int64_t(INT32_MIN), int64_t(16777217), int64_t(-16777219)})
+                for (const int64_t n : {int64_t(0), int64_t(1), int64_t(-1), int64_t(INT32_MAX), int64_t(INT32_MIN),
+                                        int64_t(16777217), int64_t(-16777219)})
                     bits.push_back(int32_t(n));
             Array<int32_t> in = device.upload(bits), out = device.zeros<int32_t>(int64_t(bits.size()));
             const std::vector<detail::HostArgument> arguments{array_argument(out, to), array_argument(in, from)};
@@ -195,7 +204,8 @@ TEST(CastOnDevice, EveryPair) {
             for (size_t s = 0; s < bits.size(); ++s) {
                 const uint64_t x_bits = from == Scalar::boolean ? uint64_t(bits[s] != 0) : uint64_t(uint32_t(bits[s]));
                 const uint64_t want = cast_bits(to, stored(to), cast_bits(from, to, x_bits));
-                EXPECT_EQ(uint32_t(got[s]), want) << name_of(from) << " to " << name_of(to) << " of bits " << bits[s] << " on " << device.name();
+                EXPECT_EQ(uint32_t(got[s]), want)
+                    << name_of(from) << " to " << name_of(to) << " of bits " << bits[s] << " on " << device.name();
             }
         }
 }
@@ -203,8 +213,10 @@ TEST(CastOnDevice, EveryPair) {
 /// Angles over the whole range of floats, and angles near multiples of pi/2, where leading digits cancel.
 TEST(OpsOnDevice, AnglesOfAnySize) {
     std::mt19937 random(3);
-    std::vector<float> x{16367173.0f * 0x1p+72f, 13176795.0f, 0x1.921fb6p+17f, 3.4028235e38f, 1e10f, 20000.0f, 20000.002f, 1e6f, 1e7f};
-    for (int s = 0; s < 4000; ++s) x.push_back(std::ldexp(std::uniform_real_distribution<float>(1, 2)(random), int(random() % 124) + 4));
+    std::vector<float> x{
+        16367173.0f * 0x1p+72f, 13176795.0f, 0x1.921fb6p+17f, 3.4028235e38f, 1e10f, 20000.0f, 20000.002f, 1e6f, 1e7f};
+    for (int s = 0; s < 4000; ++s)
+        x.push_back(std::ldexp(std::uniform_real_distribution<float>(1, 2)(random), int(random() % 124) + 4));
     for (int s = 0; s < 1000; ++s) x.push_back(float(double(random()) * 1.5707963267948966));
     for (size_t s = 0; s < x.size(); s += 2) x[s] = -x[s];
     const auto k = kernel("angles", [](Out<float> sines, Out<float> cosines, Out<float> tangents, In<float> x) {
@@ -220,7 +232,8 @@ TEST(OpsOnDevice, AnglesOfAnySize) {
     const auto s = sines.download(), c = cosines.download(), t = tangents.download();
     const auto expect = [&](const char* name, float at, float got, double want, double ulps) {
         const double ulp = std::ldexp(1.0, std::ilogb(want) - 23);
-        EXPECT_LE(std::fabs(double(got) - want), ulps * ulp) << name << " of " << at << " is " << got << ", want " << want << " on " << device.name();
+        EXPECT_LE(std::fabs(double(got) - want), ulps * ulp)
+            << name << " of " << at << " is " << got << ", want " << want << " on " << device.name();
     };
     for (size_t i = 0; i < x.size(); ++i) {
         expect("sin", x[i], s[i], std::sin(double(x[i])), 3);

@@ -33,9 +33,7 @@ Draw positive(Draw draw) {
 }
 constexpr int lowest = -1074, highest = 1023;
 
-double ulp_of(double v) {
-    return std::ldexp(1.0, std::max(std::ilogb(v), -1022) - 52);
-}
+double ulp_of(double v) { return std::ldexp(1.0, std::max(std::ilogb(v), -1022) - 52); }
 
 /// A device may flush subnormal operands and results; such results are not compared.
 bool subnormal(double v) { return v != 0 && std::fabs(v) < 2.3e-308; }
@@ -52,9 +50,11 @@ void compare(const Device& device, const char* name, const std::vector<double>& 
         if (nan || got[s] == want || std::fabs(got[s] - want) <= ulps * ulp_of(want) + absolute) continue;
         if ((flushed || subnormal(want)) && device.name() != "interp" && std::fabs(got[s]) < 2.3e-308) continue;
         // Between the largest number and infinity, an error of a few ulps changes the kind of the result.
-        if (ulps > 0 && std::isinf(want) != std::isinf(got[s]) && std::fmin(std::fabs(want), std::fabs(got[s])) > 1.7e308) continue;
+        if (ulps > 0 && std::isinf(want) != std::isinf(got[s]) && std::fmin(std::fabs(want), std::fabs(got[s])) > 1.7e308)
+            continue;
         ++wrong;
-        ADD_FAILURE() << text(name, "(", x[0], ", ", x[1], ", ", x[2], ") gives ", got[s], ", want ", want, " on ", device.name());
+        ADD_FAILURE() << text(name, "(", x[0], ", ", x[1], ", ", x[2], ") gives ", got[s], ", want ", want, " on ",
+                              device.name());
     }
 }
 
@@ -68,8 +68,7 @@ std::vector<std::vector<double>> drawn(const std::vector<Draw>& draws, int count
     return out;
 }
 
-template <class F, class H>
-void check1(const char* name, F f, H host, const Draw& draw, double ulps, double absolute = 0) {
+template <class F, class H> void check1(const char* name, F f, H host, const Draw& draw, double ulps, double absolute = 0) {
     const Device device = Device::open();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel(name, [=](Out<double> r, In<double> x) { r[global_index()] = f(x[global_index()]); });
@@ -79,8 +78,7 @@ void check1(const char* name, F f, H host, const Draw& draw, double ulps, double
     compare(device, name, r.download(), in, [&](const double* x) { return host(x[0]); }, ulps, absolute);
 }
 
-template <class F, class H>
-void check2(const char* name, F f, H host, const Draw& a, const Draw& b, double ulps) {
+template <class F, class H> void check2(const char* name, F f, H host, const Draw& a, const Draw& b, double ulps) {
     const Device device = Device::open();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel(name, [=](Out<double> r, In<double> x, In<double> y) {
@@ -95,9 +93,10 @@ void check2(const char* name, F f, H host, const Draw& a, const Draw& b, double 
 
 #define UNARY(name, draw, ...) \
     check1(#name, [](const Val<double>& x) { return name(x); }, [](double x) { return std::name(x); }, draw, __VA_ARGS__)
-#define BINARY(name, a, b, ulps)                                                          \
-    check2(#name, [](const Val<double>& x, const Val<double>& y) { return name(x, y); }, \
-           [](double x, double y) { return std::name(x, y); }, a, b, ulps)
+#define BINARY(name, a, b, ulps)                                                      \
+    check2(                                                                           \
+        #name, [](const Val<double>& x, const Val<double>& y) { return name(x, y); }, \
+        [](double x, double y) { return std::name(x, y); }, a, b, ulps)
 
 TEST(Doubles, ExponentialsOverTheirWholeRange) {
     UNARY(exp, between(-746, 710), 2);
@@ -109,7 +108,8 @@ TEST(Doubles, ExponentialsOverTheirWholeRange) {
     UNARY(sinh, exponents(-60, 3), 5);
     UNARY(cosh, between(-711, 711), 4);
     UNARY(tanh, exponents(-60, 6), 6);
-    check1("exp10", [](const Val<double>& x) { return exp10(x); }, [](double x) { return scalar::exp10(x); }, between(-309, 309), 3);
+    check1(
+        "exp10", [](const Val<double>& x) { return exp10(x); }, [](double x) { return scalar::exp10(x); }, between(-309, 309), 3);
 }
 
 TEST(Doubles, LogarithmsAndRootsOfEveryMagnitude) {
@@ -191,10 +191,12 @@ TEST(Doubles, ErrorAndGammaFunctions) {
     const auto lgamma_of = [](const Val<double>& x) { return lgamma(x); };
     check1("lgamma", lgamma_of, [](double x) { return scalar::lgamma(x); }, positive(exponents(-300, 1000)), 8, 2e-15);
     check1("lgamma", lgamma_of, [](double x) { return scalar::lgamma(x); }, between(-100, 0), 8, 1e-12);
-    check1("digamma", [](const Val<double>& x) { return digamma(x); }, [](double x) { return scalar::digamma(x); },
-           positive(exponents(-300, 1000)), 8, 2e-15);
-    check1("trigamma", [](const Val<double>& x) { return trigamma(x); }, [](double x) { return scalar::trigamma(x); },
-           positive(exponents(-300, 1000)), 8);
+    check1(
+        "digamma", [](const Val<double>& x) { return digamma(x); }, [](double x) { return scalar::digamma(x); },
+        positive(exponents(-300, 1000)), 8, 2e-15);
+    check1(
+        "trigamma", [](const Val<double>& x) { return trigamma(x); }, [](double x) { return scalar::trigamma(x); },
+        positive(exponents(-300, 1000)), 8);
 }
 
 TEST(Doubles, ExactOpsOnEveryMagnitude) {
@@ -208,9 +210,12 @@ TEST(Doubles, ExactOpsOnEveryMagnitude) {
     BINARY(copysign, all, all, 0);
     UNARY(logb, all, 0);
     const auto power = [](Random& r) { return double(int(r() % 5001)) - 2500; };
-    check2("ldexp", [](const Val<double>& x, const Val<double>& n) { return ldexp(x, cast<int>(n)); },
-           [](double x, double n) { return std::ldexp(x, int(n)); }, all, power, 0);
-    check1("ilogb", [](const Val<double>& x) { return cast<double>(ilogb(x)); }, [](double x) { return double(std::ilogb(x)); }, all, 0);
+    check2(
+        "ldexp", [](const Val<double>& x, const Val<double>& n) { return ldexp(x, cast<int>(n)); },
+        [](double x, double n) { return std::ldexp(x, int(n)); }, all, power, 0);
+    check1(
+        "ilogb", [](const Val<double>& x) { return cast<double>(ilogb(x)); }, [](double x) { return double(std::ilogb(x)); }, all,
+        0);
 }
 
 /// One rounding for all operands: exact cancellation, ties, results that overflow or are subnormal.

@@ -42,32 +42,41 @@ void check(const char* name, const Device2& f, Exact exact, double x_low, double
         ADD_FAILURE() << name << "(" << x[n] << ", " << y[n] << ") is " << got[n] << "; expected " << want << " +- " << most;
     }
 }
-void check(const char* name, const Device1& f, Exact exact, double low, double high, const std::function<double(double, double)>& error) {
-    check(name, [&](const Val<float>& x, const Val<float>&) { return f(x); }, exact, low, high, 0, 1,
-          [&](double x, double, double want) { return error(x, want); });
+void check(const char* name, const Device1& f, Exact exact, double low, double high,
+           const std::function<double(double, double)>& error) {
+    check(
+        name, [&](const Val<float>& x, const Val<float>&) { return f(x); }, exact, low, high, 0, 1,
+        [&](double x, double, double want) { return error(x, want); });
 }
 
-#define FAST(name, low, high, error) \
-    check("fast_" #name, [](const Val<float>& x) { return name(x); }, [](double x, double) -> double { return std::name(x); }, low, high, \
-          [](double x, double r) -> double { return (void)x, (void)r, error; })
+#define FAST(name, low, high, error)                                                                                         \
+    check(                                                                                                                   \
+        "fast_" #name, [](const Val<float>& x) { return name(x); }, [](double x, double) -> double { return std::name(x); }, \
+        low, high, [](double x, double r) -> double { return (void)x, (void)r, error; })
 
 TEST(OpsFast, ExponentialsAndLogarithms) {
     FAST(exp, -80, 80, (3 + 2 * std::fabs(x)) * ulp(r));
     FAST(exp2, -100, 100, (3 + 2 * std::fabs(x)) * ulp(r));
-    check("fast_exp10", [](const Val<float>& x) { return exp10(x); }, [](double x, double) { return std::pow(10.0, x); }, -30, 30,
-          [](double x, double r) { return (4 + 10 * std::fabs(x)) * ulp(r); });
+    check(
+        "fast_exp10", [](const Val<float>& x) { return exp10(x); }, [](double x, double) { return std::pow(10.0, x); }, -30, 30,
+        [](double x, double r) { return (4 + 10 * std::fabs(x)) * ulp(r); });
     FAST(log, 0.01, 100, x > 0.5 && x < 2 ? std::ldexp(1.0, -21) : 3 * ulp(r));
     FAST(log2, 0.01, 100, x > 0.5 && x < 2 ? std::ldexp(1.0, -21) : 3 * ulp(r));
     FAST(log10, 0.01, 100, x > 0.5 && x < 2 ? std::ldexp(1.0, -21) : 5 * ulp(r));
-    check("fast_pow", [](const Val<float>& x, const Val<float>& y) { return pow(x, y); }, [](double x, double y) { return std::pow(x, y); },
-          0.01, 100, -8, 8, [](double x, double y, double r) { return (3 + 5 * std::fabs(y * std::log2(x)) + 3 * std::fabs(y)) * ulp(r); });
+    check(
+        "fast_pow", [](const Val<float>& x, const Val<float>& y) { return pow(x, y); },
+        [](double x, double y) { return std::pow(x, y); }, 0.01, 100, -8, 8,
+        [](double x, double y, double r) { return (3 + 5 * std::fabs(y * std::log2(x)) + 3 * std::fabs(y)) * ulp(r); });
 }
 
 TEST(OpsFast, PowersWithConstantWholeExponentsOfNegativeNumbers) {
     for (const float y : {-3.0f, -2.0f, -1.0f, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 7.0f})
-        check("fast_power", [y](const Val<float>& x, const Val<float>&) { return pow(x, y) * 1.0f; },
-              [](double x, double exponent) { return std::pow(x, std::nearbyint(exponent)); }, -3, -0.25, y, y,
-              [y](double x, double, double r) { return (8 + 5 * std::fabs(double(y) * std::log2(std::fabs(x))) + 3 * std::fabs(double(y))) * ulp(r); });
+        check(
+            "fast_power", [y](const Val<float>& x, const Val<float>&) { return pow(x, y) * 1.0f; },
+            [](double x, double exponent) { return std::pow(x, std::nearbyint(exponent)); }, -3, -0.25, y, y,
+            [y](double x, double, double r) {
+                return (8 + 5 * std::fabs(double(y) * std::log2(std::fabs(x))) + 3 * std::fabs(double(y))) * ulp(r);
+            });
 }
 
 TEST(OpsFast, TrigonometryAndHyperbolics) {
@@ -75,13 +84,16 @@ TEST(OpsFast, TrigonometryAndHyperbolics) {
     const auto sine = [=](double, double) { return least; };
     check("fast_sin", [](const Val<float>& x) { return sin(x); }, [](double x, double) { return std::sin(x); }, -pi, pi, sine);
     check("fast_cos", [](const Val<float>& x) { return cos(x); }, [](double x, double) { return std::cos(x); }, -pi, pi, sine);
-    check("fast_tan", [](const Val<float>& x) { return tan(x); }, [](double x, double) { return std::tan(x); }, -1.2, 1.2,
-          [=](double x, double r) { return 1.1 * least * (1 + std::fabs(r)) / std::cos(x); });
+    check(
+        "fast_tan", [](const Val<float>& x) { return tan(x); }, [](double x, double) { return std::tan(x); }, -1.2, 1.2,
+        [=](double x, double r) { return 1.1 * least * (1 + std::fabs(r)) / std::cos(x); });
     check("fast_asin", [](const Val<float>& x) { return asin(x); }, [](double x, double) { return std::asin(x); }, -1, 1, sine);
     check("fast_acos", [](const Val<float>& x) { return acos(x); }, [](double x, double) { return std::acos(x); }, -1, 1, sine);
     FAST(atan, -20, 20, 4096 * ulp(r));
-    check("fast_atan2", [](const Val<float>& y, const Val<float>& x) { return atan2(y, x); }, [](double y, double x) { return std::atan2(y, x); },
-          -10, 10, -10, 10, [](double, double, double r) { return 4096 * ulp(r); });
+    check(
+        "fast_atan2", [](const Val<float>& y, const Val<float>& x) { return atan2(y, x); },
+        [](double y, double x) { return std::atan2(y, x); }, -10, 10, -10, 10,
+        [](double, double, double r) { return 4096 * ulp(r); });
     FAST(sinh, -80, 80, (4 + 2 * std::fabs(x)) * ulp(std::cosh(x)));
     FAST(cosh, -80, 80, (4 + 2 * std::fabs(x)) * ulp(r));
     // Also far beyond the point where its exponentials overflow.

@@ -19,7 +19,8 @@ constexpr int samples = 500;
 /// y[i] = op(x1[i], x2[i], ...); ldexp's second operand is an i32.
 AnyKernel kernel_of(ir::Op op, Scalar type) {
     const OpRow& row = pumice::row(op);
-    std::string head = text("kernel \"of_", row.name, "_", name_of(type), "\" math contract rank 1 (arg1: out ", name_of(type), "[1]");
+    std::string head =
+        text("kernel \"of_", row.name, "_", name_of(type), "\" math contract rank 1 (arg1: out ", name_of(type), "[1]");
     std::string body, call(row.name);
     for (int n = 0; n < row.arity; ++n) {
         const std::string_view t = name_of(operand_type(op, n, type));
@@ -31,8 +32,7 @@ AnyKernel kernel_of(ir::Op op, Scalar type) {
                          "\n  store arg1[%i], %y : ", name_of(type), "\n  return\n}\n"));
 }
 
-template <class T>
-class Gradients {
+template <class T> class Gradients {
 public:
     explicit Gradients(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::row(op)), kernel(kernel_of(op, type)) {
         std::mt19937_64 random(20260 + uint64_t(op));
@@ -59,16 +59,22 @@ private:
     std::vector<T> run(std::vector<std::vector<T>>& shadows, T seed, bool reverse) {
         const Array<T> y = device.zeros<T>(samples), dy = device.full<T>(samples, seed);
         std::vector<Array<T>> x, dx;
-        for (int n = 0; n < row.arity; ++n) x.push_back(device.upload(operands[n])), dx.push_back(device.upload(shadows[size_t(n)]));
+        for (int n = 0; n < row.arity; ++n)
+            x.push_back(device.upload(operands[n])), dx.push_back(device.upload(shadows[size_t(n)]));
         const auto call = [&](const auto&... rest) {
-            if (reverse) autodiff(Reverse, kernel, ndrange(samples), Duplicated(y, dy), rest...);
-            else autodiff(Forward, kernel, ndrange(samples), Duplicated(y, dy), rest...);
+            if (reverse)
+                autodiff(Reverse, kernel, ndrange(samples), Duplicated(y, dy), rest...);
+            else
+                autodiff(Forward, kernel, ndrange(samples), Duplicated(y, dy), rest...);
         };
         if (row.types == TypeClass::F_I)
             call(Duplicated(x[0], dx[0]), Const(device.upload(std::vector<int>(operands[1].begin(), operands[1].end()))));
-        else if (row.arity == 1) call(Duplicated(x[0], dx[0]));
-        else if (row.arity == 2) call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]));
-        else call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]), Duplicated(x[2], dx[2]));
+        else if (row.arity == 1)
+            call(Duplicated(x[0], dx[0]));
+        else if (row.arity == 2)
+            call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]));
+        else
+            call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]), Duplicated(x[2], dx[2]));
         for (int n = 0; n < row.arity; ++n) shadows[size_t(n)] = dx[size_t(n)].download();
         return dy.download();
     }
@@ -89,8 +95,8 @@ private:
             const double want = derive::partial(op, n, {at, size_t(row.arity)}, from_bits<double>(result));
             if (std::abs(double(got[s]) - want) <= relative * std::abs(want) + absolute) continue;
             ++wrong;
-            ADD_FAILURE() << row.name << "(" << values << ") as " << name_of(type) << ": the " << what << " of operand " << n + 1 << " is "
-                          << double(got[s]) << ", and the row says " << want << " on " << device.name();
+            ADD_FAILURE() << row.name << "(" << values << ") as " << name_of(type) << ": the " << what << " of operand " << n + 1
+                          << " is " << double(got[s]) << ", and the row says " << want << " on " << device.name();
         }
     }
 
@@ -112,8 +118,7 @@ struct Shape {
     double constant = 0;
 };
 
-template <class T>
-class AtPoints {
+template <class T> class AtPoints {
 public:
     explicit AtPoints(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::row(op)) {
         shapes = {{}, {true}};
@@ -144,21 +149,28 @@ private:
 
     std::string kernel_text() const {
         const std::string_view t = name_of(type);
-        std::string text = pumice::text("kernel \"at_points_of_", row.name, "_", t, "\" math contract rank 1 (arg1: out ", t, "[1]");
-        for (int n = 0; n < row.arity; ++n) text += pumice::text(", arg", n + 2, ": in ", name_of(operand_type(op, n, type)), "[1]");
-        text += pumice::text(") files [] {\n%i = global_index 0 : i32\n%count = constant ", shapes.size(), " : i32\n%first = mul %i, %count : i32\n");
+        std::string text =
+            pumice::text("kernel \"at_points_of_", row.name, "_", t, "\" math contract rank 1 (arg1: out ", t, "[1]");
+        for (int n = 0; n < row.arity; ++n)
+            text += pumice::text(", arg", n + 2, ": in ", name_of(operand_type(op, n, type)), "[1]");
+        text += pumice::text(") files [] {\n%i = global_index 0 : i32\n%count = constant ", shapes.size(),
+                             " : i32\n%first = mul %i, %count : i32\n");
         for (size_t s = 0; s < shapes.size(); ++s) {
             text += pumice::text("%number", s, " = constant ", s, " : i32\n%at", s, " = add %first, %number", s, " : i32\n");
             std::string call(row.name);
             for (int n = 0; n < row.arity; ++n) {
                 const std::string x = pumice::text("%x", s, "_", n);
-                if (shapes[s].fixed == n) text += pumice::text(x, " = constant ", shapes[s].constant, " : ", t, "\n");
-                else text += pumice::text(x, " = load arg", n + 2, "[%at", s, "] : ", name_of(operand_type(op, n, type)), "\n");
+                if (shapes[s].fixed == n)
+                    text += pumice::text(x, " = constant ", shapes[s].constant, " : ", t, "\n");
+                else
+                    text += pumice::text(x, " = load arg", n + 2, "[%at", s, "] : ", name_of(operand_type(op, n, type)), "\n");
                 call += (n ? ", " : " ") + x;
             }
             text += pumice::text("%y", s, " = ", call, " : ", t, "\n");
-            if (shapes[s].times_zero) text += pumice::text("%zero = constant 0.0 : ", t, "\n%product = mul %zero, %y", s, " : ", t, "\n");
-            text += pumice::text("store arg1[%at", s, "], %", shapes[s].times_zero ? "product" : pumice::text("y", s), " : ", t, "\n");
+            if (shapes[s].times_zero)
+                text += pumice::text("%zero = constant 0.0 : ", t, "\n%product = mul %zero, %y", s, " : ", t, "\n");
+            text += pumice::text("store arg1[%at", s, "], %", shapes[s].times_zero ? "product" : pumice::text("y", s), " : ", t,
+                                 "\n");
         }
         return text + "return\n}\n";
     }
@@ -177,14 +189,21 @@ private:
             second.assign(values.begin(), values.end());
         }
         const auto call = [&](const auto&... rest) {
-            if (forward < 0) autodiff(Reverse, kernel, ndrange(items), Duplicated(y, dy), rest...);
-            else autodiff(Forward, kernel, ndrange(items), Duplicated(y, dy), rest...);
+            if (forward < 0)
+                autodiff(Reverse, kernel, ndrange(items), Duplicated(y, dy), rest...);
+            else
+                autodiff(Forward, kernel, ndrange(items), Duplicated(y, dy), rest...);
         };
-        if (row.arity == 1) call(Duplicated(x[0], dx[0]));
-        else if (row.types == TypeClass::F_I) call(Duplicated(x[0], dx[0]), Const(device.upload(second)));
-        else if (forward == 0) call(Duplicated(x[0], dx[0]), Const(x[1]));
-        else if (forward == 1) call(Const(x[0]), Duplicated(x[1], dx[1]));
-        else call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]));
+        if (row.arity == 1)
+            call(Duplicated(x[0], dx[0]));
+        else if (row.types == TypeClass::F_I)
+            call(Duplicated(x[0], dx[0]), Const(device.upload(second)));
+        else if (forward == 0)
+            call(Duplicated(x[0], dx[0]), Const(x[1]));
+        else if (forward == 1)
+            call(Const(x[0]), Duplicated(x[1], dx[1]));
+        else
+            call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]));
         return dy;
     }
 
@@ -205,9 +224,11 @@ private:
                 double want = derive::partial(op, n, {values, size_t(row.arity)}, from_bits<double>(result));
                 if (shape.times_zero) want *= 0.0;
                 const double is = double(got[size_t(i) * shapes.size() + s]);
-                if (std::isnan(want) ? std::isnan(is) : is == want || std::abs(is - want) <= 1e-5 * std::abs(want) + 1e-6) continue;
-                ADD_FAILURE() << (shape.times_zero ? "0 * " : "") << row.name << "(" << list << ") as " << name_of(type) << ": the " << what
-                              << " of operand " << n + 1 << " is " << is << ", and the row says " << want << " on " << device.name();
+                if (std::isnan(want) ? std::isnan(is) : is == want || std::abs(is - want) <= 1e-5 * std::abs(want) + 1e-6)
+                    continue;
+                ADD_FAILURE() << (shape.times_zero ? "0 * " : "") << row.name << "(" << list << ") as " << name_of(type)
+                              << ": the " << what << " of operand " << n + 1 << " is " << is << ", and the row says " << want
+                              << " on " << device.name();
                 return;
             }
     }

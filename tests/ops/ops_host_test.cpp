@@ -32,8 +32,7 @@ TEST_P(EachOp, TheRowIsWellFormed) {
         EXPECT_EQ(evaluate_scalar(op(), type, operands, bits), accepts(op(), type)) << name_of(type);
         if (!accepts(op(), type)) continue;
         const std::string_view text = glsl_text(op(), type);
-        for (int i = 0; i < 3; ++i)
-            EXPECT_EQ(text.find("$" + std::to_string(i)) != text.npos, i < row.arity) << text;
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(text.find("$" + std::to_string(i)) != text.npos, i < row.arity) << text;
         const Scalar result = ir::result_type(op(), type);
         EXPECT_EQ(size_of(result) == 8 || bits >> (8 * size_of(result)) == 0, true) << "bits past the result's width";
     }
@@ -80,8 +79,7 @@ TEST(Rows, ResultTypes) {
 
 // ---- integers ----
 
-template <class T>
-class Integers : public testing::Test {};
+template <class T> class Integers : public testing::Test {};
 using AllIntegers = testing::Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(Integers, AllIntegers);
 
@@ -132,7 +130,8 @@ TYPED_TEST(Integers, ShiftCountsAreTakenModuloTheWidth) {
         if constexpr (std::is_signed_v<T>) {
             EXPECT_EQ(evaluate<T>(Op::shr, T(-1), T(count)), T(-1)) << count;
             EXPECT_EQ(evaluate<T>(Op::shr, low, T(count)), T(int64_t(low) >> taken)) << count;
-        } else EXPECT_EQ(evaluate<T>(Op::shr, T(-1), T(count)), T(T(-1) >> taken)) << count;
+        } else
+            EXPECT_EQ(evaluate<T>(Op::shr, T(-1), T(count)), T(T(-1) >> taken)) << count;
     }
     EXPECT_EQ(evaluate<T>(Op::shl, T(3), T(-1)), T(uint64_t(3) << (width - 1)));
 }
@@ -182,8 +181,7 @@ TEST(Bool, Logic) {
 
 // ---- corners of floats ----
 
-template <class T>
-class Floats : public testing::Test {
+template <class T> class Floats : public testing::Test {
 protected:
     static constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
 };

@@ -14,17 +14,23 @@ using namespace ops_test;
 /// The derivative columns as functions of double.
 namespace rules {
 
-using std::abs, std::sqrt, std::exp, std::log, std::sin, std::cos, std::sinh, std::cosh, std::pow;
 using scalar::digamma, scalar::sign, scalar::trigamma;
+using std::abs, std::sqrt, std::exp, std::log, std::sin, std::cos, std::sinh, std::cosh, std::pow;
 double ldexp(double a, double b) { return std::ldexp(a, int(b)); }
 double select(bool condition, double a, double b) { return condition ? a : b; }
 double X(double constant) { return constant; }
 constexpr double zero = 0, none = nan_value;
 
 using Rule = double (*)(double a, double b, double c, double r);
-struct Rules { Rule of[3]; };
+struct Rules {
+    Rule of[3];
+};
 
-#define RULE(text) [](double a, double b, double c, double r) -> double { (void)a, (void)b, (void)c, (void)r; return text; }
+#define RULE(text)                                         \
+    [](double a, double b, double c, double r) -> double { \
+        (void)a, (void)b, (void)c, (void)r;                \
+        return text;                                       \
+    }
 #define OP1(name, types, result, glsl, llvm, host, da, ...) Rules{{RULE(da), nullptr, nullptr}},
 #define OP2(name, types, result, glsl, llvm, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
 #define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
@@ -37,8 +43,8 @@ const Rules all[] = {
 
 double derivative(Op op, int operand, double a, double b = 0) {
     const double r = row(op).types == TypeClass::F_I ? evaluate<double>(op, a, int32_t(b))
-                     : row(op).arity == 1           ? evaluate<double>(op, a)
-                                                    : evaluate<double>(op, a, b);
+                     : row(op).arity == 1            ? evaluate<double>(op, a)
+                                                     : evaluate<double>(op, a, b);
     return rules::all[int(op)].of[operand](a, b, 0, r);
 }
 
@@ -66,8 +72,9 @@ TEST_P(EachRule, AgreesWithCentralDifferences) {
     const OpRow& row = pumice::row(op());
     std::mt19937_64 random(20240607 + unsigned(GetParam()));
     // Differences across a jump or a kink are no derivative; only these rows have any.
-    const bool has_kinks = std::set<std::string_view>{"fmod", "remainder", "abs", "min", "max", "sign", "floor", "ceil", "trunc",
-                                                      "round", "rint", "copysign", "fdim", "logb"}.contains(row.name);
+    const bool has_kinks = std::set<std::string_view>{"fmod", "remainder", "abs",   "min",  "max",      "sign", "floor",
+                                                      "ceil", "trunc",     "round", "rint", "copysign", "fdim", "logb"}
+                               .contains(row.name);
     int kinks = 0;
     for (int point = 0; point < 400; ++point) {
         double x[3];
@@ -88,9 +95,12 @@ TEST_P(EachRule, AgreesWithCentralDifferences) {
             // Truncation errors of the differences, and rounding errors.
             const double allowed = 3e-7 * std::max(std::fabs(want), std::fabs(got)) + 1e-14 * std::fabs(r) / h + 1e-9;
             const double one_sided = std::fabs((right - r) - (r - left)) / h;
-            if (has_kinks && one_sided > 0.5) { ++kinks; continue; }
-            EXPECT_NEAR(got, want, allowed)
-                << row.name << ", operand " << i << " at (" << x[0] << ", " << x[1] << ", " << x[2] << ")";
+            if (has_kinks && one_sided > 0.5) {
+                ++kinks;
+                continue;
+            }
+            EXPECT_NEAR(got, want, allowed) << row.name << ", operand " << i << " at (" << x[0] << ", " << x[1] << ", " << x[2]
+                                            << ")";
         }
     }
     EXPECT_LT(kinks, 20);

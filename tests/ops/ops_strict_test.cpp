@@ -30,14 +30,16 @@ struct Operands {
 Operands hard_operands() {
     Operands all;
     std::mt19937_64 random(7);
-    constexpr uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x00800001, 0x3f800000, 0xbf800000,
-                                    0x3f800001, 0x3f7fffff, 0x40400000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7e800000};
+    constexpr uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
+                                    0x00800001, 0x3f800000, 0xbf800000, 0x3f800001, 0x3f7fffff, 0x40400000,
+                                    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7e800000};
     for (const uint32_t a : special)
         for (const uint32_t b : special) all.add(of_bits(a), of_bits(b));
     for (int n = 0; n < 100'000; ++n) all.add(of_bits(uint32_t(random())), of_bits(uint32_t(random())));
     for (int n = 0; n < 100'000; ++n) {
         // a is next to b times the midpoint of two floats; with some exponents the quotient is subnormal.
-        const double b = 1.0 + double(random() % (1 << 23)) / (1 << 23), middle = 1.0 + (double(random() % (1 << 23)) + 0.5) / (1 << 23);
+        const double b = 1.0 + double(random() % (1 << 23)) / (1 << 23),
+                     middle = 1.0 + (double(random() % (1 << 23)) + 0.5) / (1 << 23);
         const int eb = int(random() % 200) - 100, ea = random() % 4 ? int(random() % 200) - 100 : eb - 126 - int(random() % 24);
         float a = float(b * middle);
         if (random() % 3 == 0) a = std::nextafter(a, random() % 2 ? 0.0f : 4.0f);
@@ -53,7 +55,8 @@ void compare(const char* what, const std::vector<float>& got, const Operands& in
         if (std::isnan(want) ? std::isnan(got[n]) : std::bit_cast<uint32_t>(want) == std::bit_cast<uint32_t>(got[n])) continue;
         if (flush && (is_subnormal(in.a[n]) || is_subnormal(in.b[n]) || (std::fabs(want) <= FLT_MIN && got[n] == 0))) continue;
         ++wrong;
-        ADD_FAILURE() << what << " of " << std::hexfloat << in.a[n] << ", " << in.b[n] << " is " << got[n] << "; expected " << want;
+        ADD_FAILURE() << what << " of " << std::hexfloat << in.a[n] << ", " << in.b[n] << " is " << got[n] << "; expected "
+                      << want;
     }
 }
 
@@ -61,14 +64,17 @@ TEST(OpsStrict, DivisionAndSquareRootHaveTheBitsOfTheHost) {
     const Device device = Device::open();
     const Operands in = hard_operands();
     const int64_t n = int64_t(in.a.size());
-    const auto k = kernel("strict_division", Math::strict, [](Out<float> quotient, Out<float> root, Out<float> fourfold, Out<float> third, In<float> a, In<float> b) {
-        auto i = global_index();
-        quotient[i] = a[i] / b[i];
-        root[i] = sqrt(a[i]);
-        fourfold[i] = a[i] / -0.25f;
-        third[i] = b[i] / 3.0f;
-    });
-    Array<float> quotient = device.zeros<float>(n), root = device.zeros<float>(n), fourfold = device.zeros<float>(n), third = device.zeros<float>(n);
+    const auto k =
+        kernel("strict_division", Math::strict,
+               [](Out<float> quotient, Out<float> root, Out<float> fourfold, Out<float> third, In<float> a, In<float> b) {
+                   auto i = global_index();
+                   quotient[i] = a[i] / b[i];
+                   root[i] = sqrt(a[i]);
+                   fourfold[i] = a[i] / -0.25f;
+                   third[i] = b[i] / 3.0f;
+               });
+    Array<float> quotient = device.zeros<float>(n), root = device.zeros<float>(n), fourfold = device.zeros<float>(n),
+                 third = device.zeros<float>(n);
     k(ndrange(n), quotient, root, fourfold, third, device.upload(in.a), device.upload(in.b));
     const bool flush = may_flush(device);
     compare("the quotient", quotient.download(), in, [](float a, float b) { return a / b; }, flush);

@@ -30,8 +30,8 @@ AnyKernel kernel_of(const std::string& name, const std::string& compute, Scalar 
     }
     const char* last = result == stored(result) ? "  %s = bitcast %r : " : "  %s = cast %r : ";
     return parse_ir(text(head, ") @4 files [\"widths.cpp\"] {\n  %i = global_index 0 : i32 @5\n", body, "  %r = ", compute, " : ",
-                         name_of(result), " @7\n", last, name_of(stored(result)), " @7\n  store arg1[%i], %s : ",
-                         name_of(stored(result)), " @7\n  return @7\n}\n"));
+                         name_of(result), " @7\n", last, name_of(stored(result)),
+                         " @7\n  store arg1[%i], %s : ", name_of(stored(result)), " @7\n  return @7\n}\n"));
 }
 
 /// Runs the kernel on operands given as bits. Gives nothing if the device refuses, and the reason in `refused`.
@@ -82,8 +82,9 @@ std::vector<uint64_t> specials(Scalar type) {
         for (const double v : {0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.0, double(INFINITY), -double(INFINITY), double(NAN)})
             out.push_back(cast_bits(Scalar::f64, type, to_bits(v)));
     else
-        for (const int64_t v : {int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(7), int64_t(-7), int64_t(width - 1),
-                                int64_t(width), int64_t(width + 9), int64_t(uint64_t(1) << (width - 1)), int64_t((uint64_t(1) << (width - 1)) - 1)})
+        for (const int64_t v :
+             {int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(7), int64_t(-7), int64_t(width - 1), int64_t(width),
+              int64_t(width + 9), int64_t(uint64_t(1) << (width - 1)), int64_t((uint64_t(1) << (width - 1)) - 1)})
             out.push_back(cast_bits(Scalar::i64, type, to_bits(v)));
     return out;
 }
@@ -98,7 +99,8 @@ std::vector<std::vector<uint64_t>> samples(const OpRow& row, const std::vector<S
         size_t combination = s;
         for (size_t n = 0; n < types.size(); ++n) {
             const std::vector<uint64_t> values = specials(types[n]);
-            if (s < special) out[n].push_back(values[combination % values.size()]);
+            if (s < special)
+                out[n].push_back(values[combination % values.size()]);
             else if (types[n] == Scalar::i32)  // the second operand of ldexp
                 out[n].push_back(to_bits(int32_t(random() % 21) - 10));
             else if (is_float(types[n])) {
@@ -225,8 +227,10 @@ TEST(Widths, CastsOfEveryPair) {
             ASSERT_EQ(refused, "") << name;
             for (size_t s = 0; s < values.size(); ++s) {
                 const uint64_t want = cast_bits(from, to, values[s]);
-                if (is_float(to) && std::isnan(value_of(to, want))) EXPECT_TRUE(std::isnan(value_of(to, got[s]))) << name;
-                else EXPECT_EQ(got[s], want) << name << " of " << value_of(from, values[s]) << " on " << device.name();
+                if (is_float(to) && std::isnan(value_of(to, want)))
+                    EXPECT_TRUE(std::isnan(value_of(to, got[s]))) << name;
+                else
+                    EXPECT_EQ(got[s], want) << name << " of " << value_of(from, values[s]) << " on " << device.name();
             }
         }
 }

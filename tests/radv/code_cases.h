@@ -26,7 +26,8 @@ struct ByHand {
 class Sides {
 public:
     /// `computes`: the device executes shaders, so that results are compared.
-    Sides(const pumice::Device& device, raw::Device& by_hand, bool computes) : device(device), by_hand_device(by_hand), computes(computes) {}
+    Sides(const pumice::Device& device, raw::Device& by_hand, bool computes)
+        : device(device), by_hand_device(by_hand), computes(computes) {}
 
     template <class Kernel, class... Arguments>
     void run(const Kernel& kernel, const pumice::Range& range, const ByHand& other, const Arguments&... arguments) {
@@ -46,18 +47,17 @@ public:
     std::function<void()> between = [] {};
 
 private:
-    template <class T>
-    static void take(std::vector<std::vector<std::byte>>& inputs, const T& argument) {
+    template <class T> static void take(std::vector<std::vector<std::byte>>& inputs, const T& argument) {
         if constexpr (!std::is_arithmetic_v<T>) {
             const auto host = argument.download();
             inputs.emplace_back(host.size() * sizeof host[0]);
             std::memcpy(inputs.back().data(), host.data(), inputs.back().size());
         }
     }
-    std::vector<std::vector<std::byte>> dispatch(raw::Pipeline& pipeline, const std::vector<std::vector<std::byte>>& inputs, const ByHand& other);
+    std::vector<std::vector<std::byte>> dispatch(raw::Pipeline& pipeline, const std::vector<std::vector<std::byte>>& inputs,
+                                                 const ByHand& other);
     /// Compares numbers to rounding.
-    template <class T>
-    static void compare(const std::vector<std::vector<std::byte>>& results, size_t& next, const T& argument) {
+    template <class T> static void compare(const std::vector<std::vector<std::byte>>& results, size_t& next, const T& argument) {
         if constexpr (!std::is_arithmetic_v<T>) {
             const auto ours = argument.download();
             using Element = std::decay_t<decltype(ours[0])>;

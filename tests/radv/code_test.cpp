@@ -119,9 +119,7 @@ public:
         by_hand.emplace(0);
         driver = driver_of(by_hand->physical);
         // Figures of another driver would mean nothing.
-        if (pipelines) {
-            ASSERT_NE(device->name().find("RADV"), std::string::npos) << device->name();
-        }
+        if (pipelines) { ASSERT_NE(device->name().find("RADV"), std::string::npos) << device->name(); }
     }
     void TearDown() override {
         by_hand.reset();
@@ -161,8 +159,9 @@ Pipeline only_pipeline() {
 void hold_against_record(const std::string& kernel, const Pipeline& ours, const Pipeline& by_hand) {
     const double ratio = double(ours.instructions) / double(by_hand.instructions);
     bench->logs.push_back(std::log(ratio));
-    std::printf("%-9s %-20s %4ld : %4ld  %.3f  registers %ld : %ld, estimated cycles %ld : %ld\n", Record::family().c_str(), kernel.c_str(),
-                ours.instructions, by_hand.instructions, ratio, ours.vgprs, by_hand.vgprs, ours.latency, by_hand.latency);
+    std::printf("%-9s %-20s %4ld : %4ld  %.3f  registers %ld : %ld, estimated cycles %ld : %ld\n", Record::family().c_str(),
+                kernel.c_str(), ours.instructions, by_hand.instructions, ratio, ours.vgprs, by_hand.vgprs, ours.latency,
+                by_hand.latency);
     EXPECT_EQ(ours.spills(), 0) << text_of(ours);
     if (blesses())
         return bench->record.set({{"kernel", kernel},

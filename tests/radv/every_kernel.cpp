@@ -34,8 +34,9 @@ public:
     void TearDown() override {
         watching.reset();
         std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << spilling_vgprs << " that spill VGPRs, "
-                  << spilling_sgprs << " that spill SGPRs, " << refused << " launches that the card refuses; the most: " << most.instructions
-                  << " instructions, " << most.vgprs << " VGPRs, " << most.scratch << " bytes of scratch\n";
+                  << spilling_sgprs << " that spill SGPRs, " << refused
+                  << " launches that the card refuses; the most: " << most.instructions << " instructions, " << most.vgprs
+                  << " VGPRs, " << most.scratch << " bytes of scratch\n";
         EXPECT_TRUE(made > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 20);
     }
 
@@ -48,8 +49,10 @@ public:
                 const std::string what = e.what();
                 // Features of the interpreter that the card lacks: types, and the size of groups.
                 const bool lacks = what.find("does not have") != what.npos || what.find("bytes of local memory") != what.npos;
-                if (lacks) ++refused;
-                else ADD_FAILURE() << kernel.name() << ": " << what;
+                if (lacks)
+                    ++refused;
+                else
+                    ADD_FAILURE() << kernel.name() << ": " << what;
             }
             check(kernel);
         }
@@ -89,7 +92,8 @@ private:
             ++made;
             EXPECT_GT(p.instructions, 0) << kernel.name();
             EXPECT_TRUE(p.spilled_vgprs == 0 || too_large(p)) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
-            EXPECT_TRUE(p.spilled_sgprs == 0 || in_random_program()) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
+            EXPECT_TRUE(p.spilled_sgprs == 0 || in_random_program()) << kernel.name() << ": " << radv::text_of(p) << "\n"
+                                                                     << kernel.ir();
             spilling_vgprs += p.spilled_vgprs > 0;
             spilling_sgprs += p.spilled_sgprs > 0;
             most.instructions = std::max(most.instructions, p.instructions);

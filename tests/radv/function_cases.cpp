@@ -8,22 +8,23 @@ using namespace pumice;
 
 constexpr int n = 1000, rows = 70, columns = 90;
 
-const auto nbody = kernel("nbody", [](Out<float> ax, Out<float> ay, Out<float> az, In<float> x, In<float> y, In<float> z, In<float> m) {
-    auto i = global_index();
-    auto xi = x[i], yi = y[i], zi = z[i];
-    Var sx = 0.0f, sy = 0.0f, sz = 0.0f;
-    $for (j, range(x.size())) {
-        auto dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
-        auto r = rsqrt(dx * dx + dy * dy + dz * dz + 1e-2f);
-        auto f = m[j] * r * r * r;
-        sx += f * dx;
-        sy += f * dy;
-        sz += f * dz;
-    }
-    ax[i] = sx;
-    ay[i] = sy;
-    az[i] = sz;
-});
+const auto nbody =
+    kernel("nbody", [](Out<float> ax, Out<float> ay, Out<float> az, In<float> x, In<float> y, In<float> z, In<float> m) {
+        auto i = global_index();
+        auto xi = x[i], yi = y[i], zi = z[i];
+        Var sx = 0.0f, sy = 0.0f, sz = 0.0f;
+        $for(j, range(x.size())) {
+            auto dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
+            auto r = rsqrt(dx * dx + dy * dy + dz * dz + 1e-2f);
+            auto f = m[j] * r * r * r;
+            sx += f * dx;
+            sy += f * dy;
+            sz += f * dz;
+        }
+        ax[i] = sx;
+        ay[i] = sy;
+        az[i] = sz;
+    });
 const char* const nbody_glsl = R"(#version 450
 layout(local_size_x = 256) in;
 layout(binding = 0) writeonly restrict buffer Ax { float ax[]; };
@@ -52,10 +53,11 @@ void main() {
 
 const auto mandelbrot = kernel("mandelbrot", [](Out<float, 2> steps, Val<int> most) {
     auto [j, i] = global_index<2>();
-    auto cx = -2.0f + 3.0f * cast<float>(i) / cast<float>(steps.size(1)), cy = -1.5f + 3.0f * cast<float>(j) / cast<float>(steps.size(0));
+    auto cx = -2.0f + 3.0f * cast<float>(i) / cast<float>(steps.size(1)),
+         cy = -1.5f + 3.0f * cast<float>(j) / cast<float>(steps.size(0));
     Var x = 0.0f, y = 0.0f;
     Var k = 0;
-    $while (k < most && x * x + y * y < 4.0f) {
+    $while(k < most && x * x + y * y < 4.0f) {
         auto t = x * x - y * y + cx;
         y = 2.0f * x * y + cy;
         x = t;
@@ -85,10 +87,11 @@ void main() {
 )";
 
 /// Math::fast if the library has it, which allows the device's own functions; otherwise the default maths.
-template <class M = Math>
-constexpr M fastest() {
-    if constexpr (requires { M::fast; }) return M::fast;
-    else return M::contract;
+template <class M = Math> constexpr M fastest() {
+    if constexpr (requires { M::fast; })
+        return M::fast;
+    else
+        return M::contract;
 }
 
 const auto fast_exp = kernel("fast_exp", fastest<>(), [](Out<float> y, In<float> x) {
@@ -103,21 +106,22 @@ const auto fast_pow = kernel("fast_pow", fastest<>(), [](Out<float> y, In<float>
     auto i = global_index();
     y[i] = pow(x[i], 1.7f);
 });
-#define FUNCTION_GLSL(call)                                        \
-    "#version 450\n"                                               \
-    "layout(local_size_x = 256) in;\n"                             \
+#define FUNCTION_GLSL(call)                                             \
+    "#version 450\n"                                                    \
+    "layout(local_size_x = 256) in;\n"                                  \
     "layout(binding = 0) writeonly restrict buffer Y { float y[]; };\n" \
     "layout(binding = 1) readonly restrict buffer X { float x[]; };\n"  \
-    "layout(push_constant) uniform Push { int n; };\n"             \
-    "void main() {\n"                                              \
-    "    const int i = int(gl_GlobalInvocationID.x);\n"            \
-    "    if (i < n) y[i] = " call ";\n"                            \
+    "layout(push_constant) uniform Push { int n; };\n"                  \
+    "void main() {\n"                                                   \
+    "    const int i = int(gl_GlobalInvocationID.x);\n"                 \
+    "    if (i < n) y[i] = " call                                       \
+    ";\n"                                                               \
     "}\n"
 
-template <class Kernel>
-Case function(const char* name, const Kernel& kernel, const char* glsl) {
+template <class Kernel> Case function(const char* name, const Kernel& kernel, const char* glsl) {
     return {name, [=](Sides& s) {
-                s.run(kernel, ndrange(n).group(256), {glsl, {word(n)}, {4}}, s.device.zeros<float>(n), s.device.upload(noise(n, 0.1f, 3)));
+                s.run(kernel, ndrange(n).group(256), {glsl, {word(n)}, {4}}, s.device.zeros<float>(n),
+                      s.device.upload(noise(n, 0.1f, 3)));
             }};
 }
 
@@ -128,8 +132,9 @@ std::vector<Case> function_cases() {
         {"nbody",
          [](Sides& s) {
              const auto place = s.device.upload(noise(n)), zeros = s.device.zeros<float>(n);
-             s.run(nbody, ndrange(n).group(256), {nbody_glsl, {word(n)}, {4}}, s.device.zeros<float>(n), s.device.zeros<float>(n), zeros, place,
-                   s.device.upload(noise(n, 0, 2)), s.device.upload(noise(n, -3, 0)), s.device.upload(noise(n, 0, 1)));
+             s.run(nbody, ndrange(n).group(256), {nbody_glsl, {word(n)}, {4}}, s.device.zeros<float>(n), s.device.zeros<float>(n),
+                   zeros, place, s.device.upload(noise(n, 0, 2)), s.device.upload(noise(n, -3, 0)),
+                   s.device.upload(noise(n, 0, 1)));
          }},
         {"mandelbrot",
          [](Sides& s) {

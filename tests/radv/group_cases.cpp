@@ -57,7 +57,7 @@ void main() {
 
 const auto sum_groups = kernel("sum_groups", [](Out<float> sums, In<float> x) {
     auto sum = group::reduce_add(x[global_index()]);
-    $if (local_index() == 0) { sums[group_index()] = sum; }
+    $if(local_index() == 0) { sums[group_index()] = sum; }
 });
 const char* const sum_glsl = R"(#version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -105,7 +105,7 @@ const auto histogram = kernel("histogram", whole_groups, [](InOut<uint32_t> all,
     auto l = local_index();
     partial[l] = 0u;
     synchronize();
-    $if (in_range()) { atomic_add(partial[data[global_index()]], 1u); }
+    $if(in_range()) { atomic_add(partial[data[global_index()]], 1u); }
     synchronize();
     atomic_add(all[l], partial[l]);
 });
@@ -143,20 +143,24 @@ std::vector<Case> group_cases() {
          }},
         {"transpose_tiled",
          [](Sides& s) {
-             s.run(transpose_tiles, ndrange(size, size).group(16, 16), {transpose_glsl, {word(size), word(size)}, {size / 16, size / 16}},
-                   s.device.zeros<float>({size, size}), s.device.upload(noise(size * size), {size, size}));
+             s.run(transpose_tiles, ndrange(size, size).group(16, 16),
+                   {transpose_glsl, {word(size), word(size)}, {size / 16, size / 16}}, s.device.zeros<float>({size, size}),
+                   s.device.upload(noise(size * size), {size, size}));
          }},
         {"group_reduce_add",
          [](Sides& s) {
-             s.run(sum_groups, ndrange(n).group(256), {sum_glsl, {word(n)}, {groups}}, s.device.zeros<float>(groups), s.device.upload(noise(n)));
+             s.run(sum_groups, ndrange(n).group(256), {sum_glsl, {word(n)}, {groups}}, s.device.zeros<float>(groups),
+                   s.device.upload(noise(n)));
          }},
         {"group_inclusive_add",
          [](Sides& s) {
-             s.run(scan_groups, ndrange(n).group(256), {scan_glsl, {word(n)}, {groups}}, s.device.zeros<float>(n), s.device.upload(noise(n)));
+             s.run(scan_groups, ndrange(n).group(256), {scan_glsl, {word(n)}, {groups}}, s.device.zeros<float>(n),
+                   s.device.upload(noise(n)));
          }},
         {"histogram_local",
          [](Sides& s) {
-             s.run(histogram, ndrange(n).group(256), {histogram_glsl, {word(n)}, {groups}}, s.device.zeros<uint32_t>(256), s.device.upload(bins()));
+             s.run(histogram, ndrange(n).group(256), {histogram_glsl, {word(n)}, {groups}}, s.device.zeros<uint32_t>(256),
+                   s.device.upload(bins()));
          }},
     };
 }

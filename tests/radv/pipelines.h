@@ -19,9 +19,9 @@ struct Pipeline {
 };
 
 inline std::string text_of(const Pipeline& p) {
-    return std::to_string(p.instructions) + " instructions, " + std::to_string(p.vgprs) + " VGPRs, " + std::to_string(p.sgprs) + " SGPRs, " +
-           std::to_string(p.spilled_vgprs) + " and " + std::to_string(p.spilled_sgprs) + " of them spilled, " + std::to_string(p.scratch) +
-           " bytes of scratch";
+    return std::to_string(p.instructions) + " instructions, " + std::to_string(p.vgprs) + " VGPRs, " + std::to_string(p.sgprs) +
+           " SGPRs, " + std::to_string(p.spilled_vgprs) + " and " + std::to_string(p.spilled_sgprs) + " of them spilled, " +
+           std::to_string(p.scratch) + " bytes of scratch";
 }
 
 /// Reads the file that PUMICE_TEST_PIPELINES names, as it grows. Throws std::runtime_error where a line is not as it should be.
@@ -41,9 +41,11 @@ public:
         file.clear();
         for (std::string line; std::getline(file, line);) {
             Pipeline p;
-            const int read = std::sscanf(line.c_str(), "instructions=%ld vgprs=%ld sgprs=%ld spilled_vgprs=%ld spilled_sgprs=%ld scratch=%ld "
-                                         "latency=%ld", &p.instructions, &p.vgprs, &p.sgprs, &p.spilled_vgprs, &p.spilled_sgprs, &p.scratch,
-                                         &p.latency);
+            const int read =
+                std::sscanf(line.c_str(),
+                            "instructions=%ld vgprs=%ld sgprs=%ld spilled_vgprs=%ld spilled_sgprs=%ld scratch=%ld "
+                            "latency=%ld",
+                            &p.instructions, &p.vgprs, &p.sgprs, &p.spilled_vgprs, &p.spilled_sgprs, &p.scratch, &p.latency);
             if (read != 7) throw std::runtime_error("no line of a pipeline: " + line);
             all.push_back(p);
         }

@@ -137,7 +137,8 @@ std::vector<Case> streaming_cases() {
          [=](Sides& s) {
              s.run(lbm, ndrange(rows, columns).group(8, 32),
                    {lbm_glsl, {word(columns), word(rows), word(1.2f)}, {tiles(columns, 32), tiles(rows, 8)}},
-                   s.device.zeros<float>({9, rows, columns}), s.device.upload(noise(9 * rows * columns, 0.1f, 1), {9, rows, columns}), 1.2f);
+                   s.device.zeros<float>({9, rows, columns}),
+                   s.device.upload(noise(9 * rows * columns, 0.1f, 1), {9, rows, columns}), 1.2f);
          }},
     };
 }

@@ -16,9 +16,9 @@ const auto soften = kernel("soften", [](Out<float, 2> to, In<float, 2> from, Val
     tile(i % 4, j % 4) = Val<float2>(from(i, j), 1.0f);
     synchronize();
     Var sum = weights.x * from(i, j);
-    $for (k, range(from.size(0))) {
-        $if (k == i) {
-            $if (j > 2) { $continue; }
+    $for(k, range(from.size(0))) {
+        $if(k == i) {
+            $if(j > 2) { $continue; }
             $else { $continue; }
         }
         steps[0] = k;

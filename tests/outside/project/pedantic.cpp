@@ -1,6 +1,6 @@
 // Input for -Wpedantic of clang and g++: every word of the language, in a file of an application.
-#include <pumice/vulkan.h>
 #include <pumice/pumice.h>
+#include <pumice/vulkan.h>
 
 using namespace pumice;
 
@@ -15,18 +15,18 @@ namespace {
 const auto words = kernel("words", [](Out<float> y, In<Sample> s, Val<int> n) {
     auto i = global_index();
     Var t = 0.0f;
-    $for (j, range(n)) {
-        $if (j == 3) { $continue; }
-        $elif (j > 100) { $break; }
+    $for(j, range(n)) {
+        $if(j == 3) { $continue; }
+        $elif(j > 100) { $break; }
         $else { t += s[i].values[j]; }
     }
     Var m = n;
-    $while (m > 0) {
+    $while(m > 0) {
         --m;
         t += select(m == 3, 1.0f, 2.0f);
         require(m >= 0, "m is {}", m);
     }
-    $if (t < 0.0f) { $return; }
+    $if(t < 0.0f) { $return; }
     y[i] = t;
 });
 const auto wave = function("wave", [](Val<float> x) { return exp(x) * sin(x); });
