@@ -21,7 +21,7 @@ KernelOptions options_of(const Program& program, bool twin) {
 }  // namespace
 
 RandomKernel::RandomKernel(std::shared_ptr<const Program> program, bool twin, uint64_t shaken)
-    : KernelBase(text("random_", program->seed), options_of(*program, twin), Place{"program", 1},
+    : KernelBase(text("random_", program->seed), options_of(*program, twin), SourceLocation{"program", 1},
                  [program, twin, shaken](detail::Recorder& r) { Recording(*program, twin, shaken).kernel(r); }) {}
 
 Recording::Recording(const Recording& caller, Inside)
@@ -67,7 +67,7 @@ void Recording::declare_memories(detail::Recorder& r) {
 
 void Recording::declare_variable(int type, const std::vector<Handle>* initial) {
     with_type(type, [&]<class T>(std::type_identity<T>) {
-        const Place p = here();
+        const SourceLocation p = here();
         if (initial)
             variables.push_back(std::make_unique<SlotOf<T>>(typed<T>(*initial), p));
         else

@@ -101,7 +101,7 @@ Value Recording::item(Item which, int dimension) {
 
 namespace {
 
-IndexOperand index(Value v, Place place) {
+IndexOperand index(Value v, SourceLocation place) {
     std::optional<IndexOperand> made;
     with_scalar(v.type, [&]<class T>(std::type_identity<T>) {
         if constexpr (is_int(*scalar_of<T>())) made.emplace(Val<T>(v.handle), place.file, place.line);
@@ -127,7 +127,7 @@ Value Recording::load(const Held& memory, int part, const std::vector<Value>& in
             else
                 take(memory.refer<T>(i));
         };
-        const Place p = here();
+        const SourceLocation p = here();
         if (indices.size() == 1)
             at({index(indices[0], p)});
         else if (indices.size() == 2)
@@ -152,7 +152,7 @@ void Recording::store_part(const Held& memory, int part, const std::vector<Value
             Ref<T> element = memory.refer<T>(i);
             write(write, element, part);
         };
-        const Place p = here();
+        const SourceLocation p = here();
         if (indices.size() == 1)
             at({index(indices[0], p)});
         else if (indices.size() == 2)
@@ -164,7 +164,7 @@ void Recording::store_part(const Held& memory, int part, const std::vector<Value
 
 void Recording::store_all(const Held& memory, const std::vector<Value>& indices, const std::vector<Handle>& handles) {
     with_type(memory.type, [&]<class T>(std::type_identity<T>) {
-        const Place p = here();
+        const SourceLocation p = here();
         const Val<T> v = typed<T>(handles);
         if (indices.size() == 1)
             memory.refer<T>({index(indices[0], p)}) = v;
