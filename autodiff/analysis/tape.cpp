@@ -2,10 +2,11 @@
 //
 // Demand: an adjoint rule names the operands or the result that it uses (x of sin x, the condition of an if, the indices of a
 // load); only these are needed. Supply, the first that applies (choose()):
+//   rematerialised  constants, arguments and indices
 //   live            defined in the body of the kernel, outside of loops and ifs; or the index of a reversed for
-//   rematerialised  constants, arguments and indices; pure instructions; loads of memory that the kernel does not write. Their
-//                   operands are needed then. Also an integer that a loop increments by a fixed step (induction)
 //   variable        defined in an if, outside of loops
+//   rematerialised  in loops: pure instructions, and loads of memory that the kernel does not write. Their operands are needed
+//                   then. Also an integer that a loop increments by a fixed step (induction)
 //   taped           the rest: loop-carried values, results of ifs and loops inside of loops, loads of memory that is written
 //
 //     %y = for %k = .. carry (%c = %x) {     reverse: for %k backwards {
@@ -17,8 +18,8 @@
 // Two exceptions save the tape of common loops: a running maximum (argmax_reduction.cpp), and tiles of local memory, which the
 // reverse of the loop's body fills again (refilled()).
 // Cost: one traversal from the active instructions; at run time a pure expression may be computed once more.
-// Limits: the choice is a rule, not a cost model: a costly pure expression is computed again, however long it is. In halves
-// (`split_mode`) nothing is live, and no load is repeated: the arrays may have changed.
+// Limits: the choice is a rule, not a cost model: a costly pure expression is computed again, however long it is. In a split
+// derivative (`split_mode`) nothing is live, and no load is repeated: the arrays may have changed.
 // See Griewank and Walther, "Evaluating Derivatives"; Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode
 // automatic differentiation", 2005.
 #include "autodiff/analysis/tape.h"

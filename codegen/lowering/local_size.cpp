@@ -12,6 +12,7 @@
 
 #include "codegen/glsl/codegen.h"
 #include "core/ir/builder.h"
+#include "core/ir/evaluate.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {

@@ -164,7 +164,7 @@ AffineForm LinearIndex::sum(const AffineForm& a, const AffineForm& b, int64_t si
         same = same && add(f.global[axis], b.global[axis], sign);
     }
     if (!same) return {};
-    f.rest = wider(a.rest, b.rest);
+    f.rest = common_scope(a.rest, b.rest);
     f.bits = std::min(a.bits, b.bits), f.exact = a.exact && b.exact;
     f.offset = wrapping_add(a.offset, wrapping_mul(sign, b.offset));
     if (b.composed || (b.base && (a.base || sign < 0)))
@@ -180,7 +180,7 @@ AffineForm LinearIndex::product(const AffineForm& a, const AffineForm& b) const 
     if (is_constant(a) && !is_constant(b)) return product(b, a);
     if (!b.uniform()) return a.uniform() ? product(b, a) : AffineForm{};
     AffineForm f = a;
-    f.rest = wider(a.rest, b.rest);
+    f.rest = common_scope(a.rest, b.rest);
     f.bits = std::min(a.bits, b.bits), f.exact = a.exact && b.exact;
     if (is_constant(b)) {
         each_coefficient(f, [&](Coefficient& c) {
@@ -214,7 +214,7 @@ void LinearIndex::columns(InstId id) {
         const AffineForm &from = forms[v[0].id], &step = forms[v[2].id];
         if (states[v[0].id] != State::unset && states[v[2].id] != State::unset) {
             AffineForm f = from.known && step.known && step.uniform() ? from : AffineForm{};
-            f.rest = wider(f.rest, step.rest);
+            f.rest = common_scope(f.rest, step.rest);
             if (f.known) limit(f, step.bits), f.exact = f.exact && step.exact;
             if (f.known && f.uniform())
                 f = remainder(index);
@@ -237,7 +237,7 @@ void LinearIndex::columns(InstId id) {
                 if (!alike)
                     to = {};
                 else
-                    to.rest = wider(to.rest, f.rest), to.exact = to.exact && f.exact, compose(to);
+                    to.rest = common_scope(to.rest, f.rest), to.exact = to.exact && f.exact, compose(to);
             }
             first = true;
         };

@@ -37,15 +37,15 @@ void Uniformity::raise(Scope& s, Scope least) {
 }
 
 Scope Uniformity::pure(const Inst& i) const {
-    // Along an axis whose extent in the group is 1, all items have the same index.
+    // The constructor's argument says over which items local indices are uniform.
     if (i.op == Op::local_index) return local[i.immediate];
-    if (i.op == Op::global_index) return wider(Scope::group, local[i.immediate]);
+    if (i.op == Op::global_index) return common_scope(Scope::group, local[i.immediate]);
     if (i.op == Op::uniform) return std::min(values[k.operands(i)[0].id], Scope::group);
     Scope s = has_trait(i.op, traits::by_item)       ? Scope::item
               : has_trait(i.op, traits::by_subgroup) ? Scope::subgroup
               : has_trait(i.op, traits::by_group)    ? Scope::group
                                                      : Scope::launch;
-    for (const Value v : k.operands(i)) s = wider(s, values[v.id]);
+    for (const Value v : k.operands(i)) s = common_scope(s, values[v.id]);
     return s;
 }
 
@@ -69,9 +69,9 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
     switch (i.op) {
         case Op::load: {
             Scope s = Scope::launch;
-            for (const Value index : indices_of(k, i)) s = wider(s, values[index.id]);
+            for (const Value index : indices_of(k, i)) s = common_scope(s, values[index.id]);
             // Groups run at different times, and each group has its own local memory. Each item has its own private memory.
-            if (effects.writes(i.memory) || k[i.memory].kind == MemoryKind::local) s = wider(s, Scope::group);
+            if (effects.writes(i.memory) || k[i.memory].kind == MemoryKind::local) s = common_scope(s, Scope::group);
             if (k[i.memory].kind == MemoryKind::private_) s = Scope::item;
             raise(values[k.result(i).id], s);
             return flow;
@@ -80,7 +80,7 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
         case Op::group: raise(values[k.result(i).id], is_scan(Subgroup(i.immediate)) ? Scope::item : Scope::group); return flow;
         case Op::var: raise(values[k.result(i).id], values[v[0].id]); return flow;
         case Op::get: raise(values[k.result(i).id], values[v[0].id]); return flow;
-        case Op::set: raise(values[v[0].id], wider(values[v[1].id], flow.all)); return flow;
+        case Op::set: raise(values[v[0].id], common_scope(values[v[1].id], flow.all)); return flow;
         case Op::if_: return if_(id, flow);
         case Op::for_:
         case Op::while_: return loop(id, flow);
@@ -96,14 +96,14 @@ Uniformity::Flow Uniformity::if_(InstId id, Flow flow) {
     const Inst& i = k[id];
     const Scope condition = values[k.operands(i)[0].id];
     raise(partings[id.id], condition);
-    const Flow entered{wider(flow.all, condition), wider(flow.iteration, condition)};
+    const Flow entered{common_scope(flow.all, condition), common_scope(flow.iteration, condition)};
     Flow after = flow;
     for (const BlockId arm : i.blocks) {
         const Flow left = walk(arm, entered);
         // Items that left the arm by a jump are missing after the if.
         const bool falls = last_inst(k, arm).op == Op::yield;
-        if (!falls || left.all > entered.all) after.all = wider(after.all, left.all);
-        if (!falls || left.iteration > entered.iteration) after.iteration = wider(after.iteration, left.iteration);
+        if (!falls || left.all > entered.all) after.all = common_scope(after.all, left.all);
+        if (!falls || left.iteration > entered.iteration) after.iteration = common_scope(after.iteration, left.iteration);
     }
     results(id);
     return after;
@@ -113,18 +113,18 @@ Uniformity::Flow Uniformity::loop(InstId id, Flow flow) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     Scope parts = Scope::launch;
-    for (uint32_t o = 0; o < leading_operands(i.op); ++o) parts = wider(parts, values[v[o].id]);
-    if (i.op == Op::while_) parts = wider(parts, values[k.operands(last_inst(k, i.blocks[0]))[0].id]);
+    for (uint32_t o = 0; o < leading_operands(i.op); ++o) parts = common_scope(parts, values[v[o].id]);
+    if (i.op == Op::while_) parts = common_scope(parts, values[k.operands(last_inst(k, i.blocks[0]))[0].id]);
     for (const InstId jump : where.jumps_to(id))
-        if (k[jump].op == Op::break_) parts = wider(parts, jumps[jump.id]);
+        if (k[jump].op == Op::break_) parts = common_scope(parts, jumps[jump.id]);
     raise(partings[id.id], parts);
     results(id);
-    Flow body{wider(flow.all, parts), Scope::launch};
+    Flow body{common_scope(flow.all, parts), Scope::launch};
     for (const BlockId b : i.blocks)
         if (b.id != none) body = walk(b, body);
     bool returns = false;
     each_inside(k, i, [&](InstId inner) { returns = returns || k[inner].op == Op::return_; });
-    if (returns) flow = {wider(flow.all, body.all), wider(flow.iteration, body.all)};
+    if (returns) flow = {common_scope(flow.all, body.all), common_scope(flow.iteration, body.all)};
     return flow;
 }
 
@@ -133,27 +133,27 @@ void Uniformity::results(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::for_) {
         const auto v = k.operands(i);
-        raise(values[k[i.blocks[0]].params[0].id], wider(values[v[0].id], values[v[2].id]));
+        raise(values[k[i.blocks[0]].params[0].id], common_scope(values[v[0].id], values[v[2].id]));
     }
     for (uint32_t c = 0; c < i.result_count; ++c) {
         Scope all = Scope::launch, carried = Scope::launch;
         int ways = 0;
         where.each_source(id, c, [&](Value v, InstId by) {
-            all = wider(all, values[v.id]);
+            all = common_scope(all, values[v.id]);
             const bool leaves = k[by].op == Op::break_ || k[by].op == Op::test;
-            if (!leaves) carried = wider(carried, values[v.id]);
+            if (!leaves) carried = common_scope(carried, values[v.id]);
             ++ways;
         });
         if (is_loop(i.op)) {
             // A continue carries another value than the yield at the end of the body.
             for (const InstId jump : where.jumps_to(id))
-                if (k[jump].op == Op::continue_) carried = wider(carried, jumps[jump.id]);
+                if (k[jump].op == Op::continue_) carried = common_scope(carried, jumps[jump.id]);
             const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
             raise(values[param.id], carried);
-            raise(values[k.result(i, int(c)).id], wider(wider(all, values[param.id]), partings[id.id]));
+            raise(values[k.result(i, int(c)).id], common_scope(common_scope(all, values[param.id]), partings[id.id]));
         } else {
             // If only one arm yields, all items after the if have its value.
-            raise(values[k.result(i, int(c)).id], ways > 1 ? wider(all, partings[id.id]) : all);
+            raise(values[k.result(i, int(c)).id], ways > 1 ? common_scope(all, partings[id.id]) : all);
         }
     }
 }

@@ -12,7 +12,8 @@ namespace pumice::ir {
 /// The largest set of items over which a value, or a branch, is uniform: the whole launch, a group, a subgroup, or one item
 /// alone. A later enumerator promises less.
 enum class Scope : uint8_t { launch, group, subgroup, item };
-constexpr Scope wider(Scope a, Scope b) { return a > b ? a : b; }  ///< promised by both
+/// The largest scope over which both promises hold: the smaller of two sets.
+constexpr Scope common_scope(Scope a, Scope b) { return a > b ? a : b; }
 
 /// Scopes of a kernel's values and of its control flow. A value is uniform over the items of the scope that execute its
 /// instruction in the same iterations of the loops around it. So if items leave a loop at different times, its index is uniform
@@ -24,7 +25,7 @@ public:
     explicit Uniformity(const Kernel& kernel, std::array<Scope, 3> local = {Scope::item, Scope::item, Scope::item});
 
     Scope of(Value v) const { return values[v.id]; }
-    /// The scope in which the items arrive together: in a wider scope, some items do not execute the instruction.
+    /// The scope in which the items arrive together: of a larger set, some items do not execute the instruction.
     Scope control(InstId i) const { return controls[i.id]; }
     /// The scope in which a construct's control flow is uniform: an if's condition, or the time of leaving a loop.
     Scope parting(InstId construct) const { return partings[construct.id]; }

@@ -16,6 +16,7 @@
 
 #include <bit>
 
+#include "core/ir/evaluate.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {

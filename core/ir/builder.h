@@ -103,9 +103,6 @@ private:
     std::vector<Outside> outside;  ///< saved states of the code around each open function, which are invisible in it
 };
 
-/// Evaluates a pure op on constants, given as bits. Returns false if folding is not allowed.
-bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
-
 /// The result type of a subgroup operation whose first operand has this type.
 Scalar result_type(Subgroup what, Scalar operand);
 /// The result type of a scalar op whose first operand has this type.

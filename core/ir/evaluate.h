@@ -1,10 +1,10 @@
-// Casts of scalars by their bits, shared by folding and the interpreter.
+// Constant evaluation: pure instructions, casts and conversions of scalars, for folding and the interpreter.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "core/ir/type.h"
+#include "core/ir/ir.h"
 
 namespace pumice {
 
@@ -83,3 +83,10 @@ inline uint64_t cast_bits(Scalar from, Scalar to, uint64_t bits) {
 }
 
 }  // namespace pumice
+
+namespace pumice::ir {
+
+/// Evaluates a pure instruction on constants, given as bits. Returns false if folding is not allowed.
+bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
+
+}  // namespace pumice::ir

@@ -241,7 +241,7 @@ store arg1[%5], %2 : i32
 }
 
 TEST(Language, SourceLinesAreThoseOfTheOperations) {
-    const int line = __LINE__ + 2;
+    const int line = __LINE__ + 1;
     const auto k = kernel("k", [](InOut<int> a) {
         a[0] = a[1] * 3;
         synchronize();

@@ -54,7 +54,7 @@ Kernel reassociate_for_fma(const Kernel& kernel);
 
 /// Predicates items past the range: instructions that have an effect or may fault run under `if in_range`; barriers, and the
 /// values that decide the control flow around them, do not. The result has whole_groups set, so a second run changes nothing.
-/// RematerialisableSlice a kernel without variables and functions. Throws Error for a return that leaves items waiting at a
+/// Needs a kernel without variables and functions. Throws Error for a return that leaves items waiting at a
 /// barrier. Late: other passes do not see across the ifs.
 Kernel predicate_range_tail(const Kernel& kernel);
 

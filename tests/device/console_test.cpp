@@ -94,6 +94,7 @@ TEST(Device, PrintsInLoopsAndAroundBarriers) {
                                   "2 before 1", "2 has 3"}));
 }
 
+const std::string requirement_line = std::to_string(__LINE__ + 3);
 const auto check = kernel("check", [](InOut<int> x) {
     auto i = global_index();
     require(x[i] < 10, "{} is below ten", x[i]);
@@ -104,7 +105,7 @@ TEST(Device, FailedRequirementNamesTheItem) {
     const Device device = suite::device();
     Array<int> x = device.upload<int>({1, 2, 30, 4});
     check(ndrange(4), x);
-    const std::string at = " (work-item 2, console_test.cpp:97).";
+    const std::string at = " (work-item 2, console_test.cpp:" + requirement_line + ").";
     EXPECT_EQ(suite::message_of([&] { device.synchronize(); }), "Kernel \"check\" fails a requirement: 30 is below ten" + at);
     EXPECT_EQ(x.download(), (std::vector<int>{2, 3, 31, 5})) << "the item goes on, and so does the device";
     check(ndrange(4), x);
@@ -120,9 +121,9 @@ TEST(Device, RequirementsThatFailForMany) {
         check(ndrange(1000), x);
         return Stream(device.stream()).record();
     }();
-    EXPECT_EQ(
-        suite::message_of([&] { device.synchronize(); }),
-        "Kernel \"check\" fails a requirement: 50 is below ten (work-item 0, console_test.cpp:97); 999 more requirements fail.");
+    EXPECT_EQ(suite::message_of([&] { device.synchronize(); }),
+              "Kernel \"check\" fails a requirement: 50 is below ten (work-item 0, console_test.cpp:" + requirement_line +
+                  "); 999 more requirements fail.");
     EXPECT_EQ(suite::message_of([&] { done.wait(); }), "(no error)");
 }
 
