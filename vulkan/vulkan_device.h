@@ -123,8 +123,9 @@ private:
     void touched(int stream);
 
     using BufferRanges = Variant::BufferRanges;
-    uint64_t launch_now(const VulkanProgram& program, const Launch& launch);
-    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace);
+    void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
+    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
+                           std::atomic<uint64_t>* last = nullptr);
     GroupRange take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
@@ -148,8 +149,11 @@ private:
         std::unique_ptr<Buffer> buffer;
         struct Launched {
             uint32_t number;  // from Reports::add
-            uint64_t value;
+            // The value of its last command, or not_recorded. It is set before that command can be submitted, so that all launches up
+            // to a value that is reached are known.
+            std::shared_ptr<std::atomic<uint64_t>> value;
         };
+        static constexpr uint64_t not_recorded = UINT64_MAX;
         std::vector<Launched> launches;  // since the ring was cleared, and not taken yet
         int beginning = 0;               // launches that are not in `launches` yet
         int64_t expected = 0;            // words that these launches write if every item prints each line once

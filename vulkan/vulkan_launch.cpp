@@ -73,8 +73,8 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         launch_now(program, launch);
 }
 
-/// Records a launch; returns its value.
-uint64_t Device::launch_now(const VulkanProgram& program, const Launch& launch) {
+/// Records a launch. Sets `last`, if given, to the value of its last command before that command is submitted.
+void Device::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*variant, launch);
     const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
@@ -91,11 +91,12 @@ uint64_t Device::launch_now(const VulkanProgram& program, const Launch& launch) 
         if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on)
             groups = take_probe(recorded, launch, *pipeline.pace);
     }
-    return record_slices(recorded, launch, groups, *pipeline.pace);
+    record_slices(recorded, launch, groups, *pipeline.pace, last);
 }
 
 /// Records the groups in as many submissions as needed, and times the first. Returns the value of the last.
-uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace) {
+uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
+                               std::atomic<uint64_t>* last) {
     Variant& variant = recorded.variant;
     // If not timed, nobody holds the lock of the pace.
     const bool timed =
@@ -134,6 +135,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 touched(launch.stream);
                 queue.end();
             }
+    if (last) *last = value;
     return value;
 }
 

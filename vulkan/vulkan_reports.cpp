@@ -23,20 +23,20 @@ void Device::launch_reporting(const VulkanProgram& program, const Launch& launch
     with.arguments.back().array.memory = ring.buffer.get();
     with.arguments.back().array.bytes = ring_bytes;
     with.arguments.back().bits = number;
-    uint64_t value = 0;
-    try {
-        value = launch_now(program, with);
-    } catch (...) {
-        const std::lock_guard lock(reporting.mutex);
-        --ring.beginning;
-        ring.expected -= words;
-        reports.drop(number);
-        throw;
-    }
+    const auto last = std::make_shared<std::atomic<uint64_t>>(Ring::not_recorded);
     {
         const std::lock_guard lock(reporting.mutex);
         --ring.beginning;
-        ring.launches.push_back({number, value});
+        ring.launches.push_back({number, last});
+    }
+    try {
+        launch_now(program, with, last.get());
+    } catch (...) {
+        const std::lock_guard lock(reporting.mutex);
+        std::erase_if(ring.launches, [&](const Ring::Launched& l) { return l.number == number; });
+        ring.expected -= words;
+        reports.drop(number);
+        throw;
     }
     reports.deliver_lines();
 }
@@ -49,7 +49,8 @@ Device::Ring& Device::ring_for(int64_t words) {
         const std::lock_guard lock(reporting.mutex);
         if (Ring* ring = ring_with_room(words)) return *ring;
         for (const auto& ring : reporting.rings)
-            for (const Ring::Launched& launched : ring->launches) last = std::max(last, launched.value);
+            for (const Ring::Launched& launched : ring->launches)
+                if (const uint64_t value = *launched.value; value != Ring::not_recorded) last = std::max(last, value);
     }
     bool held;
     {
@@ -143,7 +144,7 @@ void Device::take_ring(Ring& ring, uint64_t done) {
     {
         const std::lock_guard lock(reporting.mutex);
         for (const Ring::Launched& launched : ring.launches)
-            if (launched.value <= done) ended.push_back(launched.number);
+            if (*launched.value <= done) ended.push_back(launched.number);
         all = ended.size() == ring.launches.size() && ring.beginning == 0;
         if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // after launches that failed
     }
@@ -161,7 +162,7 @@ void Device::take_ring(Ring& ring, uint64_t done) {
     const std::lock_guard lock(reporting.mutex);
     // A launch may have begun meanwhile.
     all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
-    reports.take(head, records, ended, all, ring.taken);
+    if (!reports.take(head, records, ended, all, ring.taken)) return;  // their other records are taken later
     std::erase_if(ring.launches,
                   [&](const Ring::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
     if (all) clear_ring(ring, ring::records + written);

@@ -119,7 +119,7 @@ void Reports::take(std::span<const uint32_t> all) {
     launches.clear();
 }
 
-void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all,
+bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all,
                    Taken& taken) {
     const std::lock_guard lock(mutex);
     std::vector<uint32_t> sorted(ended.begin(), ended.end());
@@ -129,7 +129,8 @@ void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
     if (taken.failed == 0 && has_ended(head[ring::first_failure])) first = read(head.subspan(ring::first_failure));
     std::vector<Record> records;
     uint64_t failed = first.launch ? 1 : 0, seen = 0;
-    for (size_t at = 0; at < area.size() && has_ended(area[at]);) {
+    size_t at = 0;
+    while (at < area.size() && has_ended(area[at])) {
         Record r = read(area.subspan(at));
         if (!r.launch) break;
         at += r.words, taken.words += r.words;
@@ -141,7 +142,10 @@ void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
     failed = all ? head[ring::failed] - taken.failed : std::max(failed, seen);
     taken.failed += failed, failures += failed;
     if (all) tell_lost(head[ring::lost], head[ring::capacity]);
-    std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+    // Behind the record of a launch that still runs there may be more of those that have ended.
+    const bool whole = all || at >= area.size();
+    if (whole) std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+    return whole;
 }
 
 void Reports::drop(uint32_t number) {

@@ -36,9 +36,10 @@ public:
         uint64_t failed = 0;  ///< failed requirements already counted
     };
     /// The same while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
-    /// launches in `ended`, which come first in the ring. `head` are the ring's first 64 words, `records` those from taken.words
-    /// on. `all`: no other launch has begun since the ring was cleared.
-    void take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all,
+    /// launches in `ended` up to the first record of another launch. `head` are the ring's first 64 words, `records` those from
+    /// taken.words on. `all`: no other launch has begun since the ring was cleared. Returns false if such a record stood in the way:
+    /// then the launches in `ended` stay registered, and the caller names them again.
+    bool take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all,
               Taken& taken);
     /// Unregisters a launch that does not begin after all.
     void drop(uint32_t number);

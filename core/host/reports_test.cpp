@@ -142,5 +142,29 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     EXPECT_TRUE(lines.empty());
 }
 
+/// The record of a launch that is not known to have ended comes first: what the other one wrote is taken later.
+TEST_F(Ring, KeepsWhatStandsBehindALaunchThatRuns) {
+    room(200);
+    std::fill(ring.begin() + ring::records, ring.end(), 0u);
+    reports.on_print([this](const std::string& line) { lines.push_back(line); });
+    const Reports::LaunchGeometry geometry{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
+    const uint32_t numbers[] = {reports.add(kernel, geometry), reports.add(kernel, geometry)};
+    Reports::Taken progress;
+    const auto take = [&](std::vector<uint32_t> ended, bool all) {
+        const std::span<const uint32_t> words(ring);
+        const bool whole =
+            reports.take(words.first(ring::records),
+                         words.subspan(ring::records + progress.words, ring[ring::used] - progress.words), ended, all, progress);
+        reports.deliver();
+        return whole;
+    };
+    record(false, numbers[0], 0, 1, {1, 1, 0, 0, 0});
+    record(false, numbers[1], 0, 2, {2, 1, 0, 0, 0});
+    EXPECT_FALSE(take({numbers[1]}, false));
+    EXPECT_TRUE(lines.empty());
+    EXPECT_TRUE(take({numbers[0], numbers[1]}, true));
+    EXPECT_EQ(lines, (std::vector<std::string>{"i=1 x=1 0 0.0", "i=2 x=1 0 0.0"}));
+}
+
 }  // namespace
 }  // namespace pumice::interp_test
