@@ -150,7 +150,7 @@ void ThreadPool::run(Priority priority, int64_t total, int64_t piece, Job::Body 
     const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 64));
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);
-    for (int h = 0; h < helpers; ++h) help(priority, double(total / piece) * least_piece, job);
+    for (int h = 0; h < helpers; ++h) help(priority, double(total) / double(piece) * least_piece, job);
     job->participate(Arenas::slot());
     job->finish();
 }
