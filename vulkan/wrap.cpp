@@ -69,12 +69,13 @@ DevicePlan plan_for(const Application& application, const Snapshot& snapshot, co
                application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
+    if (plan.queue_family >= snapshot.queue_families.size())
+        refuse("it has no queue family ", plan.queue_family, "; it has ", snapshot.queue_families.size());
+    if (!(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        refuse("its queue family ", plan.queue_family, " does not compute");
     plan.time_stamp_bits = snapshot.queue_families[plan.queue_family].timestampValidBits;
     // The application decides when a frame is complete.
     plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
-    if (plan.queue_family >= snapshot.queue_families.size() ||
-        !(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
-        refuse("its queue family ", plan.queue_family, " does not compute");
     return plan;
 }
 

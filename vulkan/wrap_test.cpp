@@ -348,6 +348,11 @@ TEST_P(Wrap, MisuseIsAnError) {
               "an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
     EXPECT_EQ(wrong([](auto& a) { a.queue_family = 7; }),
               "an application's Vulkan device cannot be wrapped: it was made with no queue of family 7");
+    const std::string no_family = wrong([&](auto& a) {
+        a.created_with = nullptr, a.features = app.created.pNext;
+        a.queue_family = 4096;
+    });
+    EXPECT_NE(no_family.find("it has no queue family 4096; it has "), std::string::npos) << no_family;
     VkDeviceCreateInfo bare = app.created;
     bare.pNext = nullptr;
     EXPECT_NE(wrong([&](auto& a) {

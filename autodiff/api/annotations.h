@@ -21,14 +21,14 @@ protected:
         return mode;
     }
 };
-/// The same; what the function gives comes back behind the derivatives.
+/// Reverse mode whose call returns the derivatives, then the results of the function.
 class ReverseWithPrimalMode : public ReverseMode {
 public:
     ReverseWithPrimalMode checkpoints(int n) const { return with<ReverseWithPrimalMode>(n); }
 };
 /// Forward mode: tangents in, tangents out.
 class ForwardMode {};
-/// The same; what the function gives comes back behind the derivatives.
+/// Reverse mode whose call returns the derivatives, then the results of the function.
 class ForwardWithPrimalMode : public ForwardMode {};
 inline constexpr ReverseMode Reverse{};
 inline constexpr ReverseWithPrimalMode ReverseWithPrimal{};

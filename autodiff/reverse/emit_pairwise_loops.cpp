@@ -25,8 +25,8 @@ Value AdjointEmitter::square_elsewhere(Elsewhere& there, const Inst& i) {
     return b.op(Op::mul, {turned, turned});
 }
 
-/// Iteration j of item i reverses the iteration of the item itself, by `own`. For a pairwise loop it also evaluates the
-/// iteration i of item j, and keeps the contribution to the elements of item i.
+/// Emits a loop that runs forwards. Its iteration j of item i reverses the item's own iteration j, by `own`. For a pairwise
+/// loop it also evaluates iteration i of item j, and sums the contributions to the elements of item i.
 void AdjointEmitter::reverse_pairwise_loop(InstId loop, const std::function<void(Value index)>& own) {
     const Inst& i = from[loop];
     const auto bounds = from.operands(i);

@@ -115,8 +115,8 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
 const Inst* Emitter::main_access() const {
     if (!variant.peeled || has_barriers || width == 1 || width > target.width) return nullptr;
-    const std::vector<InstId> all_turned = find_transposed_loads(k.body().insts);
-    if (!std::all_of(all_turned.begin(), all_turned.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
+    const std::vector<InstId> transposed = find_transposed_loads(k.body().insts);
+    if (!std::all_of(transposed.begin(), transposed.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
     const auto along_row = [&](const Inst& i) {
         if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
         if (int(k[i.memory].element.size) != size_of(i.type)) return false;
