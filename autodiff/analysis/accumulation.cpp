@@ -20,6 +20,7 @@
 
 #include "autodiff/analysis/item_disjointness.h"
 #include "core/analysis/alias.h"
+#include "core/analysis/rematerialisation.h"
 
 namespace pumice::derive {
 
@@ -27,7 +28,7 @@ using namespace ir;
 
 namespace {
 
-/// True where this item also stores to the place of the load, in the same phase: the element then belongs to the item.
+/// True if this item also stores to the place of the load, in the same phase: the element then belongs to the item.
 bool owns(const Kernel& k, const Structure& where, InstId load) {
     const Inst& i = k[load];
     const auto barrier_between = [&](InstId a, InstId b, BlockId block) {
@@ -50,7 +51,8 @@ bool owns(const Kernel& k, const Structure& where, InstId load) {
 
 bool knows_indices_only(const Kernel& k) {
     const auto asks = [](const Inst& i) {
-        return (i.op >= Op::global_size && i.op <= Op::in_range) || i.op == Op::subgroup || i.op == Op::barrier;
+        const bool by_launch = is_given(i.op) && i.op != Op::global_index && !is_launch_constant(i.op);
+        return by_launch || i.op == Op::subgroup || i.op == Op::barrier;
     };
     return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), asks) &&
            std::none_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
@@ -59,12 +61,7 @@ bool knows_indices_only(const Kernel& k) {
 }
 
 bool same_for_all(const Kernel& k, Value v) {
-    if (k[v].inst.id == none) return false;
-    const Inst& i = k[k[v].inst];
-    if (i.op == Op::constant || i.op == Op::argument || i.op == Op::extent) return true;
-    if (!is_scalar_op(i.op) && i.op != Op::cast && i.op != Op::bitcast && i.op != Op::select) return false;
-    const auto operands = k.operands(i);
-    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_all(k, o); });
+    return Rematerialisation(k, [](const Inst& i) { return is_launch_constant(i.op); }).of(v);
 }
 
 Accumulation accumulation(const Kernel& k, const Structure& where, const Analysis& analysis, InstId load,

@@ -11,10 +11,14 @@ namespace pumice::derive {
 Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load,
                           std::vector<ItemLimit>* limits = nullptr);
 
-/// True where the kernel knows no more of its range and its groups than the index of each item. Parts of the range can then run
+/// True if the kernel knows no more of its range and its groups than the index of each item. Parts of the range can then run
 /// as separate launches.
 bool knows_indices_only(const ir::Kernel& k);
-/// True where the value is the same for all items of a launch: it is made of constants, arguments and extents.
+/// True for pure instructions that depend on no index, and on no size of the range and its groups.
+constexpr bool is_launch_constant(ir::Op op) {
+    return ir::is_pure(op) && (!ir::is_given(op) || op == ir::Op::argument || op == ir::Op::extent);
+}
+/// True if the value is the same for all items of a launch: it is made of constants, arguments and extents.
 bool same_for_all(const ir::Kernel& k, ir::Value v);
 /// Evaluates such an integer on the host.
 int64_t number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);

@@ -22,7 +22,8 @@
 #include "autodiff/analysis/shift_invariance.h"
 #include "autodiff/rules/derivative_rules.h"
 #include "core/ir/named.h"
-#include "core/passes/passes.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/passes/inlining.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
@@ -35,7 +36,7 @@ bool has_float(const Element& e) {
     return std::any_of(e.leaves.begin(), e.leaves.end(), [](const Leaf& l) { return is_float(l.type); });
 }
 
-/// Sets a flag. True where the flag was not set before.
+/// Sets a flag. True if the flag was not set before.
 bool raise(std::vector<bool>& flags, uint32_t at) {
     if (flags[at]) return false;
     return flags[at] = true;
@@ -46,7 +47,10 @@ bool raise(std::vector<bool>& flags, uint32_t at) {
 Kernel with_rules(const Kernel& kernel, bool reverse) {
     Kernel k = kernel;
     for (Function& f : k.functions) (reverse ? f.forward : f.reverse) = none;
-    return group_by_memory(inlining_without_rules(k));
+    // Sums and prefix sums over a group have rules of their own, in terms of each other, and other types have no derivative. The
+    // rest (products, minima, maxima of floats) is differentiated as loops over local memory.
+    const auto has_rule = [](const Inst& i) { return !is_float(i.type) || combines(Subgroup(i.immediate)) == Op::add; };
+    return group_by_memory(inlining_without_rules(k), has_rule);
 }
 
 void check(const Kernel& k, const Signature& signature, bool reverse) {
@@ -126,7 +130,7 @@ bool Analysis::forwards() {
             const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
             if (i.op != Op::load && carries && varied[v.back().id]) news |= raise(leaf_varied[i.memory.id], i.leaf);
             if (i.op != Op::store && leaf_varied[i.memory.id][i.leaf]) vary(k.result(i));
-        } else if (i.op == Op::subgroup) {
+        } else if (i.op == Op::subgroup || i.op == Op::group) {
             if (is_float(i.type) && !v.empty() && varied[v[0].id]) vary(k.result(i));
         } else if (i.op == Op::call && !k.functions[i.immediate].inactive) {
             for (const Value operand : v)
@@ -177,7 +181,7 @@ bool Analysis::backwards() {
                     if (is_float(k.type_of(v[o])) && !vanishes(i.op, int(o))) use(v[o]);
             } else if (i.op == Op::select) {
                 use(v[1]), use(v[2]);
-            } else if (i.op == Op::cast || i.op == Op::uniform || (i.op == Op::subgroup && !v.empty())) {
+            } else if (i.op == Op::cast || i.op == Op::uniform || i.op == Op::group || (i.op == Op::subgroup && !v.empty())) {
                 use(v[0]);
             }
         }

@@ -13,13 +13,13 @@ public:
     Analysis(const ir::Kernel& kernel, const Signature& signature, const ir::Structure& structure);
 
     bool active(ir::Value v) const { return varied[v.id] && useful[v.id]; }
-    /// True where the scalar of the memory has a shadow.
+    /// True if the scalar of the memory has a shadow.
     bool active(ir::MemoryId m, uint32_t leaf) const { return leaf_varied[m.id][leaf] && leaf_useful[m.id][leaf]; }
     bool active(ir::MemoryId m) const;
     /// Signature::any_range.
     bool any_range() const { return in_any_range; }
     bool column(const ir::Inst& construct, uint32_t c) const { return active(k.result(construct, int(c))); }
-    /// True where the instruction, or one inside it, takes part in the propagation of derivatives.
+    /// True if the instruction, or one inside it, takes part in the propagation of derivatives.
     bool moves(ir::InstId i) const { return moving[i.id]; }
 
 private:
@@ -41,7 +41,7 @@ private:
 /// The kernel with its functions inlined. A function that has a rule for this mode is kept as a call.
 ir::Kernel with_rules(const ir::Kernel& kernel, bool reverse);
 
-/// Throws Error where the signature does not fit the kernel's parameters.
+/// Throws Error if the signature does not fit the kernel's parameters.
 void check(const ir::Kernel& kernel, const Signature& signature, bool reverse);
 
 }  // namespace pumice::derive

@@ -22,15 +22,17 @@
 #include <unordered_map>
 
 #include "autodiff/analysis/activity.h"
+#include "core/analysis/loop_info.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
+#include "core/passes/forward_stores.h"
+#include "core/passes/promote.h"
+#include "core/passes/simplify.h"
 
 namespace pumice::derive {
 namespace {
 
 using namespace ir;
-
-bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
 
 /// Rewrites constructs that are left early. Their carried and yielded values become variables. Two predicates replace the
 /// jumps: `live` (the rest of this iteration runs) and `run` (further iterations run).
@@ -42,22 +44,20 @@ public:
 
 private:
     /// A loop that is being rewritten, or the body of the kernel.
-    struct Scope {
+    struct ExitTarget {
         std::vector<Value> state;  ///< variables of the carried values
         Value live, run;           ///< run: none for a for without breaks
     };
 
-    /// True where control may leave from inside the instruction to a place after its end.
+    /// True if control may leave from inside the instruction to a place after its end.
     bool find(InstId id) {
         const Inst& i = from[id];
         bool any = is_jump(i.op);
-        bool returns = i.op == Op::return_;
         for (const BlockId block : i.blocks) {
             if (block.id == none) continue;
             for (const InstId inner : from[block].insts) any = find(inner) || any;
         }
-        each_inside(from, i, [&](InstId inner) { returns = returns || from[inner].op == Op::return_; });
-        return leaves[id.id] = is_loop(i.op) ? returns : any;
+        return leaves[id.id] = is_loop(i.op) ? returns_inside(i) : any;
     }
 
     bool returns_inside(const Inst& i) const {
@@ -76,7 +76,7 @@ private:
         b.terminate(Op::return_);
     }
 
-    /// Emits the instructions of a block from the nth on. Instructions after an early exit are guarded by `live` of the scope.
+    /// Emits the instructions of a block from the nth on. Instructions after an early exit are predicated by `live` of the scope.
     void sequence(const std::vector<InstId>& block, size_t n) {
         for (; n < block.size(); ++n) {
             const InstId id = block[n];
@@ -84,7 +84,7 @@ private:
             inst(id);
             if (!is_control(from[id].op) || !leaves[id.id]) continue;
             b.loc = from[id].loc;
-            guarded(b.get(scopes.back().live), [&] {
+            predicated(b.get(scopes.back().live), [&] {
                 results(id);
                 sequence(block, n + 1);
             });
@@ -92,10 +92,10 @@ private:
         }
     }
 
-    template <class Then> void guarded(Value condition, Then then) {
-        guarded(condition, then, [] {});
+    template <class Then> void predicated(Value condition, Then then) {
+        predicated(condition, then, [] {});
     }
-    template <class Then, class Else> void guarded(Value condition, Then then, Else otherwise) {
+    template <class Then, class Else> void predicated(Value condition, Then then, Else otherwise) {
         const BlockId yes = b.new_block(), no = b.new_block();
         b.enter(yes);
         then();
@@ -160,7 +160,7 @@ private:
                 return b.set(scopes.back().live, no);
             case Op::continue_: set_all(scopes.back().state, v); return b.set(scopes.back().live, no);
             default:  // return
-                for (const Scope& scope : scopes) {
+                for (const ExitTarget& scope : scopes) {
                     b.set(scope.live, no);
                     if (scope.run) b.set(scope.run, no);
                 }
@@ -197,8 +197,8 @@ private:
 
     // ---- loops ----
 
-    Scope open(const Inst& i, bool stops) {
-        Scope scope;
+    ExitTarget open(const Inst& i, bool stops) {
+        ExitTarget scope;
         for (const Value initial : from.operands(i).subspan(leading_operands(i.op))) scope.state.push_back(b.var(of(initial)));
         scope.live = b.var(b.constant_bool(true));
         if (stops) scope.run = b.var(b.constant_bool(true));
@@ -206,7 +206,7 @@ private:
     }
 
     /// Emits the contents of an iteration. Yields inside it set the variables of the scope.
-    void iteration(Scope& scope, BlockId contents) {
+    void iteration(ExitTarget& scope, BlockId contents) {
         b.set(scope.live, b.constant_bool(true));
         plain.push_back(false);
         yielded.push_back(&scope.state);
@@ -214,7 +214,7 @@ private:
         plain.pop_back();
         yielded.pop_back();
     }
-    void read_params(const Inst& i, const Scope& scope) {
+    void read_params(const Inst& i, const ExitTarget& scope) {
         const auto& params = from[i.blocks[0]].params;
         for (size_t c = 0; c < scope.state.size(); ++c) map(params[leading_params(i.op) + c], b.get(scope.state[c]));
     }
@@ -274,7 +274,7 @@ private:
                         if (&from[t] != &test) inst(t);
                     const std::vector<Value> v = of(from.operands(test));
                     b.loc = test.loc;
-                    guarded(
+                    predicated(
                         v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
                         [&] {
                             for (size_t c = 1; c < v.size(); ++c) b.set(scopes.back().state[c - 1], v[c]);
@@ -303,9 +303,9 @@ private:
 
     const Structure where;
     std::vector<bool> leaves;
-    std::deque<Scope> scopes;                                    ///< of the body, if any, then of open loops being rewritten
-    std::vector<bool> plain{true};                               ///< true for an open construct that is copied as it is
-    std::vector<std::vector<Value>*> yielded;                    ///< of the others: the variables that their yields set
+    std::deque<ExitTarget> scopes;             ///< of the body, if any, then of the loops that are being rewritten
+    std::vector<bool> plain{true};             ///< by construct around the current instruction: true if it is copied as it is
+    std::vector<std::vector<Value>*> yielded;  ///< of the others: the variables that their yields set
     std::unordered_map<uint32_t, std::vector<Value>> variables;  ///< of rewritten constructs: their results
 };
 

@@ -5,8 +5,8 @@
 namespace pumice::derive {
 
 /// The kernel without variables, and with control flow of one entry and one exit: break, continue and early returns become
-/// predicates. The test block of a while computes only from its parameters and from memory, and gives parameters, constants or
-/// values from outside of the loop.
+/// predicates. The test block of a while holds pure instructions and loads alone; it hands parameters, constants and values from
+/// outside of the loop on to the body.
 ir::Kernel canonical(const ir::Kernel& kernel);
 
 /// mem2reg, store-to-load forwarding and dead-code elimination. Loads without a use are removed before the forwarding: the

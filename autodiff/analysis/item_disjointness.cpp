@@ -21,6 +21,7 @@
 #include <memory>
 
 #include "autodiff/analysis/accumulation.h"
+#include "core/analysis/loop_info.h"
 
 namespace pumice::derive {
 
@@ -31,20 +32,10 @@ namespace {
 constexpr int64_t most_items = INT32_MAX;          ///< items of a launch along an axis
 constexpr int64_t least_items = int64_t(1) << 20;  ///< smaller limits are refused: many launches would exceed them
 
-int bits_of(Scalar type) { return 8 * size_of(type); }
-
-int64_t whole(const Kernel& k, Value v, uint64_t bits) {
-    const int shift = 64 - bits_of(k.type_of(v));
-    return is_unsigned_int(k.type_of(v)) ? int64_t(bits) : int64_t(bits << shift) >> shift;
-}
-
-int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-/// The number of least magnitude that is congruent modulo 2^bits.
-int64_t nearest(int64_t a, int bits) { return int64_t(uint64_t(a) << (64 - bits)) >> (64 - bits); }
-
 /// An index as step * global_index(axis) + base + constant modulo 2^bits. The base is the same for all items. `bits` is the
 /// width of the narrowest type on the way: a value that is widened afterwards has wrapped before.
+/// This is no ir::AffineForm, whose base may change from iteration to iteration: items meet across iterations, too. Besides, a
+/// sum of several uniform values has a base here.
 struct GlobalIndexForm {
     int axis = -1;  ///< -1: no global index
     int64_t step = 0, constant = 0;
@@ -79,10 +70,9 @@ GlobalIndexForm multiple(const Kernel& k, Value v, int64_t factor) {
 }
 
 GlobalIndexForm form_of(const Kernel& k, Value v) {
-    uint64_t bits = 0;
     GlobalIndexForm a;
-    if (k.constant(v, bits)) {
-        a.constant = whole(k, v, bits);
+    if (const auto number = constant_integer(k, v)) {
+        a.constant = int64_t(*number);
         return a;
     }
     if (same_for_all(k, v)) {
@@ -103,11 +93,11 @@ GlobalIndexForm form_of(const Kernel& k, Value v) {
         case Op::sub: a = sum(k, operands[0], operands[1], true); break;
         case Op::mul:
             for (int o = 0; o < 2 && !a.known; ++o)
-                if (k.constant(operands[size_t(o)], bits))
-                    a = multiple(k, operands[size_t(1 - o)], whole(k, operands[size_t(o)], bits));
+                if (const auto factor = constant_integer(k, operands[size_t(o)]))
+                    a = multiple(k, operands[size_t(1 - o)], int64_t(*factor));
             break;
         case Op::shl:
-            if (k.constant(operands[1], bits))
+            if (uint64_t bits = 0; k.constant(operands[1], bits))
                 a = multiple(k, operands[0], int64_t(uint64_t(1) << (bits & uint64_t(bits_of(i.type) - 1))));
             break;
         default: break;
@@ -117,7 +107,7 @@ GlobalIndexForm form_of(const Kernel& k, Value v) {
     return a;
 }
 
-/// True where the index is row * n + column, with the row affine and the column the index of a for from 0 to n: rows of
+/// True if the index is row * n + column, with the row affine and the column the index of a for from 0 to n: rows of
 /// different items are disjoint. Gives the row, which wraps no earlier than the index.
 bool row_and_column(const Kernel& k, const Structure& where, Value index, GlobalIndexForm& row, Value& length) {
     if (k[index].inst.id == none || k[k[index].inst].op != Op::add) return false;
@@ -126,10 +116,8 @@ bool row_and_column(const Kernel& k, const Structure& where, Value index, Global
         const Value product = v[size_t(o)], column = v[size_t(1 - o)];
         if (k[column].inst.id != none || k[product].inst.id == none || k[k[product].inst].op != Op::mul) continue;
         const Inst& loop = k[where.owner_of(k[column].block)];
-        uint64_t zero = 1, step = 0;
         if (loop.op != Op::for_ || k[column].index != 0) continue;
-        if (!k.constant(k.operands(loop)[0], zero) || zero != 0 || !k.constant(k.operands(loop)[2], step)) continue;
-        if (whole(k, k.operands(loop)[2], step) < 1) continue;
+        if (constant_integer(k, k.operands(loop)[0]) != 0 || constant_integer(k, k.operands(loop)[2]).value_or(0) < 1) continue;
         const Value n = k.operands(loop)[1];
         const auto factors = k.operands(k[k[product].inst]);
         for (int f = 0; f < 2; ++f) {
@@ -160,16 +148,14 @@ int64_t items_of(const Kernel& k, int axis) {
     return n > 0 && (!k.whole_groups || k.group[0]) ? (n + group - 1) / group * group : most_items;
 }
 
-/// True where the limit holds in all launches, or where it can be checked at each launch and `all` does not ask for all of
+/// True if the limit holds in all launches, or where it can be checked at each launch and `all` does not ask for all of
 /// them.
 bool holds(const Kernel& k, const ItemLimit& limit, bool all, std::vector<ItemLimit>& limits) {
     const Scalar type = limit.length ? k.type_of(limit.length) : Scalar::i8;
-    uint64_t bits = 0;
     int64_t longest = 1;
     if (limit.length)
-        longest = k.constant(limit.length, bits) ? whole(k, limit.length, bits)
-                  : bits_of(type) < 64           ? int64_t(1) << bits_of(type)
-                                                 : INT64_MAX;
+        longest = int64_t(
+            constant_integer(k, limit.length).value_or(bits_of(type) < 64 ? WideInt(1) << bits_of(type) : WideInt(INT64_MAX)));
     if (items_within(limit, longest) >= items_of(k, limit.axis)) return true;
     if (all || items_within(limit, 1) < least_items) return false;
     limits.push_back(limit);
@@ -190,9 +176,9 @@ bool items_apart(const Kernel& k, const Structure& where, std::span<const Value>
             return false;
         if (!a.known || !b.known || a.axis < 0 || a.axis != b.axis || covered[a.axis] || a.base != b.base) continue;
         const int bits = std::min(a.bits, b.bits);
-        const int64_t step = nearest(a.step, bits),
-                      between = nearest(wrapping_add(a.constant, wrapping_mul(b.constant, -1)), bits);
-        if (step == 0 || step != nearest(b.step, bits)) continue;
+        const int64_t step = wrapped(a.step, bits),
+                      between = wrapped(wrapping_add(a.constant, wrapping_mul(b.constant, -1)), bits);
+        if (step == 0 || step != wrapped(b.step, bits)) continue;
         ItemLimit limit{a.axis, bits, step < 0 ? -uint64_t(step) : uint64_t(step),
                         between < 0 ? -uint64_t(between) : uint64_t(between), n};
         covered[a.axis] = limit.between < limit.step && holds(k, limit, all, found);

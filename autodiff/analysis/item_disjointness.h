@@ -12,7 +12,7 @@ struct ItemLimit {
     ir::Value length;  ///< of a row: a value of the primal that is the same for all items; none: 1
 };
 
-/// True where two accesses with these indices, by different items, touch different elements: for each axis of the range there
+/// True if two accesses with these indices, by different items, touch different elements: for each axis of the range there
 /// is a dimension in which the indices of different items differ. Adds the conditions on the launch to `limits`; with `all` no
 /// condition is accepted.
 bool items_apart(const ir::Kernel& k, const ir::Structure& where, std::span<const ir::Value> x, std::span<const ir::Value> y,

@@ -57,13 +57,10 @@ class Shift {
 public:
     Shift(const Kernel& kernel, const Structure& structure, Value value)
         : k(kernel), where(structure), shift(value), responses(k.values.size()) {
-        const ValueInfo& info = k[shift];
-        for (InstId i = info.inst.id != none ? where.around(info.inst) : where.owner_of(info.block); i.id != none;
-             i = where.around(i))
-            around.push_back(i);
+        for (InstId i = where.owner_of(where.block_of(shift)); i.id != none; i = where.around(i)) around.push_back(i);
     }
 
-    /// True where every effect and every condition stays the same.
+    /// True if every effect and every condition stays the same.
     bool is_invariant() {
         while (changed) {
             changed = false;

@@ -28,19 +28,19 @@
 
 #include "autodiff/rules/derivative_rules.h"
 #include "autodiff/rules/subgroup_rules.h"
+#include "core/analysis/rematerialisation.h"
 #include "core/ir/named.h"
 #include "core/support/error.h"
-#include "core/text/names.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-TapePlan::TapePlan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool in_halves)
+TapePlan::TapePlan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool split)
     : k(kernel),
       where(structure),
       analysis(what),
-      split_mode(in_halves),
+      split_mode(split),
       effects(k),
       argmax_values(k.insts.size()),
       use_list(k),
@@ -70,10 +70,7 @@ BlockId TapePlan::home(BlockId block) const {
     return owner.id != none && k[owner].op == Op::while_ ? k[owner].blocks[1] : block;
 }
 
-BlockId TapePlan::home(Value v) const {
-    const ValueInfo& info = k[v];
-    return home(info.inst.id == none ? info.block : where.block_of(info.inst));
-}
+BlockId TapePlan::home(Value v) const { return home(where.block_of(v)); }
 
 bool TapePlan::any_order(InstId id) const {
     const Inst& loop = k[id];
@@ -91,14 +88,14 @@ bool TapePlan::any_order(InstId id) const {
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
-        if (op == Op::barrier) fits = false;
+        if (is_barrier(op)) fits = false;
         if (analysis.moves(inner))
             fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
     });
     return fits;
 }
 
-/// True where the value is `sum` plus other terms, also under conditions, and has no other use than the next sum. Counts the
+/// True if the value is `sum` plus other terms, also under conditions, and has no other use than the next sum. Counts the
 /// uses of `sum` in it.
 bool TapePlan::adds_to(Value sum, Value v, int& uses) const {
     if (v == sum) return ++uses > 0;
@@ -200,12 +197,6 @@ void TapePlan::need_count(InstId loop) {
     counts_by_block[block.id].push_back(loop);
 }
 
-bool TapePlan::in_loop(BlockId block) const {
-    for (InstId i = where.owner_of(block); i.id != none; i = where.around(i))
-        if (is_loop(k[i].op)) return true;
-    return false;
-}
-
 ValueSource TapePlan::kept(BlockId block) const {
     return split_mode || in_loop(block) ? ValueSource::taped : ValueSource::variable;
 }
@@ -229,11 +220,7 @@ ValueSource TapePlan::choose(Value v) {
     if (block.id == 0 && !split_mode) return ValueSource::live;
     const bool looped = in_loop(block);
     if (!looped && !split_mode) return ValueSource::variable;
-    if (is_pure(i.op) || (i.op == Op::load && reloadable(i))) {
-        for (const Value operand : k.operands(i)) need(operand);
-        return ValueSource::rematerialised;
-    }
-    if (i.op == Op::load && refilled(info.inst)) {
+    if (is_pure(i.op) || (i.op == Op::load && (reloadable(i) || refilled(info.inst)))) {
         for (const Value operand : k.operands(i)) need(operand);
         return ValueSource::rematerialised;
     }
@@ -254,9 +241,11 @@ bool TapePlan::refilled(InstId load) {
     const BlockId block = where.block_of(stores[0]);
     const InstId loop = where.owner_of(block);
     if (loop.id == none || !is_loop(k[loop].op)) return false;
+    Rematerialisation invariant(
+        k, [](const Inst& i) { return is_pure(i.op); }, [&](Value v) { return !where.defined_in(loop, v); });
     for (const InstId store : stores)
         for (const Value index : indices_of(k, k[store]))
-            if (!steady(loop, index)) return false;
+            if (!invariant.of(index)) return false;
     // Order in the block: stores, a barrier, loads inside of constructs, a barrier.
     bool barrier_after_stores = false, read = false, barrier_after_reads = false;
     for (const InstId id : k[block].insts) {
@@ -270,27 +259,15 @@ bool TapePlan::refilled(InstId load) {
         read = true;
         barrier_after_reads = false;
     }
-    if (!barrier_after_reads || where.ancestor_in(block, load).id == none || contains_load_outside(block, m)) return false;
+    if (!barrier_after_reads) return false;
+    for (const InstId id : where.order())
+        if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return false;
     auto& again = refills_of[block.id];
     if (std::find(again.begin(), again.end(), stores[0]) != again.end()) return true;
     again.insert(again.end(), stores.begin(), stores.end());
     for (const InstId store : stores)
         for (const Value operand : k.operands(k[store])) need(operand);
     return true;
-}
-
-/// True where the value is invariant in the loop.
-bool TapePlan::steady(InstId loop, Value v) const {
-    if (outside(loop, v)) return true;
-    if (k[v].inst.id == none || !is_pure(k[k[v].inst].op)) return false;
-    const auto operands = k.operands(k[k[v].inst]);
-    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return steady(loop, o); });
-}
-
-bool TapePlan::contains_load_outside(BlockId block, MemoryId m) const {
-    for (const InstId id : where.order())
-        if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return true;
-    return false;
 }
 
 Value TapePlan::increment(Value param) const {
@@ -309,19 +286,9 @@ Value TapePlan::increment(Value param) const {
         step = v[0] == param ? v[1] : v[1] == param ? v[0] : Value{};
         // The increment is a constant or is defined outside of the loop.
         uint64_t bits = 0;
-        steady = steady && step && (k.constant(step, bits) || outside(id, step));
+        steady = steady && step && (k.constant(step, bits) || !where.defined_in(id, step));
     });
     return steady ? step : Value{};
-}
-
-bool TapePlan::outside(InstId loop, Value v) const {
-    BlockId block = k[v].inst.id == none ? k[v].block : where.block_of(k[v].inst);
-    for (;;) {
-        const InstId owner = where.owner_of(block);
-        if (owner == loop) return false;
-        if (owner.id == none) return true;
-        block = where.block_of(owner);
-    }
 }
 
 // ---- how much is pushed ----

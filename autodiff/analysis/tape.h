@@ -21,7 +21,7 @@ enum class ValueSource : uint8_t {
 };
 
 /// An upper bound of the number of pushed elements: a constant, and a part that depends on the launch.
-struct Bound {
+struct TapeBound {
     int64_t number = 0;
     std::function<int64_t(const HostValues&)> more;  ///< to be added to `number`; may be empty
     bool exact = true;                               ///< exactly so many are pushed, whatever the items do
@@ -31,8 +31,8 @@ struct Bound {
 /// count as one block, named by the body.
 class TapePlan {
 public:
-    /// `split_mode`: the reverse sweep is a kernel of its own, which shares nothing but the arguments with the primal.
-    TapePlan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool split_mode);
+    /// `split`: the reverse sweep is a kernel of its own, which shares nothing but the arguments with the primal.
+    TapePlan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool split);
 
     bool is_split() const { return split_mode; }
     ValueSource source_of(ir::Value v) const { return sources[v.id]; }
@@ -50,19 +50,19 @@ public:
     /// instructions. The final value serves as the result in every iteration: at the last x that attained it the two are equal,
     /// and the iterations before that one get no derivative.
     ir::Value final_min_max(const ir::Inst& i) const;
-    /// True where the lanes of a subgroup run the reversed loop in step. They leave the loop at different iterations, and
+    /// True if the lanes of a subgroup run the reversed loop in step. They leave the loop at different iterations, and
     /// subgroup operations inside it move derivatives.
     bool in_step(ir::InstId loop) const { return in_step_loops[loop.id]; }
-    /// True where the value is uniform in the subgroup.
+    /// True if the value is uniform in the subgroup.
     bool one_for_subgroup(ir::Value v) const { return uniformity->of(v) <= ir::Scope::subgroup; }
     /// Argmax reduction: such an m, where derivatives flow through the loop by m alone. The reverse of the loop is then the
     /// reverse of one iteration, the last whose x attained m. The primal's copy notes its number. None for other loops.
     ir::Value argmax_value(ir::InstId loop) const { return argmax_values[loop.id]; }
-    /// True where the sweep compares a rematerialised value with a minimum or maximum that was kept. Both must be rounded
+    /// True if the sweep compares a rematerialised value with a minimum or maximum that was kept. Both must be rounded
     /// alike, or neither operand equals the result: sums of products must not be contracted to fma in one place and not in the
     /// other.
     bool compares_rematerialised() const;
-    /// True where a for may be reversed in any order, such as its own. Its carried values must be sums, whose adjoint is the
+    /// True if a for may be reversed in any order, such as its own. Its carried values must be sums, whose adjoint is the
     /// same in all iterations, and its reverse must need nothing from the tape.
     bool any_order(ir::InstId loop) const;
     /// The increment of a value of ValueSource::induction.
@@ -73,7 +73,7 @@ public:
 
     /// An upper bound of the elements that an item pushes of one type. None where neither constants nor the arguments of a
     /// launch bound it.
-    std::optional<Bound> bound(Scalar type) const;
+    std::optional<TapeBound> bound(Scalar type) const;
     /// The type in which a value is taped.
     static Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::i32 : type; }
     /// The values of one type that a block pushes, in order; trip counts follow them.
@@ -97,13 +97,10 @@ private:
     ValueSource choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
     bool refilled(ir::InstId load);
-    bool steady(ir::InstId loop, ir::Value v) const;
-    bool contains_load_outside(ir::BlockId block, ir::MemoryId m) const;
-    bool in_loop(ir::BlockId block) const;
-    bool outside(ir::InstId loop, ir::Value v) const;
+    bool in_loop(ir::BlockId block) const { return where.loop_around(block).id != ir::none; }
     ValueSource kept(ir::BlockId block) const;
-    std::optional<Bound> bound(ir::BlockId block, Scalar type) const;
-    std::optional<Bound> repeated(ir::InstId loop, Bound&& inside) const;
+    std::optional<TapeBound> bound(ir::BlockId block, Scalar type) const;
+    std::optional<TapeBound> repeated(ir::InstId loop, TapeBound&& inside) const;
 
     const ir::Kernel& k;
     const ir::Structure& where;

@@ -14,6 +14,7 @@
 // Cost: one traversal a type; the host evaluates an expression tree a launch.
 // Limits: bounds above 2^40 elements are counted. A while is bounded only by `counter < constant` (or <=) in its condition,
 // with a constant positive increment that does not wrap.
+// Textbook name: static loop bound analysis, as for worst-case execution times (Healy et al., RTAS 1998).
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
@@ -57,7 +58,7 @@ uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
         library_bug("a bound of a tape is not to be computed by the host");
     return result;
 }
-void add(Bound& sum, Bound&& b) {
+void add(TapeBound& sum, TapeBound&& b) {
     sum.number += b.number;
     sum.exact = sum.exact && b.exact;
     if (!b.more) return;
@@ -73,19 +74,19 @@ int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
     return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
 }
 
-std::optional<Bound> TapePlan::bound(Scalar type) const {
-    std::optional<Bound> all = bound(BlockId{0}, type);
+std::optional<TapeBound> TapePlan::bound(Scalar type) const {
+    std::optional<TapeBound> all = bound(BlockId{0}, type);
     // A bound by arguments is allocated in full, so it must be exact; otherwise the tape is counted.
     return all && all->more && !all->exact ? std::nullopt : std::move(all);
 }
 
-std::optional<Bound> TapePlan::bound(BlockId block, Scalar type) const {
-    Bound sum;
+std::optional<TapeBound> TapePlan::bound(BlockId block, Scalar type) const {
+    TapeBound sum;
     sum.number = int64_t(taped(block, type).size()) + (type == Scalar::i32 ? int64_t(taped_counts(block).size()) : 0);
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
         if (!is_control(i.op)) continue;
-        Bound inside;
+        TapeBound inside;
         for (int which = i.op == Op::while_ ? 1 : 0; which < 2; ++which) {
             if (i.blocks[which].id == none) continue;
             auto arm = bound(i.blocks[which], type);
@@ -106,8 +107,8 @@ std::optional<Bound> TapePlan::bound(BlockId block, Scalar type) const {
 
 /// The bound of all iterations of the loop. At least one iteration is counted: a tape must have elements even where nothing is
 /// pushed.
-std::optional<Bound> TapePlan::repeated(InstId id, Bound&& inside) const {
-    Bound all;
+std::optional<TapeBound> TapePlan::repeated(InstId id, TapeBound&& inside) const {
+    TapeBound all;
     all.exact = inside.exact;
     if (const auto constant = bound_of_trips(id)) {
         if (k[id].op == Op::while_ || *constant < 1) all.exact = false;

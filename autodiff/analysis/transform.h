@@ -43,14 +43,14 @@ using Fits = std::function<bool(const HostValues&, const std::array<int64_t, 3>&
 /// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
 /// range, or of all groups where the primal has whole_groups.
 struct Tape {
-    enum class Size {
+    enum class Sizing {
         fixed,    ///< `count` elements
         item,     ///< `count` elements an item
         offsets,  ///< one i32 an item: the exclusive prefix sum of the counts that `count_kernel` writes for this tape
         counted,  ///< as many elements as the sum of those counts; follows its offsets
     };
     Scalar type = Scalar::f32;
-    Size size = Size::item;
+    Sizing size = Sizing::item;
     int64_t count = 0;
     std::function<int64_t(const HostValues&)> more = {};  ///< if set: more elements an item, computed from the arguments
     bool zeroed = false;                                  ///< must hold zeros before the first kernel runs
@@ -66,12 +66,12 @@ struct Step {
     static constexpr int rows = 8;
 };
 
-/// A gathering adjoint over a halo-extended range. It begins `before` items earlier along each axis and ends `behind` later, so
+/// A gathering adjoint over a halo-extended range. It begins `before` items earlier along each axis and ends `after` later, so
 /// that every element has an item that adds to it.
 struct HaloGather {
     ir::Kernel kernel;                  ///< boundary items use selects: for devices whose items branch together
     std::optional<ir::Kernel> by_rows;  ///< boundary items branch: for devices that split rows where conditions change
-    std::array<int64_t, 3> before{}, behind{};
+    std::array<int64_t, 3> before{}, after{};
 };
 
 /// The adjoint of a pairwise loop, in which item i would add to x[j] for every j: instead item i takes the contributions of all
@@ -83,8 +83,8 @@ struct PairwiseAdjoint {
 };
 
 /// The adjoint of a kernel with a loop in which all items add to the same elements: the partial sums of an iteration go to
-/// `count` cells of a tape, behind the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over the
-/// iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, behind the cells.
+/// `count` cells of a tape, which follows the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over the
+/// iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, after the cells.
 struct LoopPartialSumsAdjoint {
     ir::Kernel kernel;
     std::optional<ir::Kernel> interchanged;

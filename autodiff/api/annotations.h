@@ -53,7 +53,7 @@ template <class T> struct Duplicated {
     T value, shadow;
     explicit Duplicated(const T& value, const T& shadow) : value(value), shadow(shadow) {}
 };
-/// The same, for an array whose contents are not read afterwards: the derivative may leave the stores of the primal out.
+/// A Duplicated array whose contents are not read afterwards: the derivative may leave the stores of the primal out.
 template <class T> struct DuplicatedNoNeed {
     T value, shadow;
     explicit DuplicatedNoNeed(const T& value, const T& shadow) : value(value), shadow(shadow) {}

@@ -1,6 +1,20 @@
 // Checks of annotations: types, widths, shapes, devices, and overlaps of shadows in memory. Each error is a sentence with the
 // argument.
-#include "autodiff/api/derived_kernels.h"
+//
+// Why: a wrong annotation would give a wrong derivative without a word, or a data race between two shadows.
+//
+//       autodiff(Reverse, f, r, Duplicated(y, dy), Duplicated(x, half))        the shadow has extents [50], and the array has [100]
+//     autodiff(Reverse, f, r, Duplicated(y, dy), Duplicated(x, dy))          the shadows of y and x overlap, and y is written
+//     autodiff(Forward, f, r, Duplicated(y, dy), Active(a))                  forward mode gives no derivative back
+//
+// Two shadows may overlap if neither array is written: both are added to. A shadow may overlap no argument.
+// Cost: all pairs of arrays of a call; labels are made only for an error, since a launch should be fast.
+// Limits: overlaps are found by the views' bytes, not by the elements that the kernel touches. Field's name: activity annotations
+// (Enzyme's Const, Active, Duplicated, DuplicatedNoNeed).
+#include "autodiff/api/check_annotations.h"
+
+#include <algorithm>
+
 #include "core/ir/evaluate.h"
 
 namespace pumice::derive {

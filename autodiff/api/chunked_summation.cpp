@@ -1,7 +1,8 @@
 // Chunked summation: a launch with very many additions to one float is split into launches with shadows of their own.
 //
 // Adding n equal floats one after another loses up to n / 2 roundings of the sum. A part of the launch makes at most 65,536
-// additions (of subgroups; on the interpreter of items) into its own zeroed shadows; the shadows are added up at the end.
+// additions (of subgroups, or of items: `BackendTraits::sums_by_subgroups`) into its own zeroed shadows; the shadows are added up
+// at the end.
 //
 //     launch 0 .. n, dx          =>    launch 0 .. n/2, dx;   launch n/2 .. n, part;   dx += part
 //
@@ -10,8 +11,8 @@
 // Textbook name: blocked (pairwise) summation; Higham, "The Accuracy of Floating Point Summation", SISC 1993.
 #include <algorithm>
 
-#include "autodiff/api/derived_kernels.h"
-#include "core/interp/interp.h"
+#include "autodiff/api/launch_derivative.h"
+#include "autodiff/api/shadow_arrays.h"
 
 namespace pumice::derive {
 namespace {
@@ -27,7 +28,7 @@ int64_t chunks_of(const ir::Kernel& primal, const std::vector<size_t>& summed, c
     int64_t items = 1, elements = 0;
     for (size_t d = 0; d < size_t(range.rank); ++d) items *= range.to[d] - range.from[d];
     for (const size_t p : summed) elements += arguments[p].array->bytes / int64_t(arguments[p].array->element->size);
-    const int64_t together = is_interp(*device.backend) ? 1 : std::max(1, device.backend->limits().subgroup_size);
+    const int64_t together = device.backend->traits().sums_by_subgroups ? std::max(1, device.backend->limits().subgroup_size) : 1;
     const int64_t each = most_additions * together, chunks = (items + each - 1) / each;
     return elements <= items / std::max<int64_t>(chunks, 1) ? std::clamp<int64_t>(chunks, 1, range.to[0] - range.from[0]) : 1;
 }

@@ -16,10 +16,10 @@ struct KernelRules {
 };
 /// The rules of the kernel; created empty.
 KernelRules& rules_of(const KernelBase& kernel);
-/// The rules of the kernel; null where it has none.
+/// The rules of the kernel; null if it has none.
 const KernelRules* find_rules(const KernelBase& kernel);
 
-/// The argument of a rule for a parameter of host type H: an array with its shadow (null where it is constant), or the scalar.
+/// The argument of a rule for a parameter of host type H: an array with its shadow (null if it is constant), or the scalar.
 template <class H> struct RuleArgument {
     using type = H;
 };

@@ -1,8 +1,25 @@
 // Calls of derivatives: a kernel called directly, and as a step of a program; by custom rules or by the transforms.
+//
+// Why: a user may give a kernel rules of its own (custom_rules.h). They replace the transforms wherever the kernel is
+// differentiated.
+//
+//     reverse(call)     inactive kernel   launch the primal; the shadows of written arrays = 0
+//                       augmented rule    kept = augmented(call); adjoints = rule(call, kept)
+//                       reverse rule      adjoints = rule(call); launch the primal
+//                       no rule           launch the adjoint kernel (launch_derivative.cpp)
+//     split             launch the augmented half, which gives the tape; later the reverse half takes it
+//
+// A rule runs once for each direction of a batch. Errors name the call's arguments (check_annotations.cpp).
+// Cost: that of the kernels. Limits: a rule for forward mode has no tangents of scalars; a rule of reverse mode returns an adjoint
+// for each floating scalar, in order. Field's name: custom derivative rules (custom_vjp and custom_jvp of JAX, rrule and frule of
+// ChainRules.jl).
 #include "autodiff/api/derivative_call.h"
 
+#include "autodiff/api/check_annotations.h"
 #include "autodiff/api/custom_rules.h"
+#include "autodiff/api/launch_derivative.h"
 #include "autodiff/api/reverse_step.h"
+#include "autodiff/api/shadow_arrays.h"
 
 namespace pumice::derive {
 namespace {

@@ -42,8 +42,8 @@ void add_to(void* target, Scalar type, uint64_t bits);
 /// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for the activities of the parameters of the IR.
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature);
 
-/// Throws Error for such a kernel if it takes tapes: its files alone could not be launched, because they do not say how long
-/// the tapes are.
+/// Throws Error if the derivative kernel takes tapes. Its files alone could not be launched, because they do not say how long the
+/// tapes are.
 void check_tapeless(const KernelBase& kernel);
 
 // ---- annotations to slots ------------------------------------------------------------------------------------------------------

@@ -1,12 +1,27 @@
 // Derivatives of device functions: in kernels by recording the tangents, on the host by the interpreter.
+//
+// Why: `gradient(f, x, y)` inside a kernel gives the partial derivatives of a function at that point; on the host the same call
+// gives numbers, without a device.
+//
+//     in a kernel    record_gradient     forward derivative of f with one direction for each float parameter (1, 0), (0, 1), ...
+//                                        its body is copied into the recording (Replay): arrays become private memory
+//     on the host    reverse_function    f as a kernel of one item on the interpreter; the adjoint of its result is 1
+//
+// Forward mode serves for gradients in kernels, since functions have few parameters and nothing has to be taped.
+// Cost: in kernels the tangent code once for each float parameter; on the host one launch of the interpreter. Derived functions are
+// kept for each function.
+// Limits: integers get a zero. Arithmetic on the host is not part of a program that is being differentiated. Field's name:
+// forward-mode gradients, Jacobian-vector products with unit vectors (Griewank and Walther, section 3.1).
 #include "autodiff/api/derivative_functions.h"
 
 #include <map>
 
-#include "autodiff/api/derived_kernels.h"
+#include "autodiff/api/shadow_arrays.h"
 #include "core/host/trace_hook.h"
+#include "core/ir/evaluate.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
+#include "core/passes/inlining.h"
+#include "core/passes/promote.h"
 #include "core/support/ascii.h"
 
 namespace pumice::derive {
@@ -96,7 +111,7 @@ private:
     std::vector<ir::MemoryId> memories;
 };
 
-/// True where the kernel made of the function has its last parameter, the results.
+/// True if the kernel made of the function has its last parameter, the results.
 bool gives_results(const ir::Kernel& function) { return !function.params.empty() && function.params.back().is_array; }
 
 }  // namespace
@@ -201,16 +216,7 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot>
     const auto result = allocate_like(like, int64_t(like.element->size), true),
                shadow = allocate_like(like, int64_t(like.element->size), true);
     std::vector<uint64_t> ones;
-    for (const Leaf& leaf : like.element->leaves) {
-        uint64_t bits = 0;
-        const double d = 1;
-        const float s = 1;
-        const half h(1);
-        if (leaf.type == Scalar::f64) __builtin_memcpy(&bits, &d, 8);
-        if (leaf.type == Scalar::f32) __builtin_memcpy(&bits, &s, 4);
-        if (leaf.type == Scalar::f16) bits = h.bits;
-        ones.push_back(bits);
-    }
+    for (const Leaf& leaf : like.element->leaves) { ones.push_back(is_float(leaf.type) ? real_bits(leaf.type, 1) : 0); }
     detail::write(*shadow, ones.data(), 1, 1);
     ArgumentSlot out{Activity::duplicated, argument_of(*result), {argument_of(*shadow)}, nullptr, true};
     slots.push_back(out);

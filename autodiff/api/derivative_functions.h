@@ -31,7 +31,7 @@ std::string derived_name(const std::string& name, const char* what);
 /// The gradient of f as a function: (x...) -> df/dx for each parameter, several in a tuple (zero for integers). It works in
 /// kernels and on the host, and can be differentiated again. f must have one result, a floating scalar.
 template <class R, class... P> auto gradient(const Function<std::tuple<R>, P...>& f) {
-    static_assert(ScalarType<R> && (std::is_same_v<R, float> || std::is_same_v<R, double> || std::is_same_v<R, half>),
+    static_assert(ScalarType<R> && (std::is_floating_point_v<R> || NarrowFloat<R>),
                   "pumice: the gradient is that of a function with one floating scalar as its result");
     using Gradient = Function<std::tuple<P...>, P...>;
     return *static_cast<const Gradient*>(derive::derived_function(f, "gradient", [&]() -> std::shared_ptr<void> {
@@ -126,7 +126,7 @@ auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&..
         derive::take_function_active<P, A>(d, next)...};  // left to right
     return std::apply([](const auto&... one) { return std::tuple_cat(one...); }, each);
 }
-/// The same; the results follow the derivatives.
+/// The derivatives, followed by the results of the function.
 template <class... R, class... P, detail::Annotation... A>
     requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ReverseWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
@@ -151,7 +151,7 @@ auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&..
         return std::tuple(all);
     }
 }
-/// The same; the results follow the derivative.
+/// The derivative, followed by the results of the function.
 template <class... R, class... P, detail::Annotation... A>
     requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ForwardWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {

@@ -1,14 +1,27 @@
 // Makes and caches derivative kernels: runs the transforms, drops stores that nobody reads, and keeps the result in the primal.
+//
+// Why: a derivative is made once for each kernel and signature (mode, activity of each parameter, number of directions), and all
+// launches share it and its compiled code.
+//
+//     y[i] = exp(x[i]), DuplicatedNoNeed y, Duplicated x
+//     transform      %y = exp %x;  store y[i], %y;  %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
+//     drop_unread    %y = exp %x;                   %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
+//
+// The cache's key is mode, width, activities and the limit of private memory; it lies in the primal (KernelBase::kept), so it lives
+// as long. A derivative that is right only in some launches (Derived::fits) gets a second version for all launches, made when a
+// launch first needs it.
+// Cost: the transforms, once; a look-up a launch. Limits: kernels over ranges of more than 3 dimensions have no derivative. Stores
+// to a parameter go only if no kernel of the derivative loads from it.
+// Textbook name: memoisation; dead-store elimination across kernels.
 #include "autodiff/api/derived_kernels.h"
 
 #include <algorithm>
-#include <map>
 
-#include "autodiff/reverse/sweep.h"
-#include "core/ir/builder.h"
+#include "autodiff/api/check_annotations.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "core/ir/named.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
 
 namespace pumice::derive {
 namespace {
@@ -71,7 +84,7 @@ void drop_unread(Adjoint& a, const Signature& signature) {
 std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature,
                                    const std::vector<Accumulated>& accumulated, const std::vector<Tape>& tapes, bool whole) {
     // Tapes that another kernel counts or writes are indexed by the linear index of an item in the whole range.
-    const auto own = [&](const Tape& t) { return t.size == Tape::Size::fixed || (whole && t.size == Tape::Size::item); };
+    const auto own = [&](const Tape& t) { return t.size == Tape::Sizing::fixed || (whole && t.size == Tape::Sizing::item); };
     std::vector<size_t> found;
     if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
     size_t at = 0;
@@ -140,8 +153,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
                   std::move(summed),
                   std::move(fits),
                   std::make_shared<Derived::Any>()};
-        if (halo_gather)
-            d.halo_gather = {as_kernel(std::move(halo_gather->kernel)), {}, halo_gather->before, halo_gather->behind};
+        if (halo_gather) d.halo_gather = {as_kernel(std::move(halo_gather->kernel)), {}, halo_gather->before, halo_gather->after};
         if (halo_gather && halo_gather->by_rows) d.halo_gather->by_rows = as_kernel(std::move(*halo_gather->by_rows));
         for (Step& step : after) {
             d.after.push_back({as_kernel(std::move(step.kernel)), step.items, {}});
@@ -263,7 +275,7 @@ std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& no
 
 /// The adjoint as one kernel that users launch themselves (single_kernel_adjoint).
 AnyKernel single_kernel(const KernelBase& kernel, const Signature& signature) {
-    const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
+    const auto made = kernel.kept(key_of("single", signature), [&]() -> std::shared_ptr<void> {
         check_dimensions(*kernel.recorded());
         Adjoint a = single_kernel_adjoint(*kernel.recorded(), signature);
         drop_unread(a, signature);
@@ -281,15 +293,15 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
         if (mode == mode_names[m]) {
             // Integers, and arrays without floats, are constant, as in a call.
             const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
-            Signature tidy = signature;
-            for (size_t i = 0; i < tidy.params.size(); ++i) {
+            Signature normalised = signature;
+            for (size_t i = 0; i < normalised.params.size(); ++i) {
                 const ir::Parameter& p = primal->params[i];
                 if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type)))
-                    tidy.params[i] = Activity::constant;
+                    normalised.params[i] = Activity::constant;
             }
-            tidy.any_range = true;
-            if (Mode(m) == Mode::adjoint) return single_kernel(kernel, tidy);
-            const Derived& made = derived(kernel, Mode(m), tidy);
+            normalised.any_range = true;
+            if (Mode(m) == Mode::adjoint) return single_kernel(kernel, normalised);
+            const Derived& made = derived(kernel, Mode(m), normalised);
             tapes_of(made.kernel, made.tapes);
             return made.kernel;
         }
@@ -299,90 +311,12 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
 void check_tapeless(const KernelBase& kernel) {
     const std::vector<Tape> tapes = tapes_of(kernel);
     if (tapes.empty()) return;
-    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Size::counted; });
+    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Sizing::counted; });
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
          " that autodiff makes for each launch, ",
          counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",
          "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff "
          "where it runs");
-}
-
-// ---- arrays ----------------------------------------------------------------------------------------------------------------------
-
-std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like, int64_t bytes, bool zero) {
-    const int64_t n = bytes / int64_t(like.element->size);
-    return detail::allocate(like.device, &n, 1, *like.element, zero);
-}
-
-void fill_zero(const detail::ArrayState& array) {
-    const uint32_t zero = 0;
-    if (array.memory) detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
-}
-
-HostArgument argument_of(const detail::ArrayState& array) {
-    HostArgument a;
-    a.is_array = true;
-    a.element = array.element;
-    a.array = &array;
-    a.device = array.device;
-    a.extents = {array.bytes / int64_t(array.element->size), 1, 1};
-    return a;
-}
-
-HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array) {
-    HostArgument a = argument;
-    a.array = &array;
-    a.device = array.device;
-    return a;
-}
-
-namespace {
-/// arg1[i] += arg2[i], for each floating leaf.
-AnyKernel accumulating(const Element& element) {
-    static std::mutex mutex;
-    static std::map<const Element*, AnyKernel> kernels;  // each type has one Element object
-    std::lock_guard lock(mutex);
-    const auto there = kernels.find(&element);
-    if (there != kernels.end()) return there->second;
-
-    auto kernel = std::make_shared<ir::Kernel>();
-    kernel->name = "accumulate";
-    kernel->rank = 1;
-    for (int i = 0; i < 2; ++i) {
-        ir::Memory m;
-        m.name = text("arg", i + 1);
-        m.element = element;
-        m.access = i == 0 ? ir::Access::inout : ir::Access::in;
-        m.argument = i;
-        kernel->memories.push_back(m);
-        kernel->params.push_back({true, Scalar::f32, ir::MemoryId{uint32_t(i)}});
-    }
-    ir::Builder build(*kernel);
-    build.enter(build.new_block());
-    const ir::Value i = build.index(ir::Op::global_index, 0);
-    for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
-        if (!is_float(element.leaves[leaf].type)) continue;
-        const ir::Value a = build.load(ir::MemoryId{0}, leaf, {&i, 1}), b = build.load(ir::MemoryId{1}, leaf, {&i, 1});
-        build.store(ir::MemoryId{0}, leaf, {&i, 1}, build.op(ir::Op::add, {a, b}));
-    }
-    build.terminate(ir::Op::return_);
-    return kernels.emplace(&element, AnyKernel(kernel)).first->second;
-}
-}  // namespace
-
-void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared_ptr<detail::ArrayState>& from) {
-    if (to->bytes == 0 || !has_floats(*to->element)) return;
-    const HostArgument arguments[2] = {argument_of(*to), argument_of(*from)};
-    // One launch covers 2^31 - 1 items; longer arrays take several.
-    for (int64_t first = 0; first < arguments[0].extents[0]; first += INT32_MAX) {
-        const int64_t past[1] = {std::min<int64_t>(arguments[0].extents[0] - first, INT32_MAX)};
-        detail::ArrayState a = *to, b = *from;
-        for (detail::ArrayState* part : {&a, &b})
-            part->offset += first * to->element->size, part->bytes = past[0] * to->element->size;
-        const auto to_part = std::make_shared<detail::ArrayState>(a), from_part = std::make_shared<detail::ArrayState>(b);
-        const HostArgument parts[2] = {argument_of(*to_part), argument_of(*from_part)};
-        accumulating(*to->element).launch(ndrange(past[0]), parts);
-    }
 }
 
 }  // namespace pumice::derive

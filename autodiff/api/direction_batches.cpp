@@ -1,15 +1,19 @@
 // Batches of directions, strip-mined: a batch with many directions of a long kernel runs as several launches.
 //
-// Each direction repeats the derivative code, and the time of compilers grows faster than the length of straight-line code. A
-// batch is split so that a kernel has at most about 4,096 instructions. The primal runs in each launch, on copies of the
-// arrays it writes, except in the last one.
+// Why: each direction repeats the derivative code, and the time of compilers grows faster than the length of straight-line code. A
+// batch is split so that a kernel has at most about 4,096 instructions. The primal runs in each launch, on copies of the arrays it
+// writes, except in the last one.
 //
 //     12 directions, at most 5 a kernel:   3 launches with 4 directions each
+//     before:   forward kernel of width 12, of f, once
+//     after:    width 4 with copies of y, width 4 with copies of y, width 4 with y itself
 //
 // Cost: the primal runs once for each part. Limits: a kernel that prints is not split, because it would print once for each part.
+// Textbook name: vector mode of forward and reverse differentiation (Griewank and Walther, section 3.2), strip-mined.
 #include <algorithm>
 
-#include "autodiff/api/derived_kernels.h"
+#include "autodiff/api/launch_derivative.h"
+#include "autodiff/api/shadow_arrays.h"
 
 namespace pumice::derive {
 namespace {

@@ -1,30 +1,34 @@
 // Launch of derivative kernels: arguments, tapes, choice of the strategy, results.
 //
-// launch() tries the strategies in this order: pairwise loops, loop partial sums, gathering over a halo-extended range, else the
-// plain adjoint (chunked if sums are long). Each has conditions on the range and the device.
-#include "autodiff/api/derived_kernels.h"
+// Why at the launch: the range, the extents of arrays and the device decide which strategy is right and which is fast.
+//
+//     autodiff(Reverse, f, ndrange(n), Duplicated(y, dy), Duplicated(x, dx), Active(a))
+//         1. fix the group, if the results depend on it; take the version for any launch, if the usual one does not fit this range
+//       2. arguments y, dy, x, dx, a, da (an array of one element); tapes, counted first by a launch of their own if need be
+//       3. the first that applies: pairwise loops, loop partial sums, gather over the halo-extended range, plain adjoint (chunked
+//          if the sums are long)
+//       4. steps after it: sum up cells, clear shadows
+//       5. read da back; add the shadows of arrays that are passed twice
+//
+// Each strategy has conditions on the range and on the device's traits (BackendTraits); no device is named.
+// Cost: one to four launches; reading scalars back waits for the device. Limits: a tape has at most 2^31 - 1 elements; the halo
+// takes at most 64 items and an eighth of the range along each axis.
+// Textbook name: multi-versioning with run-time dispatch; the strategies name their papers (autodiff/strategy).
+#include "autodiff/api/launch_derivative.h"
+
+#include "autodiff/api/check_annotations.h"
+#include "autodiff/api/shadow_arrays.h"
 #include "core/host/next_launch_hint.h"
+#include "core/ir/evaluate.h"
 #include "core/support/debug.h"
 
 namespace pumice::derive {
-namespace {
-
-double to_double(Scalar type, uint64_t bits) {
-    if (type == Scalar::f64) return from_bits<double>(bits);
-    if (type == Scalar::f32) return double(from_bits<float>(bits));
-    return double(float(from_bits<half>(bits)));
-}
-
-}  // namespace
-
 void add_to(void* target, Scalar type, uint64_t bits) {
-    const double d = to_double(type, bits);
-    if (type == Scalar::f64)
-        *static_cast<double*>(target) += d;
-    else if (type == Scalar::f32)
-        *static_cast<float*>(target) += float(d);
-    else
-        *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
+    with_scalar(type, [&](auto zero) {
+        using T = decltype(zero);
+        T& sum = *static_cast<T*>(target);
+        sum = T(Computed<T>(sum) + Computed<T>(from_bits<T>(bits)));
+    });
 }
 
 namespace {
@@ -145,19 +149,19 @@ HostValues values_of(const std::vector<ArgumentSlot>& slots) {
     return values;
 }
 
-/// True where the kernel with pairwise loops is launched. On devices that split ranges (the cpu) it is slower: there, threads
-/// scatter to private copies of the shadows, which costs less than computing the contributions of other items (3.3 ms against
-/// 4.2 ms for 4,096 bodies).
+/// True if the kernel with pairwise loops is launched. On a device whose threads have private copies of the shadows (the cpu) it
+/// is slower: scattering to them costs less than computing the contributions of other items (3.3 ms against 4.2 ms for 4,096
+/// bodies).
 bool runs_pairwise(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
                    const detail::DeviceState& device) {
-    return derived.pairwise && range.rank == 1 && !device.backend->splits_ranges() &&
+    return derived.pairwise && range.rank == 1 && !device.backend->traits().private_sums &&
            derived.pairwise->fits(values_of(slots), range.from[0], range.to[0]);
 }
 
 /// The kernel over a halo-extended range for this device; null if there is none.
 const AnyKernel* halo_gather_kernel(const Derived& derived, const detail::DeviceState& device) {
     if (!derived.halo_gather) return nullptr;
-    if (!device.backend->splits_ranges()) return &derived.halo_gather->kernel;
+    if (!device.backend->traits().splits_rows) return &derived.halo_gather->kernel;
     return derived.halo_gather->by_rows ? &*derived.halo_gather->by_rows : nullptr;
 }
 
@@ -167,10 +171,10 @@ std::optional<Range> halo_range(const Derived& derived, Range range, const detai
         return std::nullopt;
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
         --axis;
-        const int64_t before = derived.halo_gather->before[axis], behind = derived.halo_gather->behind[axis];
-        if (before + behind > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
+        const int64_t before = derived.halo_gather->before[axis], after = derived.halo_gather->after[axis];
+        if (before + after > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
         range.from[d] -= before;
-        range.to[d] += behind;
+        range.to[d] += after;
         if (range.from[d] < INT32_MIN || range.to[d] > INT32_MAX || range.to[d] - range.from[d] > INT32_MAX) return std::nullopt;
     }
     return range;
@@ -181,7 +185,7 @@ void launch_after(const Derived::After& after, Range range, std::vector<HostArgu
     if (after.items > 0) {
         range.from = {}, range.to.fill(1), range.group_rank = 0;
         range.to[size_t(range.rank - 1)] = after.items;
-    } else if (after.row_by_row && !device.backend->splits_ranges() && range.to[0] <= INT32_MAX - Step::rows) {
+    } else if (after.row_by_row && !device.backend->traits().cheap_items && range.to[0] <= INT32_MAX - Step::rows) {
         // The launch of an item costs at least as much as one store: on lavapipe, clearing 8 rows an item takes half of the time.
         HostArgument end;
         end.type = Scalar::i32, end.bits = uint32_t(range.to[0]);
@@ -201,10 +205,10 @@ void check_size(const ir::Kernel& primal, Scalar type, double elements) {
 
 /// Elements of a tape that is not counted.
 int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
-    if (tape.size == Tape::Size::offsets) return items;
+    if (tape.size == Tape::Sizing::offsets) return items;
     const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
-    if (tape.size == Tape::Size::item) check_size(*derived.primal, tape.type, double(each) * double(items));
-    return tape.size == Tape::Size::item ? each * items : each;
+    if (tape.size == Tape::Sizing::item) check_size(*derived.primal, tape.type, double(each) * double(items));
+    return tape.size == Tape::Sizing::item ? each * items : each;
 }
 
 /// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
@@ -228,7 +232,7 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         arguments.back() = rebound(slots[i].value, *copies.back());
     }
     for (size_t t = 0; t < derived.tapes.size(); ++t)
-        if (derived.tapes[t].size == Tape::Size::offsets) {
+        if (derived.tapes[t].size == Tape::Sizing::offsets) {
             counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
             arguments.push_back(argument_of(*counted.back().offsets));
         }
@@ -250,8 +254,8 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
 }  // namespace
 
 const Element& element_of(Scalar type) {
-    static const std::array<Element, 12> elements = [] {
-        std::array<Element, 12> all;
+    static const std::array<Element, scalar_count> elements = [] {
+        std::array<Element, scalar_count> all;
         for (size_t i = 0; i < all.size(); ++i) all[i] = Element::of(Scalar(i));
         return all;
     }();
@@ -277,12 +281,12 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
         if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
         size_t next = 0;
         for (const Tape& tape : derived.tapes) {
-            if (tape.size == Tape::Size::offsets) {
+            if (tape.size == Tape::Sizing::offsets) {
                 tapes.push_back(counted[next].offsets);
                 bytes += tapes.back()->bytes;
             } else {
                 const int64_t n =
-                    tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
+                    tape.size == Tape::Sizing::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }
@@ -313,7 +317,7 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<A
         if (type != tape.type)
             refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
         const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
-        const int64_t wants = tape.size == Tape::Size::counted ? has : elements_of(tape, derived, slots, items);
+        const int64_t wants = tape.size == Tape::Sizing::counted ? has : elements_of(tape, derived, slots, items);
         if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
     }
 }

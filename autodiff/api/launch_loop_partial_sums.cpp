@@ -1,7 +1,21 @@
-// Launch of loop partial sums: the choice of the kernels, their cells, and the ranges (loop_partial_sums.cpp in strategy).
+// Launch of loop partial sums: the choice of the kernels, their cells, and the ranges (autodiff/strategy/loop_partial_sums.cpp).
+//
+//     items 0 .. n, loop of c iterations, k cells an iteration:
+//     private sums (cpu)   adjoint over n, adds to c * k cells;                              total over c
+//     other devices        adjoint over n, hands values over;  interchanged loop over c x chunks of n;  total over c
+//
+// Why two forms: where threads have private copies of what they add to (BackendTraits::private_sums), cells cost no atomics as long
+// as there are few of them. Elsewhere the interchanged loop sums up in registers, and the items hand the values that it needs over
+// in memory.
+// Cost: cells and values handed over are allocated for each launch; one or two launches more than the plain adjoint.
+// Limits: at least 256 items; the range has the kernel's rank. On devices with private sums at most 512 cells. Interchanged: the
+// range starts at 0, and at most 65,536 items if the kernel also adds to other elements, since a larger launch would need chunked
+// summation.
+// Textbook name: loop interchange, strip-mining (chunks of items), partial reduction.
 #include <algorithm>
 
-#include "autodiff/api/derived_kernels.h"
+#include "autodiff/api/launch_derivative.h"
+#include "autodiff/api/shadow_arrays.h"
 #include "core/support/debug.h"
 
 namespace pumice::derive {
@@ -22,7 +36,7 @@ int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / bac
 
 bool launch_loop_partial_sums(const Derived& derived, const Range& range, const HostValues& known,
                               const std::vector<HostArgument>& given, const std::shared_ptr<detail::DeviceState>& device) {
-    const bool interchanged = !device->backend->splits_ranges();
+    const bool interchanged = !device->backend->traits().private_sums;
     const auto& way = interchanged ? derived.interchanged : derived.loop_partial_sums;
     if (!way || range.rank != derived.primal->rank) return false;
     int64_t items = 1;

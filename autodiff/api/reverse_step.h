@@ -1,6 +1,6 @@
 // The reverse of one launch on the tape of a program: the adjoint without the effects of the primal.
 #pragma once
-#include "autodiff/api/derived_kernels.h"
+#include "autodiff/api/derivative_call.h"
 
 namespace pumice::derive {
 
@@ -9,7 +9,7 @@ namespace pumice::derive {
 TapeArrays reverse_step(const Call& call);
 /// By parameter: true where the adjoint reads the contents of the array from before the launch.
 std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature);
-/// True where the kernel has no derivative (Kernel::inactive).
+/// True if the kernel has no derivative (Kernel::inactive).
 bool is_inactive(const KernelBase& kernel);
 
 }  // namespace pumice::derive

@@ -1,7 +1,7 @@
 // Forward mode (tangent-linear, Jacobian-vector products): every active value gets a tangent beside it, one for each direction.
 //
 // The rule of y = f(x) is ty = df/dx * tx. Loads, stores and atomics of active memory are repeated on the shadow. Ifs and
-// loops carry the tangents in columns of their own, behind the columns of the primal. Nothing is taped, and the order of the
+// loops carry the tangents in columns of their own, after the columns of the primal. Nothing is taped, and the order of the
 // primal is kept.
 //
 //     primal                    forward                         (arg2 is the tangent of arg1)
@@ -23,9 +23,10 @@
 #include "autodiff/rules/subgroup_rules.h"
 #include "core/ir/named.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
+#include "core/passes/inlining.h"
+#include "core/passes/simplify.h"
 #include "core/support/error.h"
-#include "core/text/names.h"
 
 namespace pumice::derive {
 namespace {
@@ -43,7 +44,7 @@ public:
           tangents(kernel.values.size()) {}
 
 private:
-    using Tangents = std::vector<Value>;  ///< one a direction; empty where the value is not active
+    using Tangents = std::vector<Value>;  ///< one a direction; empty if the value is not active
 
     void body() override {
         to.name = from.name + ".forward";
@@ -81,7 +82,7 @@ private:
     }
 
     const Tangents& of_tangent(Value v) const { return tangents[v.id]; }
-    /// The tangent for direction w; zero where there is none.
+    /// The tangent for direction w; zero if there is none.
     Value tangent_or_zero(Value v, size_t w) { return tangents[v.id].empty() ? zero(from.type_of(v)) : tangents[v.id][w]; }
 
     void argument(const Inst& i) {
@@ -105,6 +106,7 @@ private:
         }
         if (i.op == Op::cast) return b.cast(i.type, tangent_or_zero(v[0], w));
         if (i.op == Op::uniform) return tangent_or_zero(v[0], w);
+        if (i.op == Op::group) return b.group(Subgroup(i.immediate), of(i.memory), tangent_or_zero(v[0], w));  // a linear map
         if (i.op == Op::subgroup) {
             const std::vector<Value> operands = of(v);
             return SubgroupRule(b, to, Subgroup(i.immediate), operands, false).tangent(tangent_or_zero(v[0], w));
@@ -256,7 +258,7 @@ private:
     const Analysis analysis;
     std::unique_ptr<Shadows> shadows;
     std::vector<Tangents> tangents;    ///< of values of `from`
-    std::vector<Columns> arms, loops;  ///< the active columns of open constructs, and of open loops
+    std::vector<Columns> arms, loops;  ///< the active columns of the constructs, and of the loops, around the current instruction
 };
 
 }  // namespace

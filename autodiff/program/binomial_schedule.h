@@ -34,8 +34,8 @@ inline int64_t binomial_advance(int64_t steps, int64_t states) {
     while (binomial_reach(states, times, steps) < steps) ++times;
     // Neither part then needs more repetitions than the whole: the first has at most reach(states, times - 1) steps, the second
     // at least reach(states - 1, times - 1).
-    const int64_t before = binomial_reach(states, times - 1, steps), behind = binomial_reach(states - 1, times - 1, steps);
-    return std::clamp<int64_t>(std::min(before, steps - behind), 1, steps - 1);
+    const int64_t before = binomial_reach(states, times - 1, steps), after = binomial_reach(states - 1, times - 1, steps);
+    return std::clamp<int64_t>(std::min(before, steps - after), 1, steps - 1);
 }
 
 }  // namespace pumice::derive

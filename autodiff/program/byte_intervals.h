@@ -5,6 +5,7 @@
 //     add [0, 8), add [8, 12), remove [2, 4)    =>    [0, 2) [4, 12)
 //
 // Cost: linear in the number of intervals, of which there are few.
+// Textbook name: interval set (segment set) with coalescing of neighbours.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -87,8 +87,8 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
         size_t from = 0, to = count;
         while (to - from > 1) {
             const size_t middle = from + (to - from) / 2;
-            const double before = gap(part(direction, from, middle)), behind = gap(part(direction, middle, to));
-            before >= behind || std::isnan(before) ? to = middle : from = middle;
+            const double before = gap(part(direction, from, middle)), after = gap(part(direction, middle, to));
+            before >= after || std::isnan(before) ? to = middle : from = middle;
         }
         size_t n = 0;
         for (size_t k = 0; k < gradient.size(); ++k)

@@ -1,8 +1,20 @@
 // Derivatives of programs, driver: runs a host function under a trace hook, then reverses the recorded commands.
 //
-// The hook sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape
-// records them for reverse mode, ProgramTangents executes their tangents for forward mode.
-// Cost: one record a command. Limits: commands of other threads are not seen; conditions of the host are not recorded.
+// Why: a program is made of launches, copies and fills. Each has an adjoint or a tangent, and their order is known only when the
+// function has run.
+//
+//     program(x, y)                 recorded (reverse mode)        reversed
+//       f(ndrange(n), u, x)         launch f(u, x)                 adjoint of g: dy -> du
+//       u.fill / copy ...           ...                            ...
+//       g(ndrange(n), y, u)         launch g(y, u)                 adjoint of f: du -> dx
+//
+// The hook sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape records them
+// for reverse mode (program_tape.cpp), and program_reverse.cpp reverses them; ProgramTangents executes their tangents for forward
+// mode. Scalars of the host are followed as traced numbers (traced.cpp).
+// Cost: one record a command, and what is saved of arrays that are overwritten (program_tape.cpp, program_checkpoints.cpp).
+// Limits: commands of other threads are not seen; conditions of the host are not recorded, so the derivative is that of the path
+// taken. no_derivative() leaves commands out.
+// Textbook name: trace-based automatic differentiation, define-by-run (Griewank and Walther, chapter 6, on operator overloading).
 #include "autodiff/program/program.h"
 
 #include "autodiff/program/program_tangents.h"

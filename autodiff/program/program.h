@@ -72,7 +72,7 @@ template <class A> void put_labelled(const A& annotation, int number, std::vecto
     for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
 }
 
-/// True where the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
+/// True if the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
 /// which has a place for the derivatives.
 template <class A> constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
@@ -175,7 +175,7 @@ template <class F> concept ProgramFunction =
 template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ReverseMode mode, F&& f, A... annotations) {
     return derive::run_program<false>(mode, f, annotations...);
 }
-/// The same; the result of the function follows the derivatives.
+/// Reverse mode of a program, whose result follows the derivatives.
 template <derive::ProgramFunction F, detail::Annotation... A> auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) {
     return derive::run_program<true>(mode, f, annotations...);
 }

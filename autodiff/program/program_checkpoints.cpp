@@ -15,9 +15,11 @@
 // See Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 2000.
 #include "autodiff/program/program_tape.h"
 
+#include "autodiff/api/shadow_arrays.h"
+
 namespace pumice::derive {
 
-/// True where some command of [from, to) uses the buffer.
+/// True if some command of [from, to) uses the buffer.
 bool ProgramTape::used(int buffer, int from, int to) const {
     const std::vector<int>& uses = table[size_t(buffer)].uses;
     const auto next = std::lower_bound(uses.begin(), uses.end(), from);
@@ -84,7 +86,7 @@ void ProgramTape::advance(int from, int to, int end) {
 ProgramTape::Snapshot ProgramTape::take(int at, int end) {
     Snapshot snapshot;
     for (int b = 0; b < int(table.size()); ++b) {
-        const Use& u = table[size_t(b)];
+        const BufferState& u = table[size_t(b)];
         if (!buffers[size_t(b)].memory || (!buffers[size_t(b)].inside && !u.written) || !used(b, at, end)) continue;
         std::weak_ptr<ArrayState>& known = copies[{b, u.version}];
         std::shared_ptr<ArrayState> copy = known.lock();
@@ -166,7 +168,7 @@ void ProgramTape::reverse_from_states() {
     // Arrays of the caller keep their final contents: earlier contents are computed in other memory.
     Snapshot first;
     for (int b = 0; b < int(table.size()); ++b) {
-        Use& u = table[size_t(b)];
+        BufferState& u = table[size_t(b)];
         if (buffers[size_t(b)].inside || u.written) buffers[size_t(b)].memory = nullptr;
         if (u.initial) first.parts.push_back({b, -1, std::move(u.initial)});
     }

@@ -10,9 +10,12 @@
 //     launch      v = f(u)                not differentiated
 //
 // Cost: interval operations a command. Limits: activity is by array view, not by element within a view.
+// Textbook name: activity (varied variables) analysis, here on a trace; Griewank and Walther, section 6.2.
 #include "autodiff/program/program_record.h"
 
+#include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
+#include "autodiff/api/shadow_arrays.h"
 
 namespace pumice::derive {
 

@@ -2,7 +2,8 @@
 #pragma once
 #include <map>
 
-#include "autodiff/api/derived_kernels.h"
+#include "autodiff/api/check_annotations.h"
+#include "autodiff/api/derivative_call.h"
 #include "autodiff/program/byte_intervals.h"
 #include "autodiff/program/traced.h"
 #include "core/host/trace_hook.h"
@@ -69,7 +70,7 @@ protected:
     std::shared_ptr<ArrayState> array_of(const Span& s) const;
     /// The shadow of a span: the one of the caller, or the one of the buffer.
     std::shared_ptr<ArrayState> shadow_of(const Span& s, int direction);
-    /// The same; null where there is none yet.
+    /// The shadow of a span; null if there is none yet.
     std::shared_ptr<ArrayState> shadow_if_any(const Span& s, int direction) const;
     /// Clears the shadow, if it exists.
     void zero_shadows(const Span& s);
@@ -79,7 +80,7 @@ protected:
     /// After a launch: updates the activity of the spans that it has written.
     void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
     std::vector<Span> spans_of(std::span<const HostArgument> arguments);
-    /// True where the argument is one of the differentiated scalars.
+    /// True if the argument is one of the differentiated scalars.
     bool follows(const HostArgument& a) const { return a.followed_by == scalars.get(); }
 
     std::vector<Buffer> buffers;

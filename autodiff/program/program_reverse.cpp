@@ -10,7 +10,9 @@
 // Cost: one adjoint launch a live command. Limits: floats that the host uploads after it has read active data are refused
 // where the result depends on them.
 // Textbook name: liveness (useful variables) analysis on a trace.
+#include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
+#include "autodiff/api/shadow_arrays.h"
 #include "autodiff/program/program_tape.h"
 #include "core/ir/evaluate.h"
 #include "core/support/debug.h"
@@ -28,14 +30,8 @@ void ProgramTape::reverse() {
             if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type))
                 fail("a program whose derivative is asked for returns an array that has no float elements");
             const Scalar type = s.element->leaves[0].type;
-            const double d = 1;
-            const float f = 1;
-            const half h(1);
-            detail::fill(*shadow,
-                         type == Scalar::f64   ? static_cast<const void*>(&d)
-                         : type == Scalar::f32 ? static_cast<const void*>(&f)
-                                               : &h,
-                         size_of(type));
+            const uint64_t one = real_bits(type, 1);
+            detail::fill(*shadow, &one, size_of(type));
         }
     debug::log_line(text("the tape of a program has ", commands.size(), commands.size() == 1 ? " command" : " commands",
                          " and keeps ", saved_bytes, " bytes",

@@ -8,9 +8,12 @@
 //     fill u = 0         =>    fill u = 0, fill du = 0
 //
 // Cost: the forward kernel in place of the primal one; nothing is kept. Limits: a host step needs a rule for forward mode.
+// Textbook name: tangent-linear program, forward accumulation (Wengert 1964).
 #include "autodiff/program/program_tangents.h"
 
+#include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
+#include "autodiff/api/shadow_arrays.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::derive {

@@ -12,7 +12,9 @@
 // See Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode automatic differentiation", 2005.
 #include "autodiff/program/program_tape.h"
 
+#include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
+#include "autodiff/api/shadow_arrays.h"
 
 namespace pumice::derive {
 
@@ -29,7 +31,7 @@ void ProgramTape::open_group(Command& command, std::span<const Span> written) {
     for (const Span& s : written)
         if (s.any() && use(s.buffer).needed.meets(s.offset, s.end())) command.starts_group = true;
     if (states > 0 && command.starts_group)
-        for (Use& u : table) u.needed.clear();
+        for (BufferState& u : table) u.needed.clear();
 }
 
 /// Allocates room for a copy of the array. Where there is none, the error says what would need less.
@@ -47,7 +49,7 @@ std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
 
 /// The command is about to overwrite the span: saves it if an adjoint needs it.
 void ProgramTape::overwrite(const Span& s, Command& command) {
-    Use& u = use(s.buffer);
+    BufferState& u = use(s.buffer);
     const bool wanted = u.needed.meets(s.offset, s.end());
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;

@@ -15,7 +15,7 @@ struct Command {
     Range range;                          ///< launch, on the default stream
     std::vector<HostArgument> arguments;  ///< launch, call: arrays use the memory of `spans`, not their own
     std::optional<detail::HostCall> host;
-    Signature signature;          ///< launch: empty where nothing is differentiated
+    Signature signature;          ///< launch: empty if nothing is differentiated
     std::vector<bool> varied;     ///< by span: it varies before the command or after it
     std::vector<Span> ended;      ///< spans that varied and are overwritten without a derivative
     std::vector<std::byte> data;  ///< write: the elements; fill: the value
@@ -101,7 +101,7 @@ private:
     std::vector<ScalarSum> scalar_sums;
 
     // By buffer; later buffers have no entry yet.
-    struct Use {
+    struct BufferState {
         Intervals needed;       ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
@@ -109,11 +109,11 @@ private:
         int version = -1;                     ///< the last command that wrote it; -1: none
         bool scratch = false;                 ///< `memory` is no longer the program's own
     };
-    Use& use(int buffer) {
+    BufferState& use(int buffer) {
         if (size_t(buffer) >= table.size()) table.resize(size_t(buffer) + 1);
         return table[size_t(buffer)];
     }
-    std::vector<Use> table;
+    std::vector<BufferState> table;
     int dropped = 0;          ///< buffers released since the last wait for the devices
     std::vector<int> groups;  ///< first command of each group, then the number of commands
     std::map<std::pair<int, int>, std::weak_ptr<ArrayState>> copies;  ///< by buffer and version

@@ -13,7 +13,6 @@
 #include "autodiff/rules/derivative_rules.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
-#include "core/text/names.h"
 
 namespace pumice::derive {
 

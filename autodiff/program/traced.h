@@ -41,7 +41,7 @@ struct HostScalar {
     std::shared_ptr<HostScalars> all;
     int number = -1;
 };
-/// Computes a scalar op on numbers of one type. Throws Error where they belong to different programs, or the op has no
+/// Computes a scalar op on numbers of one type. Throws Error if they belong to different programs, or the op has no
 /// derivative.
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands);
 

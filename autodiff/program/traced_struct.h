@@ -35,7 +35,7 @@ private:
 
 template <class F> using traced_member = std::conditional_t<std::is_integral_v<F> || detail::is_array<F>::value, F, Traced<F>>;
 
-/// True where there are floats among the members of T, including nested members; floats in arrays do not count.
+/// True if there are floats among the members of T, including nested members; floats in arrays do not count.
 template <class T> constexpr bool has_numbers() {
     if constexpr (detail::is_array<T>::value)
         return false;

@@ -23,8 +23,10 @@
 #include <tuple>
 
 #include "autodiff/analysis/canonical_form.h"
-#include "autodiff/reverse/sweep.h"
-#include "core/passes/passes.h"
+#include "autodiff/reverse/adjoint_emitter.h"
+#include "core/passes/dead.h"
+#include "core/passes/inlining.h"
+#include "core/passes/simplify.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
@@ -50,9 +52,8 @@ AdjointEmitter::AdjointEmitter(const Primal& p, Part which, AdjointStrategy chos
         for (const Value v : from.operands(from[id]))
             if (plan.home(v) != plan.home(where.block_of(id))) crosses[v.id] = true;
     for (uint32_t v = 0; v < from.values.size(); ++v) {
-        const ValueInfo& info = from.values[v];
-        const bool stands = info.inst.id == none ? info.block.id != none : where.block_of(info.inst).id != none;
-        if (stands && analysis.active(Value{v}) && crosses[v]) active_in[plan.home(Value{v}).id].push_back({v});
+        if (where.block_of(Value{v}).id != none && analysis.active(Value{v}) && crosses[v])
+            active_in[plan.home(Value{v}).id].push_back({v});
     }
 }
 
@@ -133,24 +134,23 @@ void AdjointEmitter::inst(InstId id) {
     }
 }
 
-/// Leaves out a dead instruction: stores to local and private memory that no live instruction loads, and constructs without
-/// live instructions. A construct that contains barriers leaves one barrier.
+/// Leaves out a dead instruction: stores to local and private memory that no live instruction loads, constructs without live
+/// instructions, and sums over the group. What contains barriers leaves one barrier.
 bool AdjointEmitter::leaves_out(InstId id) {
     const Inst& i = from[id];
     if ((*liveness)(id)) return false;
     if (i.op == Op::store) return from[i.memory].kind != MemoryKind::array;
-    if (!is_control(i.op)) return false;
+    if (!is_control(i.op) && i.op != Op::group) return false;
     if (contains_barrier(from, i)) b.barrier();
     for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), zero(from.type_of(from.result(i, r))));
     return true;
 }
 
-/// True where nobody reads the stores to the array: the kernel does not, and the caller has said DuplicatedNoNeed.
+/// True if nobody reads the stores to the array: the kernel does not, and the caller has said DuplicatedNoNeed.
 bool AdjointEmitter::unneeded(MemoryId m) const {
     if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need)
         return false;
-    return std::none_of(where.order().begin(), where.order().end(),
-                        [&](InstId id) { return from[id].memory == m && from[id].op != Op::store && from[id].op != Op::extent; });
+    return !MemoryEffects(from, from.body().insts).reads(m);
 }
 
 /// At the end of a block: keeps the values that the reverse sweep needs, in variables and on the tape.
@@ -215,7 +215,8 @@ void AdjointEmitter::zero_shadows() {
 
 namespace {
 
-Kernel tidy(const Kernel& k) { return in_order(forwarded(inlining(k))); }
+/// The clean-up passes of a generated kernel: inlining, load and store forwarding, and the numbering of the text.
+Kernel cleaned_up(const Kernel& k) { return in_order(forwarded(inlining(k))); }
 
 /// Removes the effects that a counting kernel does not need: prints, and stores to arrays of the primal, except arrays that it
 /// reads.
@@ -258,11 +259,11 @@ Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
 
 std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tapes) {
     bool counted = false;
-    for (const Tape& t : tapes) counted = counted || t.size == Tape::Size::counted;
+    for (const Tape& t : tapes) counted = counted || t.size == Tape::Sizing::counted;
     if (!counted) return std::nullopt;
     AdjointEmitter sweep(primal, Part::count);
     Count count;
-    count.kernel = in_order(without_effects(tidy(sweep.run()), primal.kernel.params.size(), count.writes));
+    count.kernel = in_order(without_effects(cleaned_up(sweep.run()), primal.kernel.params.size(), count.writes));
     return count;
 }
 
@@ -271,14 +272,14 @@ std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
     if (!primal.gather.can_extend_range()) return std::nullopt;
     HaloGather halo_gather;
     AdjointEmitter sweep(primal, part, AdjointStrategy::halo_gather);
-    halo_gather.kernel = tidy(sweep.run());
+    halo_gather.kernel = cleaned_up(sweep.run());
     if (sweep.gave_up) return std::nullopt;
     if (primal.gather.always()) {
         AdjointEmitter by_rows(primal, part, AdjointStrategy::halo_gather_by_rows);
-        halo_gather.by_rows = tidy(by_rows.run());
+        halo_gather.by_rows = cleaned_up(by_rows.run());
         if (by_rows.gave_up) halo_gather.by_rows.reset();
     }
-    std::tie(halo_gather.before, halo_gather.behind) = primal.gather.reach();
+    std::tie(halo_gather.before, halo_gather.after) = primal.gather.reach();
     return halo_gather;
 }
 
@@ -287,9 +288,9 @@ std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kern
     if (!primal.pairwise.any() || primal.single_kernel) return std::nullopt;
     AdjointEmitter sweep(primal, Part::both, AdjointStrategy::pairwise);
     PairwiseAdjoint made;
-    made.kernel = tidy(sweep.run());
+    made.kernel = cleaned_up(sweep.run());
     if (sweep.gave_up) return std::nullopt;
-    made.zero = tidy(clear_shadows(primal, scattered));
+    made.zero = cleaned_up(clear_shadows(primal, scattered));
     made.fits = primal.pairwise.fits();
     return made;
 }
@@ -301,9 +302,9 @@ std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& pr
         return std::nullopt;
     AdjointEmitter sums(primal, Part::both, interchanged ? AdjointStrategy::interchanged : AdjointStrategy::partial_sums);
     LoopPartialSumsAdjoint made;
-    made.kernel = tidy(sums.run());
+    made.kernel = cleaned_up(sums.run());
     if (sums.gave_up) return std::nullopt;
-    made.total = tidy(sums.total_of_cells(made.kernel));
+    made.total = cleaned_up(sums.total_of_cells(made.kernel));
     made.iterations = primal.loop_partial_sums.iterations();
     made.count = sums.cells_an_iteration();
     made.type = primal.kernel[ir::InstId{primal.loop_partial_sums.loads[0]}].type;
@@ -311,7 +312,7 @@ std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& pr
     made.passed_values = sums.passed_values_by_item();
     made.interchanged = std::move(made.kernel);
     AdjointEmitter before(primal, Part::both, AdjointStrategy::before_interchanged);
-    made.kernel = tidy(before.run());
+    made.kernel = cleaned_up(before.run());
     return made;
 }
 
@@ -326,7 +327,7 @@ struct Swept {
             again = sweep->gave_up;
             if (again) primal.gather.loads.clear();
         }
-        kernel = tidy(kernel);
+        kernel = cleaned_up(kernel);
     }
 };
 
@@ -336,10 +337,10 @@ void add_rest(Made& made, const Primal& primal, Part part, const AdjointEmitter&
     made.halo_gather = halo_gather_adjoint(primal, part);
     if (sweep.has_cells()) {
         made.after.push_back(sweep.sum_of_cells(kernel));
-        made.after.back().kernel = tidy(made.after.back().kernel);
+        made.after.back().kernel = cleaned_up(made.after.back().kernel);
     }
     if (primal.gather.any()) {
-        made.after.push_back({tidy(clear_shadows(primal, kernel))});
+        made.after.push_back({cleaned_up(clear_shadows(primal, kernel))});
         made.after.back().row_by_row = row_by_row(made.after.back().kernel);
     }
     made.tapes = sweep.tapes;
@@ -379,7 +380,7 @@ SplitDerivative split(const Kernel& kernel, const Signature& signature) {
     Swept last(primal, Part::reverse);
     AdjointEmitter first(primal, Part::augmented);
     SplitDerivative made;
-    made.augmented = tidy(first.run());
+    made.augmented = cleaned_up(first.run());
     made.reverse = std::move(last.kernel);
     add_rest(made, primal, Part::reverse, *last.sweep, made.reverse);
     return made;

@@ -16,7 +16,7 @@
 // Textbook name: factoring by distributivity.
 #include <array>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {
@@ -73,9 +73,9 @@ std::vector<FactoredProduct> factorings(const Kernel& k, Value v, bool inner) {
 
 /// Emits sum + term or sum - term. f a + (f c) x becomes f (a + c x): several such sums do without f c, and a product can be
 /// contracted with the addition. The same for (f a) x + (f c) y, except where f is a select, which may be zero because a x is
-/// infinite, and except in f16, whose range is too short without f.
+/// infinite, and except in narrow floats: f16 has too short a range without f.
 Value AdjointEmitter::total(Op op, Value sum, Value term) {
-    const bool short_range = to.type_of(sum) == Scalar::f16;
+    const bool short_range = is_narrow_float(to.type_of(sum));
     uint64_t bits = 0;
     for (const bool inner : {false, true})
         for (const FactoredProduct& s : factorings(to, sum, inner && !short_range))
@@ -125,7 +125,7 @@ void AdjointEmitter::make_product(size_t at) {
     if (factor) add(at, times(b, to, factor, accumulators[at].partial));
 }
 
-/// True where the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
+/// True if the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
 /// derivative, and the product stays pending.
 bool AdjointEmitter::passes_on(const Inst& i, int w) {
     const Accumulator product = accumulators[accumulator(from.result(i), w)];

@@ -16,7 +16,7 @@
 // reduction.
 #include <functional>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
@@ -53,8 +53,8 @@ Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first
     return k.result(k[at.control(Op::for_, bounds, {block})]);
 }
 
-/// The type of the cells: f32 for f16, because devices add f32 faster and with less rounding.
-Scalar cell_type(Scalar type) { return type == Scalar::f16 ? Scalar::f32 : type; }
+/// The type of the cells: f32 for narrow floats, because devices add f32 faster and with less rounding.
+Scalar cell_type(Scalar type) { return computed_type(type); }
 }  // namespace
 
 /// The accumulator of a sum. Equal elements share one.
@@ -63,7 +63,7 @@ size_t AdjointEmitter::sum(MemoryId memory, uint32_t leaf, std::span<const Value
         uint64_t x = 0, y = 0;
         return a == c || (from.constant(a, x) && from.constant(c, y) && x == y);
     };
-    for (const Sum& s : sums)
+    for (const ReducedAdjoint& s : sums)
         if (s.memory == memory && s.leaf == leaf &&
             std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
             return s.accumulator;
@@ -91,7 +91,7 @@ void AdjointEmitter::find_sums() {
 
 void AdjointEmitter::reduce_sums() {
     b.loc = from.loc;
-    for (const Sum& s : sums) {
+    for (const ReducedAdjoint& s : sums) {
         const Value part = take(s.accumulator);
         if (!part) continue;
         if (primal.single_kernel) {
@@ -112,13 +112,13 @@ int64_t AdjointEmitter::CellTape::stride() const { return (sums + in_line - 1) /
 
 void AdjointEmitter::add_cells() {
     if (primal.single_kernel) return;
-    for (Sum& s : sums) {
+    for (ReducedAdjoint& s : sums) {
         const Scalar type = cell_type(s.type);
         CellTape& tape = cell_tapes[type];
         s.number = tape.sums++;
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
-        tapes.push_back({type, Tape::Size::fixed, 0, {}, true});
+        tapes.push_back({type, Tape::Sizing::fixed, 0, {}, true});
         tape.memory = Shadows::add_array(to, type, Access::inout, text("the cells of sums of ", name_of(type)));
     }
     for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.stride();
@@ -135,7 +135,7 @@ template <class Now> Value AdjointEmitter::rebuild(Builder& at, Value v, const N
 }
 
 /// The indices of the element of a sum.
-template <class Now> std::vector<Value> AdjointEmitter::place_of(Builder& at, const Sum& sum, const Now& now) const {
+template <class Now> std::vector<Value> AdjointEmitter::place_of(Builder& at, const ReducedAdjoint& sum, const Now& now) const {
     std::vector<Value> indices;
     for (const Value v : sum.indices) indices.push_back(rebuild(at, v, now));
     if (indices.empty()) indices.push_back(at.constant_int(Scalar::i32, 0));
@@ -167,7 +167,7 @@ Step AdjointEmitter::sum_of_cells(const Kernel& filled) const {
         step.items = std::max(step.items, tape.sums);
         when(at, at.op(Op::lt, {mine, number(tape.sums)}), [&] {
             const Value total = total_of(k, at, now(tape.memory), type, mine, tape.stride());
-            for (const Sum& s : sums) {
+            for (const ReducedAdjoint& s : sums) {
                 if (cell_type(s.type) != type) continue;
                 when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {
                     // Two sums may belong to one element, where their indices are equal at run time.

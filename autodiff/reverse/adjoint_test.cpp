@@ -296,7 +296,7 @@ TEST(derivatives, of_a_stencil_gather) {
     ASSERT_TRUE(adjoint.halo_gather);
     EXPECT_TRUE(adjoint.halo_gather->by_rows);
     EXPECT_EQ(adjoint.halo_gather->before, (std::array<int64_t, 3>{1, 1, 0}));
-    EXPECT_EQ(adjoint.halo_gather->behind, (std::array<int64_t, 3>{1, 1, 0}));
+    EXPECT_EQ(adjoint.halo_gather->after, (std::array<int64_t, 3>{1, 1, 0}));
 }
 
 TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {

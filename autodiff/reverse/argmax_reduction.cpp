@@ -17,9 +17,11 @@
 // Cost: a comparison and a select in each iteration. Limits: a for outside of other loops, not in halves; m has no other use
 // in the loop; no barriers, atomics or calls that move derivatives; nothing in the loop is taped. Of several equal x the last
 // gets the derivative: one element of the subdifferential.
+// Textbook name: subgradient of a maximum, by the argmax that the forward sweep records.
 #include <algorithm>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
+#include "core/analysis/loop_info.h"
 
 namespace pumice::derive {
 
@@ -54,7 +56,7 @@ Value TapePlan::find_argmax_value(InstId id) const {
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
-        if (op == Op::barrier) fits = false;
+        if (is_barrier(op)) fits = false;
         if (!analysis.moves(inner)) return;
         if (op == Op::load)
             fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
@@ -75,7 +77,7 @@ bool TapePlan::compares_rematerialised() const {
     });
 }
 
-/// True where the value is rematerialised through a sum.
+/// True if the value is rematerialised through a sum.
 bool TapePlan::rematerialises_sum(Value v) const {
     if (source_of(v) != ValueSource::rematerialised || k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
@@ -87,16 +89,15 @@ bool TapePlan::rematerialises_sum(Value v) const {
 
 bool TapePlan::pushes_inside(InstId loop) const {
     bool any = false;
-    for (uint32_t v = 0; v < k.values.size(); ++v) any = any || (sources[v] == ValueSource::taped && !outside(loop, Value{v}));
+    for (uint32_t v = 0; v < k.values.size(); ++v)
+        any = any || (sources[v] == ValueSource::taped && where.defined_in(loop, Value{v}));
     each_inside(k, k[loop], [&](InstId inner) { any = any || count_sources[inner.id] == ValueSource::taped; });
     return any;
 }
 
 /// Before an argmax loop: the counter of its iterations, unless the index counts them.
 void AdjointEmitter::count_iterations(InstId loop) {
-    uint64_t step = 0;
-    const bool by_one = from.constant(from.operands(from[loop])[2], step) && step == 1;
-    if (!by_one) counters[loop.id] = b.var(zero(counter_of(loop)));
+    if (constant_integer(from, from.operands(from[loop])[2]) != 1) counters[loop.id] = b.var(zero(counter_of(loop)));
 }
 
 /// At the end of an iteration of the primal: notes the number of the iteration, from 0, where x attained m.

@@ -12,10 +12,11 @@
 //
 // Cost: a launch and one store an element. Limits: RowByRow needs a kernel that knows no more of its range than the index,
 // without early return.
+// Textbook name: loop fission (the clearing is split from the sweep) with dead-code elimination; strip-mining over rows.
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 
 namespace pumice::derive {
 

@@ -184,14 +184,14 @@ public:
 
     const ir::Kernel kernel;
     Range range;
-    bool widely = false;          ///< run a wide kernel where there is one,
+    bool widely = false;          ///< run the kernel over a halo-extended range if there is one,
     bool by_rows = false;         ///< and the one for devices that split rows
-    mutable bool widens = false;  ///< there was one
-    bool by_pairs = false;        ///< run the kernel for loops over all items where it fits
-    mutable bool pairs = false;   ///< it did
+    mutable bool widens = false;  ///< set if such a kernel ran
+    bool by_pairs = false;        ///< run the kernel with pairwise loops if it fits
+    mutable bool pairs = false;   ///< set if it ran
     bool in_cells = false,
          interchanged = false;  ///< run the kernels for sums of a loop's iterations: in their place; interchanged
-    mutable bool sums = false, exchanges = false;  ///< there were some
+    mutable bool sums = false, exchanges = false;  ///< set if such kernels ran
 
 private:
     struct Sides {
@@ -255,7 +255,7 @@ private:
         for (size_t d = 0, axis = r.extent.size(); d < r.extent.size(); ++d) {
             --axis;
             r.start[d] -= halo_gather->before[axis];
-            r.extent[d] += halo_gather->before[axis] + halo_gather->behind[axis];
+            r.extent[d] += halo_gather->before[axis] + halo_gather->after[axis];
         }
         interp_test::run(*device, ir::print(kernel), r, a.list);
     }
@@ -270,7 +270,7 @@ private:
             for (const Value& v : values) c.add(v);
             const size_t before = c.integers.size();
             for (const Tape& t : tapes)
-                if (t.size == Tape::Size::offsets) c.add_array(std::vector<int32_t>(size_t(n), 0));
+                if (t.size == Tape::Sizing::offsets) c.add_array(std::vector<int32_t>(size_t(n), 0));
             check(count->kernel);
             launch(count->kernel, c);
             for (size_t t = before; t < c.integers.size(); ++t) counts.push_back(c.integers[t]->read());
@@ -278,9 +278,9 @@ private:
         size_t next = 0;
         for (const Tape& t : tapes) {
             int64_t size = t.count + (t.more ? t.more(known(values)) : 0);
-            if (t.size == Tape::Size::item) size *= n;
-            if (t.size == Tape::Size::counted) size = total;
-            if (t.size == Tape::Size::offsets) {
+            if (t.size == Tape::Sizing::item) size *= n;
+            if (t.size == Tape::Sizing::counted) size = total;
+            if (t.size == Tape::Sizing::offsets) {
                 std::vector<int32_t> offsets;
                 total = 0;
                 for (const int32_t c : counts[next]) offsets.push_back(int32_t(total)), total += c;

@@ -9,9 +9,10 @@
 //     after     %dx = select %ds != 0, %ds * %p, 0      0
 //
 // Cost: a comparison and a select for each product on such a path.
-// Limits: poles are those of the op's row (has_poles); an adjoint that is 0 by chance is masked as well on such a path.
-// Users of other systems write the trick by hand: select(c, f(select(c, x, safe)), other), as the FAQ of JAX explains.
-#include "autodiff/reverse/sweep.h"
+// Limits: poles are those of the op's row (has_poles); an adjoint that is 0 by chance is masked as well on such a path. Field's
+// name: the double-where trick. Users of other systems write it by hand: select(c, f(select(c, x, safe)), other), as the FAQ of JAX
+// explains.
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {

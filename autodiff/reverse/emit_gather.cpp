@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {
@@ -37,7 +37,7 @@ void AdjointEmitter::where_it_runs(Elsewhere& there, BlockId block, BlockId arou
     });
 }
 
-/// True where the code has grown too long. It is thrown away then.
+/// True if the code has grown too long. It is thrown away then.
 bool AdjointEmitter::too_long() {
     gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
     return gave_up;
@@ -143,7 +143,7 @@ void AdjointEmitter::gather_all() {
 /// The position of the item in the range of the primal, and its indices.
 AdjointEmitter::Here AdjointEmitter::here() {
     Here at;
-    const auto [before, behind] = primal.gather.reach();
+    const auto [before, after] = primal.gather.reach();
     for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
         const Value first = b.op(Op::mul, {b.index(Op::group_index, int(axis)), b.index(Op::group_size, int(axis))});
         at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
@@ -151,7 +151,7 @@ AdjointEmitter::Here AdjointEmitter::here() {
         at.size[axis] = b.index(Op::global_size, int(axis));
         if (strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows) {
             at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
-            at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
+            at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + after[axis])});
         }
         at.start[axis] = b.op(Op::sub, {at.index[axis], at.position[axis]});
         at.end[axis] = b.op(Op::add, {at.start[axis], at.size[axis]});
@@ -159,7 +159,7 @@ AdjointEmitter::Here AdjointEmitter::here() {
     return at;
 }
 
-/// True where the item at this offset lies in the range.
+/// True if the item at this offset lies in the range.
 Value AdjointEmitter::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
     Value all = b.constant_bool(true);
     for (int axis = 0; axis < from.rank; ++axis) {
@@ -253,7 +253,7 @@ void AdjointEmitter::add_contribution(const std::array<Value, 3>& indices, InstI
     });
 }
 
-/// The same for the item whose load meets the element of this item, by plain offsets.
+/// Adds the contribution of the item whose load meets the element of this item, by plain offsets.
 void AdjointEmitter::add_contribution_at(const Here& at, const Gather::Load& load, int w, Value sum) {
     std::array<Value, 3> indices = at.index;
     for (size_t axis = 0; axis < 3; ++axis)
@@ -281,7 +281,7 @@ void AdjointEmitter::add_meeting(const Here& at, const Gather::Load& load, int a
     });
 }
 
-/// True where all neighbours exist and each is the only item at its element. Most items are such interior items.
+/// True if all neighbours exist and each is the only item at its element. Most items are such interior items.
 Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list) {
     Gather::Offset reach{};
     Value all = b.constant_bool(true);
@@ -299,7 +299,7 @@ Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list)
     return b.op(Op::and_, {all, b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)})});
 }
 
-/// True where the array has an element at the indices of the item.
+/// True if the array has an element at the indices of the item.
 Value AdjointEmitter::exists(const Here& at, const Gather::Load& load) {
     const MemoryId m = from[load.load].memory;
     Value all = b.constant_bool(true);

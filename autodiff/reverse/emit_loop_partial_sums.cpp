@@ -1,7 +1,7 @@
 // Loop partial sums, code: contributions as sums of products, partial sums into cells, and the interchanged loop.
 //
-// A contribution to an element that all items share is expanded into products (distributivity). Each product is split into
-// factors that are uniform over the items and a varying rest. The distinct rests of an iteration are summed up over the items,
+// A contribution to an element that all items share is expanded into products (distributivity). Each product is split into factors
+// that are uniform over the items and a varying factor. The distinct varying factors of an iteration are summed up over the items,
 // into one row of cells an iteration; a last kernel multiplies by the uniform factors and adds to the shadows (legality and an
 // example: loop_partial_sums.cpp in autodiff/strategy).
 //
@@ -10,17 +10,17 @@
 //     cells        cell[c][0] += dy * e              cell[c][1] += (dy * e) * x        the second reuses the first
 //     total        dw[c] += cell[c][0]               dm[c] += cell[c][1] * w[c]
 //
-// Three kernels can be emitted: the adjoint with the loop in its place (AdjointStrategy::partial_sums); or the adjoint without
-// the loop, whose items hand the adjoints of the loop's results over in memory (before_interchanged), and the interchanged loop
-// alone (interchanged), whose item takes one iteration and a chunk of items.
+// Three kernels can be emitted: the adjoint with the loop in its place (AdjointStrategy::partial_sums); or the adjoint without the
+// loop, whose items hand the adjoints of the loop's results over in memory (before_interchanged), and the interchanged loop alone
+// (interchanged), whose item takes one iteration and a chunk of items.
 //
-// Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells
-// than contributions, one float type for all contributions and all values that are handed over.
+// Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells than
+// contributions, one float type for all contributions and all values that are handed over.
 // Textbook names: distributivity, common factors, loop interchange, partial reduction.
 #include <algorithm>
 #include <set>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
@@ -38,7 +38,7 @@ std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
 }
 }  // namespace
 
-/// True where a value of the new kernel is uniform over the items in one iteration.
+/// True if a value of the new kernel is uniform over the items in one iteration.
 bool AdjointEmitter::same_for_items(Value v) {
     if (v == partial_sum_cells.index) return true;
     if (const auto known = partial_sum_cells.same.find(v.id); known != partial_sum_cells.same.end()) return known->second;
@@ -46,16 +46,14 @@ bool AdjointEmitter::same_for_items(Value v) {
     if (to[v].inst.id != none) {
         const Inst& i = to[to[v].inst];
         const auto operands = to.operands(i);
-        const bool read_only = i.op == Op::load && i.memory.id < from.memories.size() &&
-                               from[i.memory].kind == MemoryKind::array && !primal.loop_partial_sums.is_written(i.memory);
-        const bool steady = is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select || read_only;
-        same = i.op == Op::constant || i.op == Op::argument || i.op == Op::extent ||
-               (steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); }));
+        const bool read_only = i.memory.id < from.memories.size() && primal.loop_partial_sums.loads_unwritten(i);
+        same = (is_launch_constant(i.op) || read_only) &&
+               std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); });
     }
     return partial_sum_cells.same[v.id] = same;
 }
 
-/// True where there is a uniform factor that is not a constant, or a divisor.
+/// True if there is a uniform factor that is not a constant, or a divisor.
 bool AdjointEmitter::has_factor(const Product& p) const {
     uint64_t bits = 0;
     return !p.divisors.empty() || std::any_of(p.factors.begin(), p.factors.end(), [&](Value f) { return !to.constant(f, bits); });

@@ -8,7 +8,9 @@
 //
 // Cost: as in pairwise_loops.cpp. (x - y)^2 of a pair is written as (y - x)^2, which the item has computed for itself.
 // Limits: above 80 instructions per load and direction the sweep gives up, because atomics cost less.
-#include "autodiff/reverse/sweep.h"
+// Textbook name: pairwise force evaluation without Newton's third law: both partners compute the pair, so that nothing is
+// scattered.
+#include "autodiff/reverse/adjoint_emitter.h"
 
 namespace pumice::derive {
 

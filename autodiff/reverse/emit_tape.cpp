@@ -12,23 +12,20 @@
 // In halves an item also stores its final height, unless that is a known number.
 // Cost: a store and a load for each value, and the cursor. Limits: a tape has at most 2^31 - 1 elements.
 // Textbook name: the tape (value stack) of store-all reverse mode; Griewank and Walther, "Evaluating Derivatives".
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-namespace {
-constexpr Scalar stack_types[] = {Scalar::i8,  Scalar::i16, Scalar::i32, Scalar::i64, Scalar::u8, Scalar::u16,
-                                  Scalar::u32, Scalar::u64, Scalar::f16, Scalar::f32, Scalar::f64};
-}  // namespace
-
 void AdjointEmitter::add_stacks() {
     const bool split_mode = part == Part::augmented || part == Part::reverse || plan.is_split();
     int64_t all = 0;
     bool bounded = true;
-    for (const Scalar type : stack_types) {
+    for (int t = 0; t < scalar_count; ++t) {
+        const Scalar type = Scalar(t);
+        if (type == Scalar::boolean) continue;  // stored as i32
         Stack stack;
         stack.type = type;
         stack.bound = plan.bound(type);
@@ -38,12 +35,12 @@ void AdjointEmitter::add_stacks() {
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
-        stack.kind = !stack.bound                                                  ? Tape::Size::counted
-                     : !split_mode && bounded && all <= signature.private_elements ? Tape::Size::fixed
-                                                                                   : Tape::Size::item;
+        stack.kind = !stack.bound                                                  ? Tape::Sizing::counted
+                     : !split_mode && bounded && all <= signature.private_elements ? Tape::Sizing::fixed
+                                                                                   : Tape::Sizing::item;
         const bool counting = part == Part::count;
         const std::string name = text("the tape of ", name_of(stack.type));
-        if (stack.kind == Tape::Size::fixed) {
+        if (stack.kind == Tape::Sizing::fixed) {
             Memory m;
             m.kind = MemoryKind::private_;
             m.name = text("tape_", name_of(stack.type));
@@ -52,22 +49,22 @@ void AdjointEmitter::add_stacks() {
             m.loc = from.loc;
             stack.memory = {uint32_t(to.memories.size())};
             if (!counting) stack.memory = add_own_memory(to, m);
-        } else if (stack.kind == Tape::Size::item) {
-            tapes.push_back({stack.type, Tape::Size::item, stack.bound->number, stack.bound->more});
+        } else if (stack.kind == Tape::Sizing::item) {
+            tapes.push_back({stack.type, Tape::Sizing::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         } else {
-            tapes.push_back({Scalar::i32, Tape::Size::offsets, 1});
-            tapes.push_back({stack.type, Tape::Size::counted, 0});
+            tapes.push_back({Scalar::i32, Tape::Sizing::offsets, 1});
+            tapes.push_back({stack.type, Tape::Sizing::counted, 0});
             stack.offsets =
                 Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         }
         if (split_mode && !stack.known_height()) {
-            tapes.push_back({Scalar::i32, Tape::Size::item, 1});
+            tapes.push_back({Scalar::i32, Tape::Sizing::item, 1});
             if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == Tape::Size::counted && !counting)
+        if (stack.kind == Tape::Sizing::counted && !counting)
             stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
     }
 }
@@ -76,8 +73,8 @@ void AdjointEmitter::add_stacks() {
 /// another.
 Value AdjointEmitter::address(Stack& stack, Value slot) {
     switch (stack.kind) {
-        case Tape::Size::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
-        case Tape::Size::counted: return b.op(Op::add, {stack.base, slot});
+        case Tape::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
+        case Tape::Sizing::counted: return b.op(Op::add, {stack.base, slot});
         default: return slot;
     }
 }
@@ -132,7 +129,7 @@ void AdjointEmitter::restore_cursors() {
 
 void AdjointEmitter::count_pushes() {
     for (Stack& stack : stacks)
-        if (stack.kind == Tape::Size::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+        if (stack.kind == Tape::Sizing::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }
 
 }  // namespace pumice::derive

@@ -18,7 +18,7 @@
 // Textbook names: halo (ghost) region, predication by select.
 #include <algorithm>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 
 namespace pumice::derive {
 
@@ -43,7 +43,7 @@ void AdjointEmitter::gather_over_halo() {
                 gather_by_rows(at, {entry.first}, w);
 }
 
-/// True where the range of the primal has an item at this position.
+/// True if the range of the primal has an item at this position.
 Value AdjointEmitter::exists_at(const Here& at, int axis, Value position) {
     const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
@@ -52,11 +52,11 @@ Value AdjointEmitter::exists_at(const Here& at, int axis, Value position) {
 /// The item that reads the element of this item as x[i + shift], along one axis: gives the condition that the range of the
 /// primal has it, and the index of the nearest item that exists.
 std::pair<Value, Value> AdjointEmitter::neighbour(const Here& at, size_t axis, int64_t shift) {
-    const auto [before, behind] = primal.gather.reach();
+    const auto [before, after] = primal.gather.reach();
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
     const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
     // The halo is as wide as the largest offsets: neighbours at these offsets exist on that side.
-    const bool may_precede = shift > -before[axis], may_follow = shift < behind[axis];
+    const bool may_precede = shift > -before[axis], may_follow = shift < after[axis];
     Value nearest = position, there_is = b.constant_bool(true);
     if (may_follow) nearest = b.op(Op::min, {nearest, b.op(Op::sub, {size, number(1)})});
     if (may_precede) nearest = b.op(Op::max, {nearest, number(0)});

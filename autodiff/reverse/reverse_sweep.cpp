@@ -17,7 +17,7 @@
 // Textbook name: the adjoint (reverse) sweep; Griewank and Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapters 3
 // and 4.
 #include "autodiff/analysis/canonical_form.h"
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
 #include "autodiff/rules/subgroup_rules.h"
 #include "core/support/error.h"
@@ -107,10 +107,13 @@ void AdjointEmitter::reverse_body() {
 void AdjointEmitter::reverse_block(BlockId block) {
     const auto& insts = from[block].insts;
     for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
-        if (from[*at].op == Op::barrier) {
+        if (is_barrier(from[*at].op)) {
             flush();
             b.loc = from[*at].loc;
-            b.barrier();
+            if (from[*at].op == Op::group && analysis.moves(*at))
+                reverse_group(from[*at]);
+            else
+                b.barrier();
         } else if (analysis.moves(*at)) {
             reverse(*at);
         }
@@ -201,6 +204,33 @@ void AdjointEmitter::reverse_subgroup(const Inst& i) {
     SubgroupRule rule(b, to, what, operands, needs_lane(what) && plan.one_for_subgroup(v[1]));
     for (int w = 0; w < width; ++w)
         if (const Value adjoint = take(accumulator(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
+}
+
+/// A sum over the group or a prefix sum. All items of the group take part. The transpose of a sum is a sum; the transpose of a
+/// prefix sum is the prefix sum from the last item down, here with the items in mirrored order.
+void AdjointEmitter::reverse_group(const Inst& i) {
+    const Subgroup what = Subgroup(i.immediate);
+    bool synchronised = false;
+    for (int w = 0; w < width; ++w) {
+        const Value adjoint = take(accumulator(from.result(i), w));
+        if (!adjoint) continue;
+        synchronised = true;
+        if (!is_scan(what)) {
+            add(from.operands(i)[0], w, b.group(what, i.memory, adjoint));
+            continue;
+        }
+        const Value last = b.op(Op::sub, {members().count, b.constant_int(Scalar::i32, 1)}),
+                    mirror = b.op(Op::sub, {last, members().rank});
+        const auto mirrored = [&](Value x) {
+            b.store(i.memory, 0, {&members().rank, 1}, x);
+            b.barrier();
+            const Value theirs = b.load(i.memory, 0, {&mirror, 1});
+            b.barrier();
+            return theirs;
+        };
+        add(from.operands(i)[0], w, mirrored(b.group(what, i.memory, mirrored(adjoint))));
+    }
+    if (!synchronised) b.barrier();
 }
 
 /// Calls the reverse rule of the function with the parameters, the results, and an adjoint for every result.

@@ -151,11 +151,11 @@ template <class E> E select(const E& c, const E& x, const E& y) { return emit_se
 template <class E, class Constant> E column(Op op, int index, const E& a, const E& b, const E& c, const E& r, Constant X) {
     (void)a, (void)b, (void)c, (void)r, (void)X;
     switch (op) {
-#define OP1(name, types, result, glsl, llvm, host, da, ...) \
+#define OP1(name, types, result, cost, glsl, llvm, host, da, ...) \
     case Op::name: return E(da);
-#define OP2(name, types, result, glsl, llvm, host, da, db, ...) \
+#define OP2(name, types, result, cost, glsl, llvm, host, da, db, ...) \
     case Op::name: return index == 0 ? E(da) : E(db);
-#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) \
+#define OP3(name, types, result, cost, glsl, llvm, host, da, db, dc, ...) \
     case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
 #include "core/ir/ops.def"
         default: library_bug(text("op ", ir::name_of(op), " has no derivative columns"));

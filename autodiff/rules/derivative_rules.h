@@ -9,14 +9,14 @@ namespace pumice::derive {
 /// The mask of values that a partial derivative uses: bits 0 to 2 the operands, bit 3 the result.
 inline constexpr unsigned uses_result = 8;
 
-/// True where the partial derivative in operand `index` is zero everywhere, so that nothing flows.
+/// True if the partial derivative in operand `index` is zero everywhere, so that nothing flows.
 bool vanishes(ir::Op op, int index);
-/// True where the row says `none` for the operand: the op cannot be differentiated by it.
+/// True if the row says `none` for the operand: the op cannot be differentiated by it.
 bool has_none(ir::Op op, int index);
 /// The mask of values that the partial derivative in operand `index` uses.
 unsigned uses(ir::Op op, int index);
 
-/// True where a partial derivative of the op is infinite or not a number at some point, or overflows.
+/// True if a partial derivative of the op is infinite or not a number at some point, or overflows.
 bool has_poles(ir::Op op);
 
 /// The partial derivative in operand `index` at a point.

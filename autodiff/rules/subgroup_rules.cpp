@@ -61,13 +61,13 @@ Value SubgroupRule::combine(Subgroup reduction, Value x) { return ask(with(reduc
 
 Value SubgroupRule::only(Value condition, Value x) { return b.select(condition, x, zero); }
 
-/// True where this lane combines the operand of the other lane.
+/// True if this lane combines the operand of the other lane.
 Value SubgroupRule::counts(Value other) {
     if (combined_lanes(what) == CombinedLanes::all) return b.constant_bool(true);
     return b.op(combined_lanes(what) == CombinedLanes::up_to ? Op::le : Op::lt, {other, lane});
 }
 
-/// The lane whose operand is this lane's result; negative where there is none.
+/// The lane whose operand is this lane's result; negative if there is none.
 Value SubgroupRule::source() {
     if (combines(what)) {  // the highest lane that attains the minimum or maximum so far
         const bool least = is(what, Op::min);
@@ -176,7 +176,8 @@ Value SubgroupRule::sums_from_here(Value x) {
     return ask(Subgroup::shuffle_xor, ask(what, ask(Subgroup::shuffle_xor, x, last)), last);
 }
 
-/// The adjoint of the lane that read this one, and the own adjoint where this lane kept its own value.
+/// Reverse of a shuffle up or down: the adjoint of the lane that read this lane, plus this lane's own adjoint if the shuffle left
+/// it its own value.
 Value SubgroupRule::shuffled_back(Value x) {
     const bool up = what == Subgroup::shuffle_up;
     const Value above = b.op(Op::lt, {v[1], b.op(Op::sub, {size, lane})}), below = b.op(Op::le, {v[1], lane});

@@ -24,6 +24,8 @@
 #include <set>
 
 #include "autodiff/analysis/accumulation.h"
+#include "core/analysis/loop_info.h"
+#include "core/analysis/rematerialisation.h"
 
 namespace pumice::derive {
 
@@ -55,14 +57,10 @@ std::vector<uint32_t> LoopPartialSums::loads_of(InstId id) const {
     std::vector<uint32_t> found;
     if (i.op != Op::for_ || where.block_of(id) != BlockId{0} || !analysis.moves(id) || !plan.any_order(id)) return found;
     const auto bounds = k.operands(i);
-    uint64_t step = 0;
-    if (k.type_of(bounds[0]) != Scalar::i32 || !k.constant(bounds[2], step) || step != 1) return found;
-    if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])) return found;
+    if (unit_step(k, i) != 1 || !same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])) return found;
     for (const InstId inner : k[i.blocks[0]].insts) {
         const Inst& load = k[inner];
-        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || effects.writes(load.memory) ||
-            load.type == Scalar::f16)
-            continue;
+        if (!loads_unwritten(load) || is_narrow_float(load.type)) continue;
         if (!analysis.active(k.result(load)) || !analysis.active(load.memory, load.leaf)) continue;
         const auto indices = indices_of(k, load);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return by_iteration(id, v); })) continue;
@@ -72,29 +70,18 @@ std::vector<uint32_t> LoopPartialSums::loads_of(InstId id) const {
 }
 
 bool LoopPartialSums::by_iteration(InstId id, Value v) const {
-    if (v == k[k[id].blocks[0]].params[0]) return true;
-    if (k[v].inst.id == none) return false;
-    const Inst& i = k[k[v].inst];
-    if (i.op == Op::constant || i.op == Op::argument || i.op == Op::extent) return true;
-    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !effects.writes(i.memory)
-                                         : is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select;
-    const auto operands = k.operands(i);
-    return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return by_iteration(id, o); });
+    return Rematerialisation(
+               k, [&](const Inst& i) { return is_launch_constant(i.op) || loads_unwritten(i); },
+               [&](Value o) { return o == k[k[id].blocks[0]].params[0]; })
+        .of(v);
 }
 
 bool LoopPartialSums::recomputable(Value v) const {
-    int instructions = 0;
-    return recomputable(v, instructions);
+    return Rematerialisation(k, [&](const Inst& i) { return is_pure(i.op) || loads_unwritten(i); }).of(v, most_recomputed);
 }
 
-bool LoopPartialSums::recomputable(Value v, int& instructions) const {
-    if (k[v].inst.id == none || ++instructions > most_recomputed) return false;
-    const Inst& i = k[k[v].inst];
-    if (i.op == Op::global_index) return true;
-    if (i.op >= Op::global_size && i.op <= Op::in_range) return false;
-    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !effects.writes(i.memory) : is_pure(i.op);
-    const auto operands = k.operands(i);
-    return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return recomputable(o, instructions); });
+bool LoopPartialSums::loads_unwritten(const Inst& i) const {
+    return i.op == Op::load && k[i.memory].kind == MemoryKind::array && !effects.writes(i.memory);
 }
 
 std::function<int64_t(const HostValues&)> LoopPartialSums::iterations() const {

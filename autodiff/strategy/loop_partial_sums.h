@@ -12,11 +12,12 @@ public:
 
     bool any() const { return loop.id != ir::none; }
     bool has(ir::InstId load) const { return std::binary_search(loads.begin(), loads.end(), load.id); }
-    /// True where an item can compute the value for another item: by at most a dozen instructions, from indices, arguments and
+    /// True if an item can compute the value for another item: by at most a dozen instructions, from indices, arguments and
     /// arrays that are not written.
     bool recomputable(ir::Value v) const;
-    bool is_written(ir::MemoryId m) const { return effects.writes(m); }
-    /// True where the value is the same for all items in one iteration.
+    /// True for a load of an array that the kernel does not write.
+    bool loads_unwritten(const ir::Inst& i) const;
+    /// True if the value is the same for all items in one iteration.
     bool by_iteration(ir::Value v) const { return by_iteration(loop, v); }
     /// The trip count of the loop.
     std::function<int64_t(const HostValues&)> iterations() const;
@@ -28,7 +29,6 @@ public:
 private:
     std::vector<uint32_t> loads_of(ir::InstId loop) const;
     bool by_iteration(ir::InstId loop, ir::Value v) const;
-    bool recomputable(ir::Value v, int& instructions) const;
 
     const ir::Kernel& k;
     const ir::Structure& where;

@@ -74,7 +74,7 @@ TEST(loop_partial_sums, take_uniform_factors_out) {
     EXPECT_EQ(a.interchanged->passed_values, 1);  // the adjoint of the loop's sum
 }
 
-/// A layer of a small network and the one behind it: the sum of v[j] tanh(w[j, 0] x + w[j, 1] y + u[j]) over j.
+/// A layer of a small network and the next one: the sum of v[j] tanh(w[j, 0] x + w[j, 1] y + u[j]) over j.
 const std::string layer =
     R"(kernel "layer" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: in f64[1], arg4: in f64[1], arg5: in f64[2]) files ["p.cpp"] {
     %i = global_index 0 : i32

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autodiff/strategy/scatter_to_gather.h"
+#include "core/analysis/rematerialisation.h"
 
 namespace pumice::derive {
 
@@ -25,10 +26,8 @@ public:
 private:
     bool stores_once() const;
     bool is_pair(ir::InstId loop, ir::InstId load);
-    bool known_to_run(ir::InstId loop, ir::BlockId block, ir::BlockId around);
-    bool computable(ir::InstId loop, ir::Value v);
+    bool known_to_run(ir::BlockId block, ir::BlockId around);
     bool adjoint_computable(ir::InstId loop, ir::Value v);
-    bool find_computable(ir::InstId loop, ir::Value v);
     bool by_user(ir::InstId loop, ir::Value v, ir::InstId user, size_t operand);
 
     const ir::Kernel& k;
@@ -36,8 +35,11 @@ private:
     const Analysis& analysis;
     const TapePlan& plan;
     const Gather& gather;
-    std::vector<uint32_t> all;                  ///< the loads, sorted
-    std::map<uint32_t, bool> values, adjoints;  ///< of the loop that is looked at: what is known of values
+    std::vector<uint32_t> all;  ///< the loads, sorted
+    // Of the loop that is looked at: the values, of it or of the body in front of it, that an item can compute for another item;
+    // and what is known of their adjoints.
+    std::optional<ir::Rematerialisation> computable;
+    std::map<uint32_t, bool> adjoints;
 };
 
 }  // namespace pumice::derive

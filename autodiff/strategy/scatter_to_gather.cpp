@@ -24,6 +24,7 @@
 
 #include "autodiff/analysis/accumulation.h"
 #include "autodiff/rules/derivative_rules.h"
+#include "core/analysis/rematerialisation.h"
 
 namespace pumice::derive {
 
@@ -33,8 +34,7 @@ namespace {
 
 /// Values that another item cannot compute for this one.
 bool of_the_group(Op op) {
-    return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index ||
-           op == Op::in_range;
+    return op != Op::global_index && has_trait(op, traits::by_item | traits::by_subgroup | traits::by_group);
 }
 
 const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
@@ -116,7 +116,7 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     });
 }
 
-/// True where at most one of two instructions runs: they stand in different arms of an if.
+/// True if at most one of two instructions runs: they stand in different arms of an if.
 bool Gather::exclusive(InstId a, InstId c) const {
     for (BlockId block = where.block_of(a);; block = where.block_of(where.owner_of(block))) {
         const InstId owner = where.owner_of(block);
@@ -128,20 +128,14 @@ bool Gather::exclusive(InstId a, InstId c) const {
 
 bool Gather::straight_line() const {
     if (k.whole_groups || k.rank == 0) return false;
-    std::vector<bool> stores(k.memories.size()), reads(k.memories.size());
+    const MemoryEffects effects(k, k.body().insts);
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         if (is_pure(i.op) && !of_the_group(i.op)) continue;
         if (i.op == Op::return_ || i.op == Op::yield || i.op == Op::if_) continue;
-        if (i.op == Op::load && k[i.memory].kind == MemoryKind::array)
-            reads[i.memory.id] = true;
-        else if (i.op == Op::store && k[i.memory].kind == MemoryKind::array)
-            stores[i.memory.id] = true;
-        else
-            return false;
+        if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array) return false;
+        if (effects.reads(i.memory) && effects.writes(i.memory)) return false;
     }
-    for (size_t m = 0; m < stores.size(); ++m)
-        if (stores[m] && reads[m]) return false;
     // An item stores each scalar of an element at most once.
     for (const InstId a : where.order())
         for (const InstId c : where.order())
@@ -225,12 +219,7 @@ bool Gather::around(const Loads& list) {
 
 // ---- dependence on loads ----
 
-bool Gather::needs_loads(Value v) const {
-    const Inst* i = made_by(k, v);
-    if (!i || i->op == Op::load || i->op == Op::if_) return true;
-    const auto operands = k.operands(*i);
-    return std::any_of(operands.begin(), operands.end(), [&](Value o) { return needs_loads(o); });
-}
+bool Gather::needs_loads(Value v) const { return !Rematerialisation(k).of(v); }
 
 /// The conditions around the block count too: another item has to evaluate them.
 bool Gather::path_needs_loads(BlockId block) const {

@@ -40,17 +40,17 @@ public:
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
     /// The active loads of each gathered memory.
     std::map<uint32_t, Loads> loads;
-    /// True where an element outside of the range is read by at most one item. Two items that read it by two offsets would lie
+    /// True if an element outside of the range is read by at most one item. Two items that read it by two offsets would lie
     /// on the same side of it along an axis.
     static bool alone_beyond(const Loads& list);
-    /// True where every active load is gathered, by plain offsets, and the kernel knows no more of its range than the index of
+    /// True if every active load is gathered, by plain offsets, and the kernel knows no more of its range than the index of
     /// each item: the adjoint can then run over a halo-extended range.
     bool can_extend_range() const;
-    /// True where all gathered loads stand outside of ifs.
+    /// True if all gathered loads stand outside of ifs.
     bool always() const;
-    /// True where along each axis the offsets lie on both sides of 0, or include 0.
+    /// True if along each axis the offsets lie on both sides of 0, or include 0.
     static bool around(const Loads& list);
-    /// The widths of the halo: elements that items read in front of the range and behind it, along each axis.
+    /// The widths of the halo: elements that items read before and after the range, along each axis.
     std::pair<Offset, Offset> reach() const;
     static std::pair<Offset, Offset> reach(const Loads& list);
     /// The uses of a value through which derivatives flow: the instruction and the position of the operand.

@@ -81,7 +81,7 @@ public:
     std::vector<Accumulated> accumulated;
     std::vector<ItemLimit> limits;  ///< of the plain additions
 
-    /// True where there are cells, which another kernel sums up.
+    /// True if there are cells, which another kernel sums up.
     bool has_cells() const { return !cell_tapes.empty(); }
     /// The strategy does not apply, or its code has grown too long: the kernel has to be made without it.
     bool gave_up = false;
@@ -115,11 +115,11 @@ private:
     // ---- emit_tape.cpp: pushes and pops ----
     struct Stack {
         Scalar type;
-        std::optional<Bound> bound;
-        Tape::Size kind = Tape::Size::fixed;  ///< fixed: private memory
+        std::optional<TapeBound> bound;
+        Tape::Sizing kind = Tape::Sizing::fixed;  ///< fixed: private memory
         ir::MemoryId memory, offsets, final;
         ir::Value cursor, base;  ///< a variable; the offset of the item, if counted
-        /// True where the final height is a known number. Otherwise, in halves, it lies in `final`.
+        /// True if the final height is a known number. Otherwise, in halves, it lies in `final`.
         bool known_height() const { return bound && bound->exact && !bound->more; }
     };
     ir::Value address(Stack& stack, ir::Value slot);
@@ -164,6 +164,7 @@ private:
     void reverse_operation(const ir::Inst& i);
     ir::Value unless_zero(ir::Value adjoint, ir::Value term);  // double_where.cpp
     void reverse_subgroup(const ir::Inst& i);
+    void reverse_group(const ir::Inst& i);
     void reverse_call(const ir::Inst& i);
     void reverse_argument(const ir::Inst& i);
     void reverse_load(ir::InstId id);
@@ -276,7 +277,7 @@ private:
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- adjoint_reductions.cpp: reductions over all items ----
-    struct Sum {
+    struct ReducedAdjoint {
         ir::MemoryId memory;
         uint32_t leaf;
         std::vector<ir::Value> indices;  ///< values of `from`; none for the adjoint of a scalar
@@ -294,7 +295,7 @@ private:
     void find_sums();
     void add_cells();
     void reduce_sums();
-    template <class Now> std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
+    template <class Now> std::vector<ir::Value> place_of(ir::Builder& at, const ReducedAdjoint& sum, const Now& now) const;
     template <class Now> ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
 
     template <class Emit> void emit_if(ir::Value condition, Emit fill);
@@ -322,7 +323,7 @@ private:
     std::vector<bool> crosses;                      ///< values with a use in another block
     std::vector<std::vector<ir::Value>> active_in;  ///< by block: active values of it that cross
     std::vector<Pending> pending;
-    std::vector<Sum> sums;
+    std::vector<ReducedAdjoint> sums;
     std::map<Scalar, CellTape> cell_tapes;
     PartialSumCells partial_sum_cells;
     bool keep_back = false;        ///< hold back the adjoints of the loads of primal.loop_partial_sums
