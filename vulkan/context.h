@@ -11,6 +11,9 @@
 
 namespace pumice::vulkan {
 
+/// True if a message of the validation layer reports a fault, by the name of its rule; may be null. Others are dropped.
+bool is_fault(const char* rule);
+
 /// Messages of the validation layer, of all devices. Thread-safe.
 class Messages {
 public:
@@ -64,6 +67,7 @@ public:
     void check(VkResult result, const char* call);
     /// Throws if the device was lost.
     void require_alive() const;
+    bool is_lost() const { return lost; }
     /// Throws the validation messages since the last call.
     void raise_messages();
     // The queue's two functions; they do not throw.

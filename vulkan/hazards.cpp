@@ -17,7 +17,7 @@
 
 namespace pumice::vulkan {
 
-bool Bytes::meets(const Access& access) const {
+bool Bytes::meets(const BufferAccess& access) const {
     if (access.begin >= access.end) return false;
     // The only candidate is the first range that ends after the access's begin: earlier ranges end before it.
     const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
@@ -26,7 +26,7 @@ bool Bytes::meets(const Access& access) const {
     return at != ranges.end() && at->buffer == access.buffer && at->begin < access.end;
 }
 
-void Bytes::add(const Access& access) {
+void Bytes::add(const BufferAccess& access) {
     if (access.begin >= access.end) return;
     // All ranges that overlap or touch the new one are merged with it.
     const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
@@ -46,14 +46,14 @@ void Bytes::add(const Access& access) {
     }
 }
 
-bool Hazards::needs_barrier(std::span<const Access> accesses) const {
-    for (const Access& next : accesses)
+bool Hazards::needs_barrier(std::span<const BufferAccess> accesses) const {
+    for (const BufferAccess& next : accesses)
         if (written.meets(next) || (next.write && read.meets(next))) return true;
     return false;
 }
 
-void Hazards::add(std::span<const Access> accesses) {
-    for (const Access& next : accesses) (next.write ? written : read).add(next);
+void Hazards::add(std::span<const BufferAccess> accesses) {
+    for (const BufferAccess& next : accesses) (next.write ? written : read).add(next);
 }
 
 }  // namespace pumice::vulkan

@@ -8,14 +8,14 @@
 namespace pumice::vulkan {
 
 /// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing.
-struct Access {
+struct BufferAccess {
     uint64_t buffer = 0;
     int64_t begin = 0, end = 0;
     bool write = false;
 };
 
 /// True if the two accesses may not run at the same time: they share a byte, and one of them writes.
-inline bool conflict(const Access& a, const Access& b) {
+inline bool conflict(const BufferAccess& a, const BufferAccess& b) {
     return (a.write || b.write) && a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
@@ -24,8 +24,8 @@ inline bool conflict(const Access& a, const Access& b) {
 class Bytes {
 public:
     /// True if the set contains a byte of the access.
-    bool meets(const Access& access) const;
-    void add(const Access& access);
+    bool meets(const BufferAccess& access) const;
+    void add(const BufferAccess& access);
     void clear() { ranges.clear(); }
 
 private:
@@ -41,9 +41,9 @@ private:
 class Hazards {
 public:
     /// True if a barrier must precede a command with these accesses. A command does not conflict with itself.
-    bool needs_barrier(std::span<const Access> accesses) const;
+    bool needs_barrier(std::span<const BufferAccess> accesses) const;
     /// Adds a command. If the command needed a barrier, record it and call clear() first.
-    void add(std::span<const Access> accesses);
+    void add(std::span<const BufferAccess> accesses);
     /// A barrier was recorded.
     void clear() { read.clear(), written.clear(); }
 

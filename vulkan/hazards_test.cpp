@@ -7,10 +7,10 @@
 namespace pumice::vulkan {
 namespace {
 
-Access read(uint64_t buffer, int64_t begin, int64_t end) { return {buffer, begin, end, false}; }
-Access write(uint64_t buffer, int64_t begin, int64_t end) { return {buffer, begin, end, true}; }
+BufferAccess read(uint64_t buffer, int64_t begin, int64_t end) { return {buffer, begin, end, false}; }
+BufferAccess write(uint64_t buffer, int64_t begin, int64_t end) { return {buffer, begin, end, true}; }
 
-bool after(const Access& first, const Access& second) {
+bool after(const BufferAccess& first, const BufferAccess& second) {
     Hazards hazards;
     hazards.add({&first, 1});
     return hazards.needs_barrier({&second, 1});
@@ -30,7 +30,7 @@ TEST(Hazards, OnlyOverlapWithAWriteNeedsABarrier) {
 
 TEST(Hazards, ABarrierForgetsWhatWasBefore) {
     Hazards hazards;
-    const Access w = write(1, 0, 10);
+    const BufferAccess w = write(1, 0, 10);
     hazards.add({&w, 1});
     EXPECT_TRUE(hazards.needs_barrier({&w, 1}));
     hazards.clear();
@@ -39,8 +39,8 @@ TEST(Hazards, ABarrierForgetsWhatWasBefore) {
 
 TEST(Hazards, AWriteAfterAReadOfTheSameRangeIsRemembered) {
     Hazards hazards;
-    const Access r = read(1, 0, 10), w = write(1, 0, 10);
-    const Access both[] = {r, w};  // one command that reads and writes
+    const BufferAccess r = read(1, 0, 10), w = write(1, 0, 10);
+    const BufferAccess both[] = {r, w};  // one command that reads and writes
     hazards.add(both);
     EXPECT_TRUE(hazards.needs_barrier({&r, 1}));
 }
@@ -52,13 +52,13 @@ TEST(Hazards, RandomStreamsAgainstBytes) {
         Hazards hazards;
         std::vector<int> written(3 * 64, 0), touched(3 * 64, 0);
         for (int command = 0; command < 200; ++command) {
-            std::vector<Access> accesses;
+            std::vector<BufferAccess> accesses;
             for (unsigned i = 0; i < 1 + random() % 3; ++i) {
                 const int64_t begin = int64_t(random() % 64), end = begin + int64_t(random() % (65 - unsigned(begin)));
                 accesses.push_back({random() % 3, begin, end, random() % 3 == 0});
             }
             bool expected = false;
-            for (const Access& a : accesses)
+            for (const BufferAccess& a : accesses)
                 for (int64_t b = a.begin; b < a.end; ++b)
                     expected |= written[a.buffer * 64 + size_t(b)] || (a.write && touched[a.buffer * 64 + size_t(b)]);
             ASSERT_EQ(hazards.needs_barrier(accesses), expected);
@@ -68,7 +68,7 @@ TEST(Hazards, RandomStreamsAgainstBytes) {
                 touched.assign(touched.size(), 0);
             }
             hazards.add(accesses);
-            for (const Access& a : accesses)
+            for (const BufferAccess& a : accesses)
                 for (int64_t b = a.begin; b < a.end; ++b) {
                     touched[a.buffer * 64 + size_t(b)] = 1;
                     written[a.buffer * 64 + size_t(b)] |= a.write;

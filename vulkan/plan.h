@@ -40,6 +40,7 @@ struct DevicePlan {
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
     bool byte_storage = false;           ///< buffers hold bytes; arithmetic on them is int8
+    bool short_storage = false;          ///< buffers hold 16-bit integers; arithmetic on them is int16
     bool int64_atomics = false;          ///< in buffers
     bool local_int64_atomics = false;    ///< in local memory
     bool locks = true;                   ///< missing 64-bit atomics may be emulated by a table of locks
@@ -62,8 +63,10 @@ struct DevicePlan {
     bool float_atomics = false;          ///< f32 add in buffers
     bool local_float_atomics = false;    ///< f32 add in local memory
 
-    double most_seconds = 0;  ///< longest submission, on devices with a watchdog; 0: no limit
-    bool on_host = false;     ///< work-items run on the host's processor
+    double most_seconds = 0;           ///< longest submission, on devices with a watchdog; 0: no limit
+    bool pipelines_at_origin = false;  ///< ranges that begin at 0 have a pipeline of their own, without the addition of a start
+    bool row_groups = false;           ///< the default groups of a range are long rows, not tiles
+    bool cross_loop_cse = false;       ///< values of one loop are kept in private memory for a later one
     Batching batching;
 
     uint32_t time_stamp_bits = 0;  ///< valid bits of the queue's time stamps; 0: none
@@ -90,6 +93,10 @@ struct DevicePlan {
 };
 
 DevicePlan make_plan(const Snapshot& snapshot, const Switches& switches);
+
+/// Plans the use of a queue family: sets everything that depends on it. An application's queue may be of another family than the
+/// one that make_plan() chooses.
+void plan_queue(const Snapshot& snapshot, const Switches& switches, uint32_t family, DevicePlan& plan);
 
 /// Plans the memory of arrays and staging again: only once the device is open is it known which memory types buffers may have.
 void plan_memory(const Snapshot& snapshot, DevicePlan& plan);

@@ -97,7 +97,7 @@ TEST(DevicePlan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
     EXPECT_EQ(plan.upload_memory, 1u);
     EXPECT_EQ(plan.download_memory, 2u);
     EXPECT_EQ(plan.limits.memory, 8 * GiB);
-    EXPECT_EQ(plan.limits.max_array_bytes, 4 * GiB);
+    EXPECT_EQ(plan.limits.max_array_bytes, 8 * GiB);
 }
 
 /// Intel's Xe2 lists a compressed type first.
@@ -202,22 +202,51 @@ TEST(DevicePlan, BytesInBuffersNeedNoArithmeticOnBytes) {
     EXPECT_TRUE(make_plan(s, {}).supports(Feature::int8));
 }
 
-TEST(DevicePlan, BatchesOfAGpuAreSubmittedWhenItIsIdle) {
+TEST(DevicePlan, ShortsInBuffersNeedNoArithmeticOnShorts) {
     Snapshot s = unified();
-    s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    EXPECT_TRUE(make_plan(s, {}).batching.when_idle);
-    s.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-    EXPECT_FALSE(make_plan(s, {}).batching.when_idle);
-    EXPECT_TRUE(make_plan(s, {}).on_host);
+    EXPECT_FALSE(make_plan(s, {}).short_storage);
+    s.storage_16bit = true;
+    EXPECT_TRUE(make_plan(s, {}).short_storage);
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::int16));
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::float16));
+    s.shader_int16 = s.shader_float16 = true;
+    EXPECT_TRUE(make_plan(s, {}).supports(Feature::int16));
+    EXPECT_TRUE(make_plan(s, {}).supports(Feature::float16));
+}
+
+TEST(DevicePlan, PoliciesOfDevicesThatComputeOnTheHost) {
+    Snapshot s = unified();
+    for (const auto& [type, on_host] : {std::pair(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, false),
+                                        {VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU, false},
+                                        {VK_PHYSICAL_DEVICE_TYPE_CPU, true}}) {
+        s.type = type;
+        const DevicePlan plan = make_plan(s, {});
+        EXPECT_EQ(plan.batching.when_idle, !on_host);
+        EXPECT_EQ(plan.batching.most_commands, on_host ? 1024 : 64);
+        EXPECT_EQ(plan.batching.most_in_flight, on_host ? 8u : 64u);
+        EXPECT_EQ(plan.pipelines_at_origin, !on_host);
+        EXPECT_EQ(plan.row_groups, on_host);
+        EXPECT_EQ(plan.cross_loop_cse, on_host);
+        EXPECT_EQ(plan.limits.private_memory, on_host ? 4096 : 512);
+    }
 }
 
 TEST(DevicePlan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
     Snapshot s = unified();
     s.buffer_device_address = true;
-    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB);
+    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, 2 * GiB);
     s.max_buffer_bytes = GiB / 2 + 100;
     EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
+}
+
+/// A driver may refuse more than maxMemoryAllocationSize, but need not.
+TEST(DevicePlan, AllocationsAreLimitedByTheHeapAndTheLargestBuffer) {
+    Snapshot s = discrete();
+    s.max_allocation_bytes = 1 << 20;
+    EXPECT_EQ(make_plan(s, {}).max_block_bytes, 8 * GiB);
+    s.max_buffer_bytes = 4 * GiB;
+    EXPECT_EQ(make_plan(s, {}).max_block_bytes, 4 * GiB);
 }
 
 TEST(DevicePlan, PushDescriptorsAreUsedWherePresent) {
@@ -323,6 +352,27 @@ TEST(DevicePlan, TheQueueThatAlsoDrawsIsPreferred) {
     EXPECT_EQ(make_plan(s, {}).queue_family, 2u);
     s.queue_families.pop_back();
     EXPECT_EQ(make_plan(s, {}).queue_family, 1u);
+}
+
+TEST(DevicePlan, LaunchesAreSlicedWhereAWatchdogMayBeAndTheQueueHasAClock) {
+    Snapshot s = unified();
+    s.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    EXPECT_EQ(make_plan(s, {}).most_seconds, 0.25);
+    s.queue_families.push_back({VK_QUEUE_COMPUTE_BIT, 1, 0, {1, 1, 1}});
+    DevicePlan plan = make_plan(s, {});
+    Switches slices;
+    slices.slices = true;
+    for (const Switches& switches : {Switches(), slices}) {
+        plan_queue(s, switches, 1, plan);
+        EXPECT_EQ(plan.queue_family, 1u);
+        EXPECT_EQ(plan.time_stamp_bits, 0u);
+        EXPECT_EQ(plan.most_seconds, 0);
+    }
+    plan_queue(s, slices, 0, plan);
+    EXPECT_EQ(plan.time_stamp_bits, 64u);
+    EXPECT_EQ(plan.most_seconds, 1e-6);
+    s.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+    EXPECT_EQ(make_plan(s, {}).most_seconds, 0);
 }
 
 TEST(DevicePlan, AtomicsAndPortabilityAreEnabledWherePresent) {

@@ -119,7 +119,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
     return batch;
 }
 
-VkCommandBuffer Queue::begin(std::span<const Access> accesses, bool ahead) {
+VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead) {
     context.require_alive();
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));

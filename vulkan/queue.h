@@ -44,7 +44,7 @@ public:
     /// The command buffer for one command with these accesses; end() follows. Several Vulkan commands may be recorded in between,
     /// if they need no barrier between them. `ahead`: the command goes ahead of everything that a call holds back; requires
     /// ahead().
-    VkCommandBuffer begin(std::span<const Access> accesses, bool ahead = false);
+    VkCommandBuffer begin(std::span<const BufferAccess> accesses, bool ahead = false);
     void end();
     /// A barrier inside a command: orders what was recorded since begin() before what is recorded until end().
     void order();
@@ -114,7 +114,7 @@ public:
     /// For tests: a log of recorded barriers, and of commands with their accesses. Set before use.
     struct Entry {
         bool barrier = false;
-        std::vector<Access> accesses;
+        std::vector<BufferAccess> accesses;
     };
     std::vector<Entry>* audit = nullptr;
 

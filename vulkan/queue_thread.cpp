@@ -132,7 +132,10 @@ void Queue::serve() {
         if (open && !stopping && context.plan.batching.by_thread && (idle > 0 || ticks >= longest_open)) {
             try {
                 submit();
-            } catch (...) { keep_fault(std::current_exception()); }
+            } catch (...) {
+                keep_fault(std::current_exception());
+                if (open && context.is_lost()) destroy(*std::exchange(open, nullptr));  // it cannot be submitted any more
+            }
         }
         seen = commands;
     }
@@ -207,14 +210,15 @@ bool Queue::await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopp
     return true;
 }
 
-/// After a device loss: drops the held steps, whose values are never reached.
+/// After a failed wait, mostly a device loss: drops the held steps, whose values are never reached.
 void Queue::drop_held(std::unique_lock<std::mutex>& lock) {
     keep_fault(std::current_exception());
     for (Step& step : held)
         if (step.batch) destroy(*step.batch);
     std::deque<Step> dropped = std::move(held);
     held.clear();
-    completed = submitted = assigned;
+    // On a lost device every wait throws, and the driver may still use what it was given.
+    if (!context.is_lost()) completed = submitted = assigned;
     passed.notify_all();
     lock.unlock();
     dropped.clear();  // calls may hold memory, whose release takes the lock

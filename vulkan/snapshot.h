@@ -19,7 +19,7 @@ struct Snapshot {
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};
-    int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory
+    int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory; the driver may refuse larger ones
     int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 if unknown
     uint32_t max_push_descriptors = 0;
     int subgroup_size = 1;

@@ -57,7 +57,7 @@ std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_unt
     // Pieces are in the ring in the order of their age, so those that overlap are among the oldest.
     size_t last = 0;
     for (; last < uses.size(); ++last) {
-        const Use& use = uses[last];
+        const PieceUse& use = uses[last];
         const bool overlaps = use.begin < end && head < use.end, behind = left != head && use.begin >= left;
         if (!overlaps && !behind) break;
         blocked_until = std::max(blocked_until, use.value);
@@ -112,7 +112,7 @@ void StagingBlocks::release() {
 
 void Staging::release() {
     const std::lock_guard lock(mutex);
-    for (const Use& use : uses)
+    for (const PieceUse& use : uses)
         if (use.value == in_hand || (use.value > 0 && !queue.reached(use.value))) return;
     uses.clear();
     block = nullptr;

@@ -56,7 +56,7 @@ public:
 
 private:
     static constexpr uint64_t in_hand = ~uint64_t(0);  ///< value of a use that the host has not ended
-    struct Use {
+    struct PieceUse {
         int64_t begin, end;
         uint64_t number;
         uint64_t value;  ///< timeline value of the device's last use
@@ -71,9 +71,9 @@ private:
     std::atomic<uint64_t>& ids;
     std::mutex mutex;  // guards the members below; locked before the queue's mutex
     std::shared_ptr<Block> block;
-    std::deque<Use> uses;  // oldest first
-    int64_t head = 0;      // where the next piece begins
-    uint64_t pieces = 0;   // taken so far
+    std::deque<PieceUse> uses;  // oldest first
+    int64_t head = 0;           // where the next piece begins
+    uint64_t pieces = 0;        // taken so far
 };
 
 /// Blocks of host-visible memory for one copy each, which are recycled. Thread-safe.

@@ -82,10 +82,11 @@ double Stamp::since(TimeStamp& earlier) {
 std::shared_ptr<TimeStamp> Device::stamp(int stream) {
     if (context.plan.time_stamp_bits == 0) return Backend::stamp(stream);
     queue.make_room();
+    std::shared_ptr<Stamp> stamp;  // outlives the lock, which its destructor takes, if end() throws
     const std::lock_guard lock(queue.mutex);
     const bool ahead = queue.in_call() && queue.ahead(streams.at(size_t(stream)).last);
     const Query query = write_time(queue.begin({}, ahead));
-    auto stamp = std::make_shared<Stamp>(self(), query, queue.value());
+    stamp = std::make_shared<Stamp>(self(), query, queue.value());
     touched(stream);
     queue.end();
     return stamp;

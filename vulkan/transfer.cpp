@@ -12,12 +12,12 @@ namespace {
 // Up to this size, a write to an array in use goes through staging memory; above, it waits for the device.
 constexpr int64_t small_write = 256 << 10;
 
-Access access(const Buffer& buffer, int64_t offset, int64_t bytes, bool write) {
+BufferAccess access(const Buffer& buffer, int64_t offset, int64_t bytes, bool write) {
     const int64_t begin = buffer.range.offset + offset;
     return {buffer.range.block->id, begin, begin + bytes, write};
 }
 
-Access access(const Staging::Piece& piece, bool write) {
+BufferAccess access(const Staging::Piece& piece, bool write) {
     return {piece.block->id, piece.offset, piece.offset + piece.bytes, write};
 }
 
@@ -96,7 +96,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     std::shared_ptr<Block> block = own_blocks.take(bytes);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
-    const Access both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
+    const BufferAccess both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), 0, VkDeviceSize(bytes)};
     context.vk.CmdCopyBuffer(queue.begin(both), buffer.range.block->buffer, block->buffer, 1, &region);
     used(buffer, false);
@@ -115,7 +115,7 @@ void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int
         Staging::Piece piece = upload.take(part);
         std::memcpy(piece.data(), from + done, size_t(part));
         const std::lock_guard lock(queue.mutex);
-        const Access both[] = {access(piece, false), access(to, offset + done, part, true)};
+        const BufferAccess both[] = {access(piece, false), access(to, offset + done, part, true)};
         const VkBufferCopy region{VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin), VkDeviceSize(part)};
         const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
         context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, 1, &region);
@@ -178,7 +178,7 @@ void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t by
 
 /// Records a copy of the device into a piece; returns its value. The queue's mutex is held.
 uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
-    const Access both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
+    const BufferAccess both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(piece.bytes)};
     context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, piece.block->buffer, 1, &region);
     used(from, false);
@@ -203,7 +203,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     uint32_t value;
     std::memcpy(&value, word, 4);
     const std::lock_guard lock(queue.mutex);
-    const Access target = access(buffer, offset, bytes, true);
+    const BufferAccess target = access(buffer, offset, bytes, true);
     const bool ahead = queue.in_call() && queue.ahead(after(buffer, true, stream));
     context.vk.CmdFillBuffer(queue.begin({&target, 1}, ahead), buffer.range.block->buffer, VkDeviceSize(target.begin),
                              VkDeviceSize(bytes), value);
@@ -219,7 +219,7 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
     Staging::Piece piece = upload.take(part);
     for (int64_t i = 0; i < part; i += pattern_size) std::memcpy(piece.data() + i, pattern, size_t(pattern_size));
     const std::lock_guard lock(queue.mutex);
-    const Access both[] = {access(piece, false), access(to, offset, bytes, true)};
+    const BufferAccess both[] = {access(piece, false), access(to, offset, bytes, true)};
     std::vector<VkBufferCopy> regions;
     for (int64_t done = 0; done < bytes; done += part)
         regions.push_back(
@@ -250,7 +250,7 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
 
 void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream) {
     const std::lock_guard lock(queue.mutex);
-    const Access both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
+    const BufferAccess both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
     const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, false, stream), after(to, true, stream)));
     context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, to.range.block->buffer, 1, &region);

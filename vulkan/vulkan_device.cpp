@@ -17,7 +17,7 @@ constexpr int64_t dummy_bytes = 256;
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std::move(on)), range(of) { bytes = size; }
+Buffer::Buffer(std::shared_ptr<Device> on, MemoryRange of, int64_t size) : device(std::move(on)), range(of) { bytes = size; }
 
 Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
     : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes} {
@@ -97,11 +97,11 @@ Device::~Device() {
     for (const auto& kernel : kernels) kernel->destroy(context);
 }
 
-Range Device::allocate_range(int64_t bytes) {
+MemoryRange Device::allocate_range(int64_t bytes) {
     const int64_t most = context.plan.max_block_bytes;
     if (bytes > most)
         fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ", most, " bytes there");
-    const auto attempt = [&](bool spare = false) -> std::optional<Range> {
+    const auto attempt = [&](bool spare = false) -> std::optional<MemoryRange> {
         const std::lock_guard lock(queue.mutex);
         queue.collect();
         return memory.allocate(bytes, spare);
@@ -126,8 +126,10 @@ Range Device::allocate_range(int64_t bytes) {
         if (const auto range = release_and_attempt()) return *range;
     }
     if (const auto range = attempt(true)) return *range;
+    const int64_t promised = context.snapshot.max_allocation_bytes;
     fail("cannot allocate ", bytes, " bytes on ", context.name, ": the device has not that much memory left (it has ",
-         context.plan.limits.memory, " bytes in all)");
+         context.plan.limits.memory, " bytes in all",
+         bytes > promised ? text(", and its driver may refuse more than ", promised, " bytes at once") : "", ")");
 }
 
 std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
@@ -138,7 +140,7 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
     if (!zero) return buffer;
     // A new range is unused, so mapped memory is cleared in place.
-    if (const Range& range = buffer->range; range.block->mapped) {
+    if (const MemoryRange& range = buffer->range; range.block->mapped) {
         std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
     } else {
         const uint32_t zeros = 0;

@@ -23,14 +23,14 @@ class Device;
 /// A range of device memory. The destructor releases the range once the device is done with it.
 class Buffer : public Allocation {
 public:
-    Buffer(std::shared_ptr<Device> device, Range range, int64_t bytes);
+    Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
     /// A buffer of an application.
     Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
     ~Buffer() override;
 
     const std::shared_ptr<Device> device;
     const std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's
-    const Range range;
+    const MemoryRange range;
     /// Timeline values of the last command that wrote, and of the last that accessed. Guarded by the queue's mutex.
     uint64_t last_write = 0, last_use = 0;
 };
@@ -111,7 +111,7 @@ private:
     };
 
     std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
-    Range allocate_range(int64_t bytes);
+    MemoryRange allocate_range(int64_t bytes);
     void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream);
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
@@ -187,17 +187,17 @@ private:
     Staging upload, download;
     StagingBlocks own_blocks;                        // for asynchronous reads
     std::map<VkBuffer, std::weak_ptr<Buffer>> lent;  // application's buffers; guarded by queue.mutex
-    Range dummy;                                     // bound for an array of no elements
+    MemoryRange dummy;                               // bound for an array of no elements
     std::vector<Stream> streams;                     // by id; 0 is the default one
     std::vector<int> unused_streams;                 // released ones
     std::shared_ptr<Event> last_event;               // most launches share that of the previous launch
     std::vector<std::shared_ptr<Variants>> kernels;  // alive ones; guarded by queue.mutex
-    std::vector<Access> accesses;                    // of the command being recorded
+    std::vector<BufferAccess> accesses;              // of the command being recorded
     std::vector<std::byte> push;                     // its push constants
 
     /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
     /// previous one skips them.
-    struct Bound {
+    struct LastBinding {
         uint64_t batch = 0;
         const Variant* variant = nullptr;  // the variant whose buffers are bound
         std::vector<std::byte> push;       // empty if nothing was pushed for it

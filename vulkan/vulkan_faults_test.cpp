@@ -38,6 +38,46 @@ TEST_P(DeviceTest, FailedAllocationsAreTriedAgainAndLeaveTheDeviceWorking) {
     EXPECT_EQ(download(upload(ramp(100))), ramp(100));
 }
 
+PFN_vkAllocateMemory refusing_allocate = nullptr;
+int refused = 0;
+VKAPI_ATTR VkResult VKAPI_CALL refuse_large(VkDevice device, const VkMemoryAllocateInfo* info,
+                                            const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
+    if (info->allocationSize <= VkDeviceSize(200) << 20) return refusing_allocate(device, info, callbacks, memory);
+    ++refused;
+    return VK_ERROR_UNKNOWN;
+}
+
+/// As on a driver that allocates no more than maxMemoryAllocationSize, and fails with any error.
+TEST_P(DeviceTest, AnAllocationAboveThePromisedOneThatTheDriverRefusesIsAnErrorWithTheBytes) {
+    const int64_t promised = int64_t(200) << 20, bytes = promised + 4096;
+    if (bytes > device->limits().max_array_bytes)
+        GTEST_SKIP() << "SKIPPED: an array of " << device->name() << " has at most " << device->limits().max_array_bytes
+                     << " bytes";
+    device->context.snapshot.max_allocation_bytes = promised;
+    refusing_allocate = std::exchange(device->context.vk.AllocateMemory, refuse_large);
+    refused = 0;
+    try {
+        device->allocate(bytes, false);
+        ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(text("cannot allocate ", bytes, " bytes on ")), std::string::npos)
+            << error.what();
+        EXPECT_NE(std::string(error.what()).find(text("its driver may refuse more than ", promised, " bytes at once")),
+                  std::string::npos)
+            << error.what();
+    }
+    EXPECT_GT(refused, 1) << "not tried again with the caches released";
+    EXPECT_EQ(download(upload(ramp(100))), ramp(100));
+}
+
+TEST(Validation, ALargeAllocationIsNoFault) {
+    EXPECT_FALSE(is_fault("UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize"));
+    EXPECT_FALSE(is_fault("WARNING-CoreValidation-AllocateMemory-maxMemoryAllocationSize"));
+    EXPECT_TRUE(is_fault("VUID-vkAllocateMemory-pAllocateInfo-01713"));
+    EXPECT_TRUE(is_fault("UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize-more"));
+    EXPECT_TRUE(is_fault(nullptr));
+}
+
 PFN_vkQueueSubmit real_submit = nullptr;
 VkResult submit_result = VK_SUCCESS;
 VKAPI_ATTR VkResult VKAPI_CALL failing_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* info, VkFence fence) {
@@ -83,6 +123,40 @@ TEST_P(DeviceTest, ALostDeviceSaysSoAndCanBeOpenedAgain) {
     lost([&] { device->synchronize(); });
     lost([&] { download(y); });
     lost([&] { device->allocate(16, true); });
+    device.reset(), program.reset(), x.reset(), y.reset();
+    device = open_again();
+    EXPECT_EQ(download(upload(ramp(10))), ramp(10));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL lost_wait(VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; }
+VKAPI_ATTR VkResult VKAPI_CALL lost_counter(VkDevice, VkSemaphore, uint64_t*) { return VK_ERROR_DEVICE_LOST; }
+
+/// A device that hangs is reported where something waits for it. Nothing blocks behind a call that never runs.
+TEST_P(DeviceTest, ADeviceLostDuringAWaitSaysSoAndCanBeOpenedAgain) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(ramp(100));
+    const auto stamp = device->stamp(0);
+    device->synchronize();
+    device->context.vk.WaitSemaphores = lost_wait;
+    device->context.vk.GetSemaphoreCounterValue = lost_counter;
+    const auto lost = [&](auto&& act) {
+        try {
+            act();
+            ADD_FAILURE() << "no error";
+        } catch (const Error& error) { EXPECT_NE(std::string(error.what()).find("is lost"), std::string::npos) << error.what(); }
+    };
+    bool called = false;
+    lost([&] {
+        device->launch(program, saxpy_launch(y, x, 1.0f));
+        device->call(0, [&] { called = true; });
+        device->launch(program, saxpy_launch(y, x, 1.0f));
+        device->synchronize();
+    });
+    lost([&] { device->synchronize(); });
+    lost([&] { download(y); });
+    lost([&] { device->launch(program, saxpy_launch(y, x, 1.0f)); });
+    lost([&] { stamp->since(*stamp); });
+    EXPECT_FALSE(called);
     device.reset(), program.reset(), x.reset(), y.reset();
     device = open_again();
     EXPECT_EQ(download(upload(ramp(10))), ramp(10));

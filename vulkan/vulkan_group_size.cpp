@@ -41,11 +41,9 @@ int64_t local_memory(const ir::Kernel& kernel, const Extents& group) {
 
 Extents choose_group(const ir::Kernel& kernel, const Extents& extent, int rank, const GroupLimits& with) {
     const Limits& limits = with.limits;
-    // Axis 0 gets a row of items first, for contiguous access; the other axes get the rest. Measured on lavapipe and SwiftShader,
-    // elementwise kernels are fastest in rows as long as a group may be (2-D 256 x 1 takes 0.93 and 0.72 of the time of 32 x 8);
-    // GPUs prefer squarer groups, for their caches.
+    // Axis 0 gets a row of items first, for contiguous access; the other axes get the rest.
     int64_t left = floor_power(std::min<int64_t>(limits.max_group_size, 256));
-    const int64_t wanted[3] = {rank == 1 || with.on_host ? left : 32, rank == 2 ? left : 4, left};
+    const int64_t wanted[3] = {rank == 1 || with.rows ? left : 32, rank == 2 ? left : 4, left};
     Extents group{1, 1, 1};
     for (int axis = 0; axis < std::clamp(rank, 1, 3); ++axis) {
         group[axis] = fitting(extent[axis], std::min({wanted[axis], left, floor_power(limits.max_group_extent[axis])}), axis);

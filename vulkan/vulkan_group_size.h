@@ -14,7 +14,7 @@ int64_t local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& gro
 struct GroupLimits {
     Limits limits;
     std::array<int64_t, 3> max_count{65535, 65535, 65535};  ///< groups of one dispatch along each axis
-    bool on_host = false;                                   ///< work-items run on the host's processor
+    bool rows = false;                                      ///< DevicePlan::row_groups
 };
 
 /// Chooses extents for a range of `extent` items, within the limits; never fails. All are powers of two, so that ranges of many

@@ -53,19 +53,19 @@ TEST(ChooseGroup, LargeRangesGetWholeGroups) {
     }
 }
 
-TEST(ChooseGroup, SoftwareDevicesGetLongRows) {
+TEST(ChooseGroup, LongRowsWhereThePlanWantsThem) {
     GroupLimits with = desktop();
-    with.on_host = true;
+    with.rows = true;
     EXPECT_EQ(choose_group(ir::Kernel(), {2048, 1000, 1}, 2, with), (Extents{256, 1, 1}));
 }
 
 TEST(ChooseGroup, WastesFewItems) {
     const ir::Kernel kernel;
-    for (const bool on_host : {false, true})
+    for (const bool rows : {false, true})
         for (const int64_t a : {33, 100, 300, 1000, 1025})
             for (const int64_t b : {1, 3, 17, 1000}) {
                 GroupLimits with = desktop();
-                with.on_host = on_host;
+                with.rows = rows;
                 const Extents group = choose_group(kernel, {a, b, 1}, 2, with);
                 const int64_t padded = (a + group[0] - 1) / group[0] * group[0] * ((b + group[1] - 1) / group[1] * group[1]);
                 EXPECT_LE(padded, a * b * 25 / 16) << a << " x " << b << " in " << group[0] << " x " << group[1];

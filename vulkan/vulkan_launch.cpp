@@ -6,7 +6,7 @@
 
 #include "codegen/glsl/codegen.h"
 #include "codegen/lowering/loop_limit.h"
-#include "core/passes/passes.h"
+#include "core/passes/inlining.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "vulkan/vulkan_device.h"
@@ -60,7 +60,7 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
     GroupLimits with;
     with.limits = context.plan.limits;
     for (int axis = 0; axis < 3; ++axis) with.max_count[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
-    with.on_host = context.plan.on_host;
+    with.rows = context.plan.row_groups;
     return vulkan::choose_group(kernel, launch.extent, launch.rank, with);
 }
 
@@ -128,7 +128,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 bind_arrays(commands, variant, recorded.buffer_ranges, recorded.block);
                 dispatch(commands, recorded, launch, slice);
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
-                for (const Variant::Use& use : variant.uses)
+                for (const Variant::ArrayUse& use : variant.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);
                 if (recorded.block) recorded.block->until(value);
@@ -142,7 +142,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
 /// True if a launch inside a call depends on nothing that the call holds back.
 bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
     uint64_t last = 0;
-    for (const Variant::Use& use : variant.uses)
+    for (const Variant::ArrayUse& use : variant.uses)
         if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
     if (variant.locks) last = std::max(last, locks.words->last_write);
@@ -193,10 +193,10 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const B
     const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
         accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
     };
-    for (const Variant::Use& use : variant.uses) {
+    for (const Variant::ArrayUse& use : variant.uses) {
         const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
         if (!array.memory || variant.binding_of[size_t(use.argument)] >= 0) continue;
-        const Range& range = static_cast<const Buffer*>(array.memory)->range;
+        const MemoryRange& range = static_cast<const Buffer*>(array.memory)->range;
         add(*range.block, range.offset + array.offset, range.offset + array.offset + array.bytes, use.write);
     }
     for (size_t i = 0; i < buffer_ranges.size(); ++i)
@@ -259,7 +259,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
         case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
-            const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
+            const MemoryRange& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
             return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
         }
         case Kind::first: {

@@ -58,7 +58,9 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
     allocation.allocationSize = needs.size;
     allocation.memoryTypeIndex = memory_type;
     result = context.vk.AllocateMemory(context.device, &allocation, nullptr, &block->memory);
-    if (out_of_memory(result)) return nullptr;
+    // Some drivers refuse allocations above maxMemoryAllocationSize with VK_ERROR_UNKNOWN.
+    const bool is_large = needs.size > VkDeviceSize(context.snapshot.max_allocation_bytes);
+    if (out_of_memory(result) || (is_large && result == VK_ERROR_UNKNOWN)) return nullptr;
     context.check(result, "vkAllocateMemory");
     context.check(context.vk.BindBufferMemory(context.device, block->buffer, block->memory, 0), "vkBindBufferMemory");
     if (map) {
@@ -77,18 +79,18 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
     return block;
 }
 
-std::optional<Range> Memory::allocate(int64_t wanted, bool spare) {
+std::optional<MemoryRange> Memory::allocate(int64_t wanted, bool spare) {
     const int64_t granularity = context.plan.alignment;
     const int64_t bytes = (wanted + granularity - 1) / granularity * granularity;
     for (const auto& block : blocks) {
         if (block->is_spare && !spare) continue;
         // A block made for one large array takes no small ones, which would keep it alive.
         if (block->bytes > block_bytes && bytes <= block->bytes / 2) continue;
-        if (const auto offset = block->ranges.allocate(bytes)) return Range{block.get(), *offset, bytes};
+        if (const auto offset = block->ranges.allocate(bytes)) return MemoryRange{block.get(), *offset, bytes};
     }
     Block* block = spare ? new_spare_block(bytes) : new_block(bytes);
     if (!block) return std::nullopt;
-    return Range{block, *block->ranges.allocate(bytes), bytes};
+    return MemoryRange{block, *block->ranges.allocate(bytes), bytes};
 }
 
 /// If memory is short, tries smaller blocks before the request fails.
@@ -109,6 +111,8 @@ Block* Memory::new_block(int64_t bytes) {
 Block* Memory::new_spare_block(int64_t bytes) {
     for (size_t i = 1; i < context.plan.arrays.size(); ++i) {
         const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
+        const VkPhysicalDeviceMemoryProperties& memory = context.snapshot.memory;
+        if (VkDeviceSize(bytes) > memory.memoryHeaps[memory.memoryTypes[other.type].heapIndex].size) continue;
         auto block = make_block(context, next_id++, other.type, bytes, other.mapped);
         if (!block) continue;
         block->is_spare = true;
@@ -119,7 +123,7 @@ Block* Memory::new_spare_block(int64_t bytes) {
     return nullptr;
 }
 
-void Memory::release(const Range& range) {
+void Memory::release(const MemoryRange& range) {
     range.block->ranges.release(range.offset, range.bytes);
     if (range.block->ranges.empty()) trim(std::max(block_bytes, context.plan.limits.memory / 16));
 }

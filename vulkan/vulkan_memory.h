@@ -43,7 +43,7 @@ private:
     bool owned = true, is_coherent = true;
 };
 
-struct Range {
+struct MemoryRange {
     Block* block = nullptr;
     int64_t offset = 0, bytes = 0;  ///< both multiples of DevicePlan::alignment
 };
@@ -57,8 +57,8 @@ public:
     explicit Memory(Context& context) : context(context) {}
     /// `bytes` > 0 and at most DevicePlan::max_block_bytes; none if the driver has no memory left. `spare`: in memory of any type
     /// for arrays, else in the best.
-    std::optional<Range> allocate(int64_t bytes, bool spare = false);
-    void release(const Range& range);
+    std::optional<MemoryRange> allocate(int64_t bytes, bool spare = false);
+    void release(const MemoryRange& range);
     /// Frees every block without a range.
     void release_empty();
 

@@ -253,7 +253,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     const Extents& group = launch.group;
     bool full = shader.asks_full_groups;
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
-    const bool at_origin = shader.asks_at_origin && launch.start == Extents{} && is_one_dispatch(launch, context.snapshot.limits);
+    const bool at_origin = shader.asks_at_origin && context.plan.pipelines_at_origin && launch.start == Extents{} &&
+                           is_one_dispatch(launch, context.snapshot.limits);
     for (const Made& one : made)
         if (one.group == group && one.full_groups == full && one.at_origin == at_origin)
             return {one.pipeline, at_origin, one.pace.get()};
@@ -406,13 +407,14 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.exact_conversions = plan.exact_conversions;
     options.float_modes = plan.float_modes;
     options.byte_storage = plan.byte_storage;
+    options.short_storage = plan.short_storage;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
     options.rounded_division = plan.rounded_division;
     options.linear_subgroups = plan.linear_subgroups;
     options.packed_subgroups = plan.packed_subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
-    options.cross_loop_cse = plan.on_host;
+    options.cross_loop_cse = plan.cross_loop_cse;
     options.push_bytes = limits.maxPushConstantsSize;
     options.wide_offsets = plan.wide_offsets;
     if (launch)

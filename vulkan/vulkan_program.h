@@ -50,12 +50,12 @@ public:
     };
     Pipeline pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch);
 
-    struct Use {
+    struct ArrayUse {
         int argument;
         bool write;
     };
     /// The contents of a binding: arrays of one buffer, mostly a single one, or another kind of codegen::Binding.
-    struct Bound {
+    struct BoundArrays {
         std::vector<int> arguments;
         bool write = false;
     };
@@ -78,10 +78,10 @@ public:
     const codegen::Shader shader;
     const bool locks;                    ///< it binds the device's locks
     const bool subgroups;                ///< it uses subgroups
-    std::vector<Bound> bound;            ///< by binding
+    std::vector<BoundArrays> bound;      ///< by binding
     bool shares_bindings = false;        ///< some binding has several arrays
     std::vector<int> binding_of;         ///< by parameter; -1: none
-    std::vector<Use> uses;               ///< the arrays that the shader accesses
+    std::vector<ArrayUse> uses;          ///< the arrays that the shader accesses
     std::vector<Scalar> argument_types;  ///< by parameter; meaningless for arrays
     std::vector<int64_t> element_bytes;  ///< by parameter; 0 for scalars
     std::vector<bool> shifted;           ///< by parameter: the array does not begin at its binding's begin

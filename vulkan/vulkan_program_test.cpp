@@ -14,10 +14,10 @@ VkPhysicalDeviceLimits limits(int64_t alignment, int64_t range) {
     return l;
 }
 
-TEST(CommonBegin, IsTheLastAlignedOffsetWithWholeElementsBehind) {
+TEST(CommonBegin, IsTheLastAlignedOffsetFollowedByWholeElements) {
     EXPECT_EQ(common_begin(std::array{ArrayRange{512, 600, 4}}, limits(256, 1 << 20)), 512);
     EXPECT_EQ(common_begin(std::array{ArrayRange{516, 600, 4}}, limits(256, 1 << 20)), 512);
-    // 12-byte elements: 524 - 512 = 12, and 528 is 16 behind 512, 272 behind 256, 528 behind 0.
+    // 12-byte elements: 524 - 512 = 12, and 528 is 16 past 512, 272 past 256, 528 past 0.
     EXPECT_EQ(common_begin(std::array{ArrayRange{524, 600, 12}}, limits(256, 1 << 20)), 512);
     EXPECT_EQ(common_begin(std::array{ArrayRange{528, 600, 12}}, limits(256, 1 << 20)), 0);
     EXPECT_EQ(common_begin(std::array{ArrayRange{517, 600, 4}}, limits(256, 1 << 20)), std::nullopt);

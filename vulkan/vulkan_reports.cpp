@@ -102,7 +102,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
     ring.taken = {};
     ring.expected = 0;
     const uint32_t capacity = uint32_t(ring::words - ring::records);
-    const Range& range = ring.buffer->range;
+    const MemoryRange& range = ring.buffer->range;
     if (range.block->mapped) {
         std::memset(range.block->mapped + range.offset, 0, words * 4);
         std::memcpy(range.block->mapped + range.offset + ring::capacity * 4, &capacity, 4);
@@ -110,7 +110,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
     }
     const auto fill = [&](size_t first, size_t count, uint32_t value) {
         const int64_t begin = range.offset + int64_t(first) * 4, end = begin + int64_t(count) * 4;
-        const Access target{range.block->id, begin, end, true};
+        const BufferAccess target{range.block->id, begin, end, true};
         const VkCommandBuffer commands = queue.begin({&target, 1}, queue.ahead(ring.buffer->last_use));
         context.vk.CmdFillBuffer(commands, range.block->buffer, VkDeviceSize(begin), VkDeviceSize(end - begin), value);
         used(*ring.buffer, true);
@@ -123,7 +123,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
 
 /// Copies words of a ring. Words that launches are still writing may have their old or new values.
 void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
-    const Range& range = ring.buffer->range;
+    const MemoryRange& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
     if (const std::byte* pointer = range.block->readable())
         return void(std::memcpy(to.data(), pointer + range.offset + offset, to.size_bytes()));

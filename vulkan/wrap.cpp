@@ -63,17 +63,18 @@ Enabled enabled_by(const Application& application) {
 /// The plan for the application's device: its queue, and only the features that it enabled.
 DevicePlan plan_for(const Application& application, const Snapshot& snapshot, const std::string& name) {
     const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
-    DevicePlan plan = make_plan(snapshot, Switches::from_environment());
+    const Switches switches = Switches::from_environment();
+    DevicePlan plan = make_plan(snapshot, switches);
     if (snapshot.api_version >= VK_API_VERSION_1_2 && !snapshot.timeline_semaphore)
         refuse("the feature timelineSemaphore is not enabled in its ",
                application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
-    plan.queue_family = application.queue_family;
-    if (plan.queue_family >= snapshot.queue_families.size())
-        refuse("it has no queue family ", plan.queue_family, "; it has ", snapshot.queue_families.size());
-    if (!(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
-        refuse("its queue family ", plan.queue_family, " does not compute");
-    plan.time_stamp_bits = snapshot.queue_families[plan.queue_family].timestampValidBits;
+    const uint32_t family = application.queue_family;
+    if (family >= snapshot.queue_families.size())
+        refuse("it has no queue family ", family, "; it has ", snapshot.queue_families.size());
+    if (!(snapshot.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        refuse("its queue family ", family, " does not compute");
+    plan_queue(snapshot, switches, family, plan);
     // The application decides when a frame is complete.
     plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
     return plan;
@@ -125,7 +126,7 @@ Place place_of(const detail::ArrayState& array) {
         last_use = buffer.last_use;
     }
     backend.queue.reached(last_use);
-    const Range& range = buffer.range;
+    const MemoryRange& range = buffer.range;
     return {range.block->buffer, range.offset + array.offset, array.bytes, backend.context.plan.device_addresses};
 }
 

@@ -282,6 +282,28 @@ TEST_P(Wrap, OnlyWhatIsEnabledIsUsed) {
     EXPECT_EQ(least.messages, std::vector<std::string>());
 }
 
+/// The card "discrete" has a family without time stamps besides the one that Pumice would choose. The validation layer reports a
+/// time stamp that is written there.
+TEST_P(Wrap, AQueueOfAnyComputingFamily) {
+    VulkanApplication other(GetParam(), VulkanApplication::Features::all, VK_API_VERSION_1_2, true);
+    {
+        const Device device = vulkan::wrap(other.application());
+        const vulkan::Context& context = static_cast<vulkan::Device&>(*device.state->backend).context;
+        const uint32_t family = other.application().queue_family;
+        EXPECT_EQ(context.plan.queue_family, family);
+        EXPECT_EQ(context.plan.time_stamp_bits, context.snapshot.queue_families[family].timestampValidBits);
+        constexpr int64_t n = 64 * 1000;  // groups enough to be timed
+        const Array<float> y = device.zeros<float>(n), x = device.full<float>(n, 1.0f);
+        for (int i = 0; i < 3; ++i) {
+            const Event launch = saxpy(ndrange(n).group(64).timed(), y, x, 1.0f);
+            vulkan::submit(device);
+            EXPECT_GT(launch.elapsed().count(), 0);
+        }
+        EXPECT_EQ(y.download(), std::vector<float>(n, 3.0f));
+    }
+    EXPECT_EQ(other.messages, std::vector<std::string>());
+}
+
 TEST_P(Wrap, DestroyedWithWorkPending) {
     std::vector<float> result;
     {
