@@ -33,7 +33,7 @@ constexpr size_t most_twice = 300;  ///< instructions of a kernel that is writte
 /// Boundary index: matches select(x == limit, wrapped, interior), also by another comparison, and min(x, limit), max(x,
 /// limit), x % limit; gives the value of the interior and the condition for it. In chains (clamp() is max of min), x and
 /// interior are those of the innermost operation.
-std::optional<BoundaryIndex> Emitter::boundary_index_of(const Inst& i, std::span<const BoundaryIndex> before) const {
+std::optional<BoundaryIndex> LlvmEmitter::boundary_index_of(const Inst& i, std::span<const BoundaryIndex> before) const {
     if (i.type != Scalar::i32 || i.result_count != 1 || kind_of(k.result(i)) != ValueKind::vector) return std::nullopt;
     BoundaryIndex boundary{k.result(i), {}, i.op, {}, {}};
     const auto resolved = [&](Value v) {
@@ -72,31 +72,32 @@ std::optional<BoundaryIndex> Emitter::boundary_index_of(const Inst& i, std::span
     boundary.interior = i.op == Op::select ? resolved(boundary.interior) : boundary.x;
     int steps = most_steps;
     if (!even(boundary.x) || !even(boundary.interior) || kind_of(boundary.limit) != ValueKind::uniform ||
-        !is_rematerialisable_anywhere(boundary.x, steps) || !is_rematerialisable_anywhere(boundary.interior, steps) ||
-        !is_rematerialisable_anywhere(boundary.limit, steps))
+        !is_rematerialisable(boundary.x, steps, true) || !is_rematerialisable(boundary.interior, steps, true) ||
+        !is_rematerialisable(boundary.limit, steps, true))
         return std::nullopt;
     return boundary;
 }
 
 /// The boundary indices of the kernel that take part in an array access.
-std::vector<BoundaryIndex> Emitter::find_boundary_indices() const {
+std::vector<BoundaryIndex> LlvmEmitter::find_boundary_indices() const {
+    if (!target.rules.has(Rule::boundary_versions)) return {};
     std::vector<BoundaryIndex> found;
     const auto& order = uniformity.structure().order();
     if (width == 1 || has_barriers || order.size() > most_twice) return found;
     for (const InstId id : order)
         if (const auto boundary = is_pure(k[id].op) ? boundary_index_of(k[id], found) : std::nullopt) found.push_back(*boundary);
-    const std::function<bool(Value, Value, int)> leads = [&](Value from, Value to, int depth) {
+    const std::function<bool(Value, Value, int)> is_summand_of = [&](Value from, Value to, int depth) {
         if (from == to) return true;
         const InstId source = k[to].inst;
         if (source.id == none || depth > most_depth || (k[source].op != Op::add && k[source].op != Op::sub)) return false;
         const auto v = k.operands(k[source]);
-        return std::any_of(v.begin(), v.end(), [&](Value o) { return leads(from, o, depth + 1); });
+        return std::any_of(v.begin(), v.end(), [&](Value o) { return is_summand_of(from, o, depth + 1); });
     };
     const auto is_index = [&](Value v) {
         return std::any_of(order.begin(), order.end(), [&](InstId id) {
             const Inst& i = k[id];
             if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array) return false;
-            return leads(v, indices_of(k, i).back(), 0);
+            return is_summand_of(v, indices_of(k, i).back(), 0);
         });
     };
     // Keeps also the inner boundary indices that the kept ones are made of.
@@ -111,7 +112,7 @@ std::vector<BoundaryIndex> Emitter::find_boundary_indices() const {
 }
 
 /// An i1: the index is in the interior in all lanes of this packet.
-std::string Emitter::is_interior(const BoundaryIndex& b) {
+std::string LlvmEmitter::is_interior(const BoundaryIndex& b) {
     rematerialise(b.x), rematerialise(b.limit);
     const std::string first = scalar(b.x), limit = scalar(b.limit);
     if (b.op == Op::eq || b.op == Op::ne)
@@ -138,29 +139,29 @@ std::string Emitter::is_interior(const BoundaryIndex& b) {
     return both(no_wrap, b.holds ? ends : let(text("xor i1 ", ends, ", true")));
 }
 
-/// Writes a packet in two versions if the kernel has boundary indices: interior (label `away`) and boundary (label `rim`).
-void Emitter::interior_and_boundary_versions(std::span<const BoundaryIndex> boundaries, const Body& body) {
+/// Writes a packet in two versions if the kernel has boundary indices: interior and boundary.
+void LlvmEmitter::interior_and_boundary_versions(std::span<const BoundaryIndex> boundaries, const Body& body) {
     if (boundaries.empty()) return body();
     std::string all;
     for (const BoundaryIndex& b : boundaries) {
         const std::string one = is_interior(b);
         all = all.empty() ? one : let(text("and i1 ", all, ", ", one));
     }
-    const std::string away = label("away"), rim = label("rim");
+    const std::string interior = label("interior"), boundary = label("boundary");
     const auto before = std::make_tuple(values, has_value, running, lost);
-    branch(all, away, rim);
-    start(away);
+    branch(all, interior, boundary);
+    start(interior);
     for (const BoundaryIndex& b : boundaries) interior_values[b.value.id] = b.interior;
     body();
     interior_values.clear(), remainders.clear();
     if (open) jump(return_label);
     std::tie(values, has_value, running, lost) = before;
-    start(rim);
+    start(boundary);
     body();
 }
 
 /// In an interior packet: if the value is affine there, although it is not in general, defines it as affine and returns true.
-bool Emitter::interior_value(const Inst& i) {
+bool LlvmEmitter::interior_value(const Inst& i) {
     if (interior_values.empty() || i.type != Scalar::i32) return false;
     const Value r = k.result(i);
     const auto v = k.operands(i);

@@ -58,9 +58,9 @@ Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::u8 : ty
 
 }  // namespace
 
-/// Scalarisation: calls `emit` for each active lane, with the lane as an i32 and its element of each vector. `straight`: full
+/// Scalarisation: calls `emit` for each active lane, with the lane as an i32 and its element of each vector. `branch_free`: full
 /// packets are unrolled, without a test of the mask; partial packets loop over the mask's bits.
-void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit) {
+void LlvmEmitter::each_lane(const std::vector<Lanes>& vectors, bool branch_free, const LaneBody& emit) {
     std::vector<std::string> own(vectors.size());
     const auto every = [&] {
         for (int lane = 0; lane < width; ++lane) {
@@ -69,11 +69,11 @@ void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const 
             emit(at, own);
         }
     };
-    if (width == 1 || (straight && running.all())) return every();
+    if (width == 1 || (branch_free && running.all())) return every();
     const std::string bits = text("i", width), rest = alloca_of(bits, "rest");
     const std::string all = running.all() ? "-1" : let(text("bitcast ", vector_type("i1"), " ", running.text, " to ", bits));
     const std::string next = label("lane"), end = label("lanes_end");
-    if (straight) {
+    if (branch_free) {
         const std::string whole = label("whole"), some = label("some");
         branch(let(text("icmp eq ", bits, " ", all, ", -1")), whole, some);
         start(whole);
@@ -101,7 +101,7 @@ void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const 
     start(end);
 }
 
-void Emitter::atomic(const Inst& i) {
+void LlvmEmitter::atomic(const Inst& i) {
     if (sum_lanes[i.memory.id] > 1) return lane_private_add(i);
     if (deferred_reductions.count(&i)) return defer_addend(i);
     const Address a = access(i);
@@ -141,7 +141,7 @@ void Emitter::atomic(const Inst& i) {
 }
 
 /// Contiguous lanes in memory that belongs to the thread: a vector load, the operation, a vector store.
-void Emitter::side_by_side(const Inst& i, const Address& a) {
+void LlvmEmitter::side_by_side(const Inst& i, const Address& a) {
     const std::string type = scalar_type(i.type), whole = vector_type(type);
     const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
@@ -158,8 +158,27 @@ void Emitter::side_by_side(const Inst& i, const Address& a) {
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 
+/// An atomic for which LLVM has no instruction: a loop that computes the new value and stores it if memory still holds the old
+/// one.
+std::string LlvmEmitter::exchanged_until_same(const Inst& i, const std::string& pointer, const std::string& operand) {
+    const std::string type = scalar_type(i.type), expected = alloca_of(type, "expected"), again = label("again"),
+                      done = label("done");
+    const std::string first = let(text("load atomic ", type, ", ptr ", pointer, " monotonic, align ", size_of(i.type)));
+    line(text("store ", type, " ", first, ", ptr ", expected));
+    jump(again);
+    start(again);
+    const std::string old = let(text("load ", type, ", ptr ", expected));
+    const std::string now = operation(op_of(Atomic(i.immediate)), i.type, {old, operand}, false, false);
+    const std::string both =
+        let(text("cmpxchg ptr ", pointer, ", ", type, " ", old, ", ", type, " ", now, " monotonic monotonic"));
+    line(text("store ", type, " ", let(text("extractvalue { ", type, ", i1 } ", both, ", 0")), ", ptr ", expected));
+    branch(let(text("extractvalue { ", type, ", i1 } ", both, ", 1")), done, again);
+    start(done);
+    return old;
+}
+
 /// The atomic of one lane. Memory that belongs to the thread takes a plain load and store.
-std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
+std::string LlvmEmitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
     const Scalar stored = stored_as(i.type);
     const std::string type = scalar_type(stored), bits = text("i", 8 * size_of(stored));
     const bool plain = of_thread(i.memory);
@@ -182,6 +201,7 @@ std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, co
         }
         return is_float(i.type) ? let(text("bitcast ", bits, " ", old, " to ", type)) : old;
     }
+    if (!plain && i.type == Scalar::bf16 && what != Atomic::exchange) return exchanged_until_same(i, pointer, operands[0]);
     if (!plain) return let(text("atomicrmw ", word(what, i.type), " ptr ", pointer, ", ", type, " ", operands[0], " monotonic"));
     const std::string old = let(text("load ", type, ", ptr ", pointer));
     const std::string now =
@@ -191,7 +211,7 @@ std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, co
 }
 
 /// All lanes at one address: reduces the packet to one scalar, then one atomic. The order of the items is unspecified anyway.
-void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
+void LlvmEmitter::reduced_atomic(const Inst& i, const std::string& pointer) {
     const Atomic what = Atomic(i.immediate);
     const Value given = k.operands(i).back();
     const std::string type = scalar_type(i.type), whole = vector_type(type);

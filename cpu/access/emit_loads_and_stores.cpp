@@ -1,6 +1,7 @@
 // Memory access widening: each load and store becomes a scalar, contiguous, interleaved, masked or gather/scatter access.
 //
-// The choice follows from how the index depends on the lane (uniformity and affine analysis):
+// The choice follows from how the index depends on the lane (uniformity and affine analysis). Interleaved groups are tried first,
+// then access() decides:
 //
 //     index                       load of arg1[index], width 8
 //     uniform                     load float                                       one scalar for all lanes
@@ -18,6 +19,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/analysis/alias.h"
+#include "core/ir/evaluate.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
@@ -35,7 +38,7 @@ int alignment(const Element& e, const Leaf& l) {
 /// The modulus, as 32 or 64 bits, in which an index has to be known to determine the address. A valid index is in [0, 2^31) if
 /// offsets are narrow or the index is a signed 32-bit integer. Two such indices that are equal modulo 2^32 are equal; if their
 /// difference is below 2^31 modulo 2^32, it is the true difference.
-int Emitter::index_bits(const Inst& i, Value index) const {
+int LlvmEmitter::index_bits(const Inst& i, Value index) const {
     const auto widened = [&](Value v) {
         const InstId source = k[v].inst;
         return source.id != none && k[source].op == Op::cast && k.type_of(k.operands(k[source])[0]) == Scalar::i32 &&
@@ -46,12 +49,12 @@ int Emitter::index_bits(const Inst& i, Value index) const {
 }
 
 /// The step of a valid index from one item to the next along an axis, if it is a constant.
-std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t axis) const {
+std::optional<int64_t> LlvmEmitter::index_step(const Inst& i, Value index, size_t axis) const {
     return affine.of(index).step(index_bits(i, index), axis);
 }
 
 /// True if the active lanes of a packet access adjacent elements of one row: the last index has step 1, the others are uniform.
-bool Emitter::lies_in_row(const Inst& i) const {
+bool LlvmEmitter::lies_in_row(const Inst& i) const {
     const auto indices = indices_of(k, i);
     return kind_of(indices.back()) == ValueKind::affine && index_step(i, indices.back()) == 1 &&
            std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == ValueKind::uniform; });
@@ -59,7 +62,7 @@ bool Emitter::lies_in_row(const Inst& i) const {
 
 /// An index as i32, or as i64 with wide offsets. In narrow arrays a valid index is below 2^31 and fits i32 whatever its type is;
 /// the value of an invalid index does not matter.
-ValueRep Emitter::integer(Value v, bool wide) {
+ValueRep LlvmEmitter::integer(Value v, bool wide) {
     const ValueRep h = rep_of(v);
     const Scalar from = k.type_of(v), to = wide ? Scalar::i64 : Scalar::i32;
     const bool same = size_of(from) == size_of(to);
@@ -80,7 +83,7 @@ ValueRep Emitter::integer(Value v, bool wide) {
 }
 
 /// The extent of a memory along a dimension (the last dimension is the contiguous one): an i32, or an i64 if `wide`.
-std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
+std::string LlvmEmitter::extent_along(MemoryId m, size_t dimension, bool wide) {
     if (k[m].kind != MemoryKind::array) return std::to_string(k[m].extents[dimension]);
     const std::string extent = extent_text(m, k[m].rank - 1 - int(dimension));
     return wide ? extent : let(text("trunc i64 ", extent, " to i32"));
@@ -89,25 +92,22 @@ std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
 /// Splits off constants that are added to an index and accumulates them in `more`, for the displacement of the address;
 /// neighbouring accesses then share the remaining index. A valid index has not wrapped, and neither has one that is at most 1024
 /// smaller.
-Value Emitter::without_constant(Value v, int64_t& more) const {
+Value LlvmEmitter::without_constant(Value v, int64_t& more) const {
     constexpr uint64_t most = 1024;
     const ValueKind kind = kind_of(v);
     // A row access handles these.
     if (kind == ValueKind::affine || (kind == ValueKind::vector && affine.of(v).step(32))) return v;
-    while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
-        const auto terms = k.operands(k[k[v].inst]);
-        uint64_t bits = 0;
-        const size_t last = k.constant(terms[1], bits) ? 1 : 0;
-        if (!k.constant(terms[last], bits) || bits > most - uint64_t(more)) break;
-        if (!has_value[terms[1 - last].id] || kind_of(terms[1 - last]) != kind) break;
-        more += int64_t(bits), v = terms[1 - last];
+    while (size_of(k.type_of(v)) == 4) {
+        const auto [base, constant] = base_plus_constant(k, v);
+        if (!base || base == v || constant > most - uint64_t(more) || !has_value[base.id] || kind_of(base) != kind) break;
+        more += int64_t(constant), v = base;
     }
     return v;
 }
 
 /// The element's row-major index minus `more`: an i32, or an i64 if `wide`. `contiguous`: the index has step 1 over the active
 /// lanes.
-ValueRep Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
+ValueRep LlvmEmitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
     const auto indices = indices_of(k, i);
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
@@ -136,7 +136,7 @@ ValueRep Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& mo
 }
 
 /// The address of element index + `more`: a ptr, or a vector of ptr if the index is a vector.
-std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
+std::string LlvmEmitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
     const std::string element = text("[", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8]");
@@ -153,7 +153,7 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
 
 /// The value of an index for the first item of the row, an i32. It is invariant in the loop over the row's packets, so LLVM
 /// hoists it. "" if the index is not made of sums and products.
-std::string Emitter::at_row_begin(Value v, int depth) {
+std::string LlvmEmitter::at_row_begin(Value v, int depth) {
     constexpr int most_depth = 8;
     if (remainders.count(v.id)) return "";
     if (const auto boundary = interior_values.find(v.id); boundary != interior_values.end())
@@ -174,7 +174,7 @@ std::string Emitter::at_row_begin(Value v, int depth) {
 
 /// The address of a contiguous access: the address for the row's first item plus the packet's offset in the row. A valid index
 /// has not wrapped, and neither has that of the row's first item, which is at most 1040 smaller.
-std::string Emitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
+std::string LlvmEmitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
     if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
     const std::string x = let(text("zext i32 ", local_at[0], " to i64"));
     const auto indices = indices_of(k, i);
@@ -184,7 +184,7 @@ std::string Emitter::pointer_along(const Inst& i, const std::string& index_type,
                "p");
 }
 
-Address Emitter::access(const Inst& i) {
+Address LlvmEmitter::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);
     if (const auto pointer = incremented_pointers.find(&i); pointer != incremented_pointers.end() && !restoring)
@@ -219,7 +219,7 @@ Address Emitter::access(const Inst& i) {
 }
 
 /// Private memory is lane-interleaved: for each element, the lanes are adjacent.
-Address Emitter::lane_access(const Inst& i) {
+Address LlvmEmitter::lane_access(const Inst& i) {
     const Memory& m = k[i.memory];
     const Leaf& leaf = m.element.leaves[i.leaf];
     const int bytes = size_of(leaf.type);
@@ -244,28 +244,28 @@ Address Emitter::lane_access(const Inst& i) {
     return a;
 }
 
-std::string Emitter::from_memory(Scalar type, const std::string& value, bool vector) {
+std::string LlvmEmitter::from_memory(Scalar type, const std::string& value, bool vector) {
     if (type != Scalar::boolean) return value;
     return let(text("icmp ne ", vector ? vector_type("i8") : "i8", " ", value, ", zeroinitializer"));
 }
 
-std::string Emitter::to_memory(Scalar type, const std::string& value, bool vector) {
+std::string LlvmEmitter::to_memory(Scalar type, const std::string& value, bool vector) {
     if (type != Scalar::boolean) return value;
     return let(text("zext ", vector ? vector_type("i1") : "i1", " ", value, " to ", vector ? vector_type("i8") : "i8"));
 }
 
 /// True if the active lanes are the first 1, 2, 4 or 8, so that shorter vectors can be used. Unlike masked loads, short loads
 /// take part in store-to-load forwarding.
-bool Emitter::short_packet() const { return running.first > 0 && (running.first & (running.first - 1)) == 0; }
+bool LlvmEmitter::short_packet() const { return running.first > 0 && (running.first & (running.first - 1)) == 0; }
 
-void Emitter::load(InstId id) {
+void LlvmEmitter::load(InstId id) {
     const Inst& i = k[id];
     const Value r = k.result(i);
     const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) {
         // An accumulating tile: -0.0 is the neutral element of float addition, so the sum is the other operand.
         if (tile->second.empty())
-            return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
+            return define_lanes(r, splat_constant(i.type, is_float(i.type) ? real_bits(i.type, -0.0) : 0, true));
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
     if (loads_interleaved(id)) return;
@@ -284,26 +284,37 @@ void Emitter::load(InstId id) {
         const std::string part =
             let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
         loaded = resized(scalar, part, running.first, width);
+    } else if (a.how == Address::How::scattered && running.all() && checks_contiguity(i)) {
+        loaded = checked_load(i, a, whole, [&] { return masked_load(i, a); });
     } else {
-        const bool gathers = a.how == Address::How::scattered;
-        const std::string suffix = intrinsic_suffix(scalar, true), pointers = gathers ? vector_type("ptr") : "ptr";
-        const std::string function =
-            gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
-        declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
-        loaded = let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
-                          vector_type("i1"), " ", mask_text(running), ", ", whole, " zeroinitializer)"));
+        loaded = masked_load(i, a);
     }
     define_lanes(r, from_memory(i.type, loaded, true));
 }
 
+/// A load under a mask, or by a gather.
+std::string LlvmEmitter::masked_load(const Inst& i, const Address& a) {
+    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
+    const bool gathers = a.how == Address::How::scattered;
+    // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
+    const std::string element = i.type == Scalar::f16 ? "i16" : scalar, vectors = vector_type(element);
+    const std::string suffix = intrinsic_suffix(element, true), pointers = gathers ? vector_type("ptr") : "ptr";
+    const std::string function =
+        gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
+    declare(text("declare ", vectors, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", vectors, ")"));
+    const std::string loaded = let(text("call ", vectors, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
+                                        vector_type("i1"), " ", mask_text(running), ", ", vectors, " zeroinitializer)"));
+    return element != scalar ? convert("bitcast", vectors, loaded, whole) : loaded;
+}
+
 /// Defines a value by a vector with an element for each lane. If the value is not of kind vector, the first active lane's is
 /// kept.
-void Emitter::define_lanes(Value v, const std::string& lanes) {
+void LlvmEmitter::define_lanes(Value v, const std::string& lanes) {
     if (kind_of(v) == ValueKind::vector) return define(v, lanes);
     define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
 }
 
-void Emitter::store(InstId id) {
+void LlvmEmitter::store(InstId id) {
     const Inst& i = k[id];
     const Value given = k.operands(i).back();
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
@@ -342,7 +353,7 @@ void Emitter::store(InstId id) {
     masked_store(i, value, a);
 }
 
-void Emitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
+void LlvmEmitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
     const bool scatters = a.how == Address::How::scattered;
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
     const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";

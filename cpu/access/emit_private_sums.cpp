@@ -34,25 +34,17 @@ constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 
 // ---- the plan ----
 
-bool Emitter::in_loop(InstId i) const {
-    const Structure& where = uniformity.structure();
-    for (InstId around = where.around(i); around.id != none; around = where.around(around))
-        if (is_loop(k[around].op)) return true;
-    return false;
-}
-
 /// An add or sub of all lanes to one address, whose old value is unused.
-bool Emitter::adds_together(const Inst& i) const {
-    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses.any(k.result(i)))
-        return false;
+bool LlvmEmitter::adds_together(const Inst& i) const {
+    if (width == 1 || !is_atomic_sum(i) || uses.any(k.result(i))) return false;
     const auto indices = indices_of(k, i);
-    return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
+    return std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
 }
 
 /// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy is lane-private if the variant allows it
 /// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
 /// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
-void Emitter::plan_private_sums() {
+void LlvmEmitter::plan_private_sums() {
     sum_lanes.assign(k.memories.size(), 0);
     const auto& order = uniformity.structure().order();
     if (variant.sums != Privatisation::none)
@@ -62,7 +54,8 @@ void Emitter::plan_private_sums() {
     for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
-            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id)) (adds_together(k[id]) ? together : apart) = true;
+            if (k[id].op == Op::atomic && k[id].memory.id == m && uniformity.structure().loop_around(id).id != none)
+                (adds_together(k[id]) ? together : apart) = true;
         if (!sum_lanes[m] || !together || apart) continue;
         sum_lanes[m] = std::min(width, target.width);
         std::erase_if(deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
@@ -71,7 +64,8 @@ void Emitter::plan_private_sums() {
 
 /// Finds the adds of a loop that can be deferred: the address moves by one element an iteration, and it is the memory's only
 /// access in the loop.
-void Emitter::plan_deferred_reductions(InstId id) {
+void LlvmEmitter::plan_deferred_reductions(InstId id) {
+    if (!target.rules.has(Rule::deferred_reductions)) return;
     const Inst& loop = k[id];
     const Structure& where = uniformity.structure();
     const int64_t trips = constant_trips(id);
@@ -103,25 +97,18 @@ void Emitter::plan_deferred_reductions(InstId id) {
 
 /// The step of an integer, modulo 2^bits, from one iteration of a `for` to the next, if it is a constant. The loop's index does
 /// not wrap. A value computed from it wraps in the bits of its type, so its step is unknown modulo more bits.
-std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
+std::optional<int64_t> LlvmEmitter::growth(Value v, InstId loop, int bits) const {
     const Structure& where = uniformity.structure();
-    const ValueInfo& info = k[v];
     const auto constant = [&](Value c) -> std::optional<int64_t> {
         uint64_t number = 0;
-        const int unused = 64 - 8 * size_of(k.type_of(c));
         if (!k.constant(c, number)) return std::nullopt;
-        return int64_t(number << unused) >> unused;
+        return wrapped(int64_t(number), bits_of(k.type_of(c)));
     };
     if (k[loop].op != Op::for_) return std::nullopt;
     if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
-    const BlockId block = info.inst.id == none ? info.block : where.block_of(info.inst), body = k[loop].blocks[0];
-    bool inside = false;
-    for (BlockId b = block; b.id != none && !inside;
-         b = where.owner_of(b).id == none ? BlockId{} : where.block_of(where.owner_of(b)))
-        inside = b == body;
-    if (!inside) return 0;
-    if (info.inst.id == none || block != body) return std::nullopt;
-    const Inst& i = k[info.inst];
+    if (!where.defined_in(loop, v)) return 0;
+    if (k[v].inst.id == none || where.block_of(v) != k[loop].blocks[0]) return std::nullopt;
+    const Inst& i = k[k[v].inst];
     const auto operands = k.operands(i);
     std::vector<int64_t> of;
     bool grows = false;
@@ -155,7 +142,7 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
 
 /// A lane-private add: each lane adds to its own place of its element. Packets of several vectors add one vector after the other,
 /// as an element has places for one vector.
-void Emitter::lane_private_add(const Inst& i) {
+void LlvmEmitter::lane_private_add(const Inst& i) {
     const int packet = width, copies = sum_lanes[i.memory.id], bytes = size_of(i.type);
     const std::string type = scalar_type(i.type);
     const bool wide = variant.wide_offsets;
@@ -200,8 +187,8 @@ void Emitter::lane_private_add(const Inst& i) {
 
 /// The lane-private add of one vector. `at`: the lanes' element offsets from `address`; empty if all lanes add to the element at
 /// `address`. `mask`: empty if all lanes are active.
-void Emitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
-                                      const std::string& at, const std::string& mask) {
+void LlvmEmitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
+                                          const std::string& at, const std::string& mask) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"),
                       bits = vector_type("i1");
     const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
@@ -227,7 +214,7 @@ void Emitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::str
 
 // ---- deferred horizontal adds ----
 
-void Emitter::open_deferred_reductions(InstId loop) {
+void LlvmEmitter::open_deferred_reductions(InstId loop) {
     std::string filled;
     for (auto& [inst, deferred] : deferred_reductions) {
         if (deferred.loop != loop) continue;
@@ -239,7 +226,7 @@ void Emitter::open_deferred_reductions(InstId loop) {
 }
 
 /// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
-void Emitter::defer_addend(const Inst& i) {
+void LlvmEmitter::defer_addend(const Inst& i) {
     const DeferredReduction& deferred = deferred_reductions.at(&i);
     const std::string whole = vector_type(scalar_type(i.type));
     line(text("store ptr ", access(i).pointer, ", ptr ", deferred.last));
@@ -256,7 +243,7 @@ void Emitter::defer_addend(const Inst& i) {
               let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", at), "p")));
 }
 
-void Emitter::next_deferred_iteration(InstId loop) {
+void LlvmEmitter::next_deferred_iteration(InstId loop) {
     std::string filled;
     for (const auto& [inst, deferred] : deferred_reductions)
         if (deferred.loop == loop) filled = deferred.filled;
@@ -273,7 +260,7 @@ void Emitter::next_deferred_iteration(InstId loop) {
 }
 
 /// The trip count of a `for` with constant bounds and a step of 1 or -1; else -1.
-int64_t Emitter::constant_trips(InstId loop) const {
+int64_t LlvmEmitter::constant_trips(InstId loop) const {
     if (k[loop].op != Op::for_) return -1;
     const auto step = constant_integer(k, k.operands(k[loop])[2]);
     const auto trips = constant_trip_count(k, k[loop]);
@@ -281,7 +268,7 @@ int64_t Emitter::constant_trips(InstId loop) const {
 }
 
 /// True for loops of a few full row buffers: unrolled in full, they keep the buffer in registers.
-bool Emitter::unrolls(InstId loop) const {
+bool LlvmEmitter::unrolls(InstId loop) const {
     const int64_t trips = constant_trips(loop);
     const bool has_row = std::any_of(deferred_reductions.begin(), deferred_reductions.end(),
                                      [&](const auto& deferred) { return deferred.second.loop == loop; });
@@ -289,7 +276,7 @@ bool Emitter::unrolls(InstId loop) const {
            k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
 }
 
-void Emitter::close_deferred_reductions(InstId loop) {
+void LlvmEmitter::close_deferred_reductions(InstId loop) {
     if (const int64_t trips = constant_trips(loop); trips >= 0 && trips % width == 0) return;
     std::string filled;
     for (const auto& [inst, deferred] : deferred_reductions)
@@ -305,7 +292,7 @@ void Emitter::close_deferred_reductions(InstId loop) {
 
 /// Transpose-add: lane l of the result is the sum of the lanes of vector l. In step d, pairs of vectors are added into one; the
 /// lanes of the result whose number has bit d set come from the second vector.
-std::string Emitter::transpose_add(const Inst& i, const DeferredReduction& deferred) {
+std::string LlvmEmitter::transpose_add(const Inst& i, const DeferredReduction& deferred) {
     const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
     std::vector<std::string> v;
     for (int n = 0; n < width; ++n)
@@ -329,7 +316,7 @@ std::string Emitter::transpose_add(const Inst& i, const DeferredReduction& defer
 }
 
 /// Adds the sums of the buffer to memory: the first `count`, or all if `count` is empty.
-void Emitter::add_deferred(const Inst& i, const DeferredReduction& deferred, const std::string& count) {
+void LlvmEmitter::add_deferred(const Inst& i, const DeferredReduction& deferred, const std::string& count) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
     const std::string sums = !deferred.lines.empty() && running.all() ? gemv_row(deferred) : transpose_add(i, deferred);
     // The address of the lowest element, and the mask of the lanes that have a sum.

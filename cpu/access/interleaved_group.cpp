@@ -36,7 +36,7 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 // ---- which accesses ----
 
 /// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
-int64_t Emitter::stride_of(const Inst& i) const {
+int64_t LlvmEmitter::stride_of(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
         return 0;
     if (in_tiles.count(&i) || incremented_pointers.count(&i)) return 0;
@@ -51,7 +51,7 @@ int64_t Emitter::stride_of(const Inst& i) const {
 }
 
 /// The constant distance in bytes from the address of `from` to that of `to`, in the same memory; empty if it is unknown.
-std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) const {
+std::optional<int64_t> LlvmEmitter::bytes_between(const Inst& from, const Inst& to) const {
     const Memory& m = k[from.memory];
     const auto a = indices_of(k, from), b = indices_of(k, to);
     int64_t elements = 0;
@@ -65,14 +65,15 @@ std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) 
 }
 
 /// True if the active lanes are consecutive and the target has masked vector accesses of such words.
-bool Emitter::masks_words(int bytes) const {
+bool LlvmEmitter::masks_words(int bytes) const {
     const bool follow = running.first > 0 || !running.to.empty();
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
 /// An interleaved access group: collects the access and the later ones of its block that access other words at the same
 /// stride. Loads move up to the first of them, stores down to the last: legal, because nothing in between touches the same words.
-std::optional<InterleavedGroup> Emitter::interleaved_group(InstId id) const {
+std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const {
+    if (!target.rules.has(Rule::interleaved_groups)) return {};
     const Inst& i = k[id];
     const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
     if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
@@ -83,8 +84,8 @@ std::optional<InterleavedGroup> Emitter::interleaved_group(InstId id) const {
     std::vector<Member> members{{&i, 0}}, others;  // others: writes between the loads
     const auto touches = [&](const std::vector<Member>& all, const Member& one) {
         return std::any_of(all.begin(), all.end(), [&](const Member& m) {
-            const int64_t behind = ((one.at - m.at) % stride + stride) % stride;
-            return behind < size_of(m.inst->type) || behind + size_of(one.inst->type) > stride;
+            const int64_t distance = ((one.at - m.at) % stride + stride) % stride;
+            return distance < size_of(m.inst->type) || distance + size_of(one.inst->type) > stride;
         });
     };
     const auto& insts = k[uniformity.structure().block_of(id)].insts;
@@ -125,7 +126,7 @@ std::optional<InterleavedGroup> Emitter::interleaved_group(InstId id) const {
 // ---- shuffles ----
 
 /// Concatenates vectors; pads with poison to a power of two.
-std::string Emitter::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
+std::string LlvmEmitter::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
     while (parts.size() > 1) {
         if (parts.size() % 2) parts.push_back("poison");
         for (size_t n = 0; 2 * n < parts.size(); ++n)
@@ -137,22 +138,22 @@ std::string Emitter::concatenated(const std::string& type, int lanes, std::vecto
 
 /// True if all words of the group fit into one machine vector, which then moves as a whole: shuffles of small words across
 /// several vectors take several instructions each.
-bool Emitter::in_one_vector(const InterleavedGroup& s) const {
+bool LlvmEmitter::in_one_vector(const InterleavedGroup& s) const {
     return running.all() && s.bytes < 4 &&
            std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
 }
 
 /// A shuffle of two vectors: index `lanes` is lane 0 of `b`.
-std::string Emitter::shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
-                                    const std::function<int(int)>& of) {
+std::string LlvmEmitter::shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
+                                        const std::function<int(int)>& of) {
     if (a == "poison" && b == "poison") return a;
     return shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
 }
 
 /// Deinterleave: `v` is `stride` vectors of adjacent words; the result has, for each wanted word, a vector with that word of each
 /// lane.
-std::vector<std::string> Emitter::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
-                                                const std::vector<bool>& wanted) {
+std::vector<std::string> LlvmEmitter::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
+                                                    const std::vector<bool>& wanted) {
     const int stride = int(v.size()), lanes = s.lanes;
     if (stride == 1) return v;
     std::vector<std::string> result(v.size(), "poison");
@@ -183,7 +184,7 @@ std::vector<std::string> Emitter::deinterleaved(const InterleavedGroup& s, const
 }
 
 /// Interleave, the inverse: vectors of adjacent words. Words without a value are poison.
-std::vector<std::string> Emitter::interleaved(const InterleavedGroup& s, const std::vector<std::string>& words) {
+std::vector<std::string> LlvmEmitter::interleaved(const InterleavedGroup& s, const std::vector<std::string>& words) {
     const int stride = int(words.size()), lanes = s.lanes;
     if (stride == 1) return words;
     std::vector<std::string> result(words.size(), "poison");
@@ -211,12 +212,12 @@ std::vector<std::string> Emitter::interleaved(const InterleavedGroup& s, const s
 // ---- the accesses ----
 
 /// The address `words` words after `address`.
-std::string Emitter::words_after(const InterleavedGroup& s, const std::string& address, int words) {
+std::string LlvmEmitter::words_after(const InterleavedGroup& s, const std::string& address, int words) {
     return words == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", int64_t(words) * s.bytes), "p");
 }
 
 /// The address of the first lane's first word.
-std::string Emitter::first_word(const InterleavedGroup& s) {
+std::string LlvmEmitter::first_word(const InterleavedGroup& s) {
     const Inst& i = *s.accesses[0].first;
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
     bool contiguous = false;
@@ -228,7 +229,7 @@ std::string Emitter::first_word(const InterleavedGroup& s) {
 
 /// The mask, <lanes x i1>, of the vector that starts at word `first`: the words of active lanes, of each lane those up to word
 /// `last`, and only those in `words` if `words` is not empty.
-std::string Emitter::word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words) {
+std::string LlvmEmitter::word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words) {
     const std::string v = text("<", s.lanes, " x i32>"), b = text("<", s.lanes, " x i1>");
     const auto list = [&](const char* type, const auto& of) {
         std::string all;
@@ -254,7 +255,7 @@ std::string Emitter::word_mask(const InterleavedGroup& s, int first, int last, c
 }
 
 /// Loads the group. Reads no byte before the first lane's first word, and none after the last lane's last word.
-void Emitter::load_interleaved(const InterleavedGroup& s) {
+void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
     const std::string address = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<bool> wanted(static_cast<size_t>(s.stride));
     int last = 0;
@@ -298,7 +299,8 @@ void Emitter::load_interleaved(const InterleavedGroup& s) {
 }
 
 /// Stores the group. Words of a gap between the members are not written.
-void Emitter::store_interleaved(const InterleavedGroup& s, const std::string& address, const std::vector<std::string>& given) {
+void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string& address,
+                                    const std::vector<std::string>& given) {
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
     for (size_t a = 0; a < given.size(); ++a) {
@@ -360,7 +362,7 @@ void Emitter::store_interleaved(const InterleavedGroup& s, const std::string& ad
 }
 
 /// If a load belongs to a group: loads the group at its first member, defines the result, and returns true.
-bool Emitter::loads_interleaved(InstId id) {
+bool LlvmEmitter::loads_interleaved(InstId id) {
     const Inst& i = k[id];
     if (!loaded_before.count(&i)) {
         const auto s = interleaved_group(id);
@@ -374,7 +376,7 @@ bool Emitter::loads_interleaved(InstId id) {
 }
 
 /// If a store belongs to a group: records its value, stores the group at its last member, and returns true.
-bool Emitter::stores_interleaved(InstId id) {
+bool LlvmEmitter::stores_interleaved(InstId id) {
     const Inst& i = k[id];
     const auto holds = [&](const PendingGroupStore& j) {
         return std::any_of(j.all.accesses.begin(), j.all.accesses.end(), [&](const auto& a) { return a.first == &i; });

@@ -15,6 +15,7 @@
 // Textbook: GEMV as linear combination of rows (axpy form), register-blocked micro-kernel (Goto and van de Geijn 2008).
 #include <algorithm>
 
+#include "core/analysis/rematerialisation.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
@@ -24,7 +25,8 @@ using namespace ir;
 
 /// Legality: matches the addend as a product of an invariant factor and a load; sets `deferred.factor` and `deferred.load` and
 /// returns true.
-bool Emitter::matches_gemv(const Inst& add, DeferredReduction& deferred) const {
+bool LlvmEmitter::matches_gemv(const Inst& add, DeferredReduction& deferred) const {
+    if (!target.rules.has(Rule::micro_gemv)) return false;
     const Structure& where = uniformity.structure();
     const BlockId body = k[deferred.loop].blocks[0];
     const Value given = k.operands(add).back();
@@ -48,34 +50,28 @@ bool Emitter::matches_gemv(const Inst& add, DeferredReduction& deferred) const {
 }
 
 /// True if a value has, lane by lane, the same contents in all packets of the group. Each packet is one row of items here.
-bool Emitter::same_in_packets(Value v, const Inst& loop) const {
-    if (context_saves[v.id].outer || v == k[loop.blocks[0]].params[0]) return true;
-    if (k[v].inst.id == none) return false;
-    const Inst& i = k[k[v].inst];
-    if (i.op == Op::local_index || i.op == Op::global_index) return i.immediate == 0;
-    const auto operands = k.operands(i);
-    const auto same = [&](Value o) { return same_in_packets(o, loop); };
-    return i.op == Op::constant || (is_scalar_op(i.op) && std::all_of(operands.begin(), operands.end(), same));
+bool LlvmEmitter::same_in_packets(Value v, const Inst& loop) const {
+    const auto same = [](const Inst& i) {
+        const bool index = i.op == Op::local_index || i.op == Op::global_index;
+        return index ? i.immediate == 0 : i.op == Op::constant || is_scalar_op(i.op);
+    };
+    return Rematerialisation(k, same, [&](Value o) { return context_saves[o.id].outer || o == k[loop.blocks[0]].params[0]; })
+        .of(v);
 }
 
 /// Code before the packets of a region: transposes the matrices that its loops read.
-void Emitter::transpose_gemv_matrices(std::span<const InstId> insts) {
-    const auto writes = [&](MemoryId m) {
-        bool any = false;
-        const auto look = [&](InstId id) { any = any || (k[id].memory == m && k[id].op != Op::load && k[id].op != Op::extent); };
-        for (const InstId id : insts) look(id), each_inside(k, k[id], look);
-        return any;
-    };
+void LlvmEmitter::transpose_gemv_matrices(std::span<const InstId> insts) {
+    const MemoryEffects effects(k, insts);
     const std::vector<InstId> run = executed(insts);
     for (auto& [add, deferred] : deferred_reductions) {
         const bool here = std::find(run.begin(), run.end(), deferred.loop) != run.end();
-        if (here && matches_gemv(*add, deferred) && !writes(k[deferred.load].memory))
+        if (here && matches_gemv(*add, deferred) && !effects.writes(k[deferred.load].memory))
             deferred.lines = transposed_matrix(deferred);
     }
 }
 
 /// For each lane, a vector of the elements that it reads in the loop's iterations, in the order of the target's addresses.
-std::vector<std::string> Emitter::transposed_matrix(const DeferredReduction& deferred) {
+std::vector<std::string> LlvmEmitter::transposed_matrix(const DeferredReduction& deferred) {
     const Inst &loop = k[deferred.loop], &load = k[deferred.load];
     const Value index = k[loop.blocks[0]].params[0];
     const auto before = std::make_tuple(values, has_value, restoring, local_at);
@@ -108,13 +104,13 @@ std::vector<std::string> Emitter::transposed_matrix(const DeferredReduction& def
 
 /// The alias scope of the packets' context save area, for accesses whose pointer LLVM cannot trace: reduction targets do not
 /// alias it.
-std::string Emitter::packets_alias_scope() {
+std::string LlvmEmitter::packets_alias_scope() {
     if (packets_scope.empty()) packets_scope = metadata(text("distinct !{$, ", metadata("distinct !{$}"), "}"));
     return metadata(text("!{", packets_scope, "}"));
 }
 
 /// The sum over lanes l of splat(factor[l]) * line l, in two independent chains of multiply-adds.
-std::string Emitter::gemv_row(const DeferredReduction& deferred) {
+std::string LlvmEmitter::gemv_row(const DeferredReduction& deferred) {
     const Scalar type = k.type_of(deferred.factor);
     const std::string t = scalar_type(type), whole = vector_type(t);
     const int64_t kept = context_saves[deferred.factor.id].offset;

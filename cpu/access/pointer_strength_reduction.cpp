@@ -1,12 +1,12 @@
-// Pointer strength reduction: addresses of a group's rows are bumped by a constant pitch instead of recomputed in each row.
+// Pointer strength reduction: addresses of a group's rows are incremented by a constant stride instead of recomputed in each row.
 //
 // Why: when the rows of a group are unrolled, index arithmetic (multiply by the extent, add, extend, scale) is repeated in each.
 //
 //     before, each row:  %o = mul i32 %row, %columns; %i = add i32 %o, %x; %p = getelementptr float, ptr %a, i32 %i
-//     after, once:       %p0 = address in row 0; %pitch = address in row 1 - address in row 0
-//     after, each row:   %p = load ptr, ptr %walk;  store ptr (%p + %pitch), ptr %walk      (a register after mem2reg)
+//     after, once:       %p0 = address in row 0; %stride = address in row 1 - address in row 0
+//     after, each row:   %p = load ptr, ptr %slot;  store ptr (%p + %stride), ptr %slot     (a register after mem2reg)
 //
-// Since base and pitch are known before the rows, one test decides whether all streaming stores of the rows take whole aligned
+// Since base and stride are known before the rows, one test decides whether all streaming stores of the rows take whole aligned
 // lines; the rows are written in two versions by that (with_incremented_pointers).
 // Cost: one register for each pointer, so at most 8; code for rows twice if there are streaming stores.
 // Limits: contiguous loads and stores of arrays whose address is affine in the row (axis 1) and cheap to recompute.
@@ -26,8 +26,9 @@ constexpr int most_steps = 16;       ///< instructions that an index may take to
 constexpr size_t most_pointers = 8;  ///< pointers for which there are registers
 }  // namespace
 
-/// True if an access is contiguous in a packet and its address grows by a constant pitch from row to row.
-bool Emitter::is_incremented(const Inst& i) const {
+/// True if an access is contiguous in a packet and its address grows by a constant stride from row to row.
+bool LlvmEmitter::is_incremented(const Inst& i) const {
+    if (!target.rules.has(Rule::incremented_pointers)) return false;
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0)
         return false;
     if (int(k[i.memory].element.size) != size_of(i.type)) return false;
@@ -39,8 +40,8 @@ bool Emitter::is_incremented(const Inst& i) const {
            });
 }
 
-/// Computes base and pitch of such accesses among the instructions, from the row at local_at and the row after it.
-void Emitter::open_incremented_pointers(std::span<const InstId> insts) {
+/// Computes base and stride of such accesses among the instructions, from the row at local_at and the row after it.
+void LlvmEmitter::open_incremented_pointers(std::span<const InstId> insts) {
     std::vector<const Inst*> found;
     for (const InstId id : executed(insts))
         if (is_incremented(k[id]) && !in_tiles.count(&k[id]) && found.size() < most_pointers) found.push_back(&k[id]);
@@ -64,21 +65,21 @@ void Emitter::open_incremented_pointers(std::span<const InstId> insts) {
     local_at[1] = row;
     for (size_t n = 0; n < found.size(); ++n) {
         IncrementedPointer& w = incremented_pointers[found[n]];
-        w = {here[n], let(text("sub i64 ", integer_address(next[n]), ", ", integer_address(here[n])), "pitch"),
-             alloca_of("ptr", "walk"), local_at[0]};
+        w = {here[n], let(text("sub i64 ", integer_address(next[n]), ", ", integer_address(here[n])), "stride"),
+             alloca_of("ptr", "slot"), local_at[0]};
         line(text("store ptr ", w.first, ", ptr ", w.slot));
     }
 }
 
-void Emitter::increment_pointers() {
+void LlvmEmitter::increment_pointers() {
     for (const auto& [access, w] : incremented_pointers) {
         const std::string now = let(text("load ptr, ptr ", w.slot), "p");
         line(text("store ptr ", let(text("getelementptr i8, ptr ", now, ", i64 ", w.row_stride), "p"), ", ptr ", w.slot));
     }
 }
 
-/// The current address of a bumped pointer, for the packet at local_at.
-std::string Emitter::incremented_address(const Inst& i, const IncrementedPointer& w) {
+/// The current address of an incremented pointer, for the packet at local_at.
+std::string LlvmEmitter::incremented_address(const Inst& i, const IncrementedPointer& w) {
     const std::string now = let(text("load ptr, ptr ", w.slot), "p");
     if (w.x == local_at[0]) return now;
     const std::string on = let(text("sub i32 ", local_at[0], ", ", w.x));
@@ -87,7 +88,7 @@ std::string Emitter::incremented_address(const Inst& i, const IncrementedPointer
 
 /// An i1: all streaming stores are aligned to whole lines, or to whole vectors if these are shorter. "" if there are no streaming
 /// stores.
-std::string Emitter::incremented_stores_on_lines() {
+std::string LlvmEmitter::incremented_stores_on_lines() {
     running = {};
     std::string low;
     for (const auto& [access, w] : incremented_pointers) {
@@ -100,8 +101,8 @@ std::string Emitter::incremented_stores_on_lines() {
     return low.empty() ? low : let(text("icmp eq i64 ", low, ", 0"));
 }
 
-/// Writes the rows' packets and ends the bumped pointers. With streaming stores: one version for aligned rows, one for others.
-void Emitter::with_incremented_pointers(const Body& packets) {
+/// Writes the rows' packets and ends the incremented pointers. With streaming stores: one version for aligned rows, one for others.
+void LlvmEmitter::with_incremented_pointers(const Body& packets) {
     if (const std::string whole = incremented_stores_on_lines(); !whole.empty()) {
         const std::string lines = label("lines"), other = label("other"), end = label("rows_end");
         branch(whole, lines, other);

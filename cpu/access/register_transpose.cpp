@@ -18,8 +18,8 @@
 namespace pumice::cpu {
 
 /// A shuffle with `result` lanes: lane l is lane of(l) of the concatenation of `a` and `b`, which have `lanes` lanes each.
-std::string Emitter::shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
-                              const std::function<int(int)>& of) {
+std::string LlvmEmitter::shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
+                                  const std::function<int(int)>& of) {
     std::string indices;
     for (int lane = 0; lane < result; ++lane) indices += text(lane ? ", " : "", "i32 ", of(lane));
     const std::string v = text("<", lanes, " x ", type, ">");
@@ -27,7 +27,7 @@ std::string Emitter::shuffled(const std::string& type, int lanes, const std::str
 }
 
 /// Transposes the 4 x 4 matrices that four vectors hold in their 128-bit blocks.
-void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
+void LlvmEmitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
     // Interleave two vectors within each quad, element by element (singles) or pair by pair (pairs).
     const auto singles = [&](const std::string& a, const std::string& b, int high) {
         return shuffled(type, lanes, a, b, lanes,
@@ -45,7 +45,7 @@ void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::stri
 
 /// Transposes a square matrix of 4, 8 or 16 rows: first exchanges quads between rows that are 4 apart, then transposes the
 /// blocks.
-std::vector<std::string> Emitter::transposed(const std::string& type, std::vector<std::string> rows) {
+std::vector<std::string> LlvmEmitter::transposed(const std::string& type, std::vector<std::string> rows) {
     const int lanes = int(rows.size()), quads = lanes / quad;
     // A vector whose first half is every `step`-th quad of `a` from `first` on, and whose second half is the same of `b`.
     const auto picked = [&](const std::string& a, const std::string& b, int first, int step) {
@@ -78,8 +78,8 @@ std::vector<std::string> Emitter::transposed(const std::string& type, std::vecto
 /// The columns of a matrix of `rows` x `columns`, both multiples of 4: one vector for each column, with a lane for each row.
 /// `four` loads four elements of a row. Loads of rows that are 4 apart are concatenated, so that only 4 x 4 blocks remain to be
 /// transposed.
-std::vector<std::string> Emitter::transposed(const std::string& type, int rows, int columns,
-                                             const std::function<std::string(int row, int column)>& four) {
+std::vector<std::string> LlvmEmitter::transposed(const std::string& type, int rows, int columns,
+                                                 const std::function<std::string(int row, int column)>& four) {
     std::vector<std::string> all;
     for (int column = 0; column < columns; column += quad) {
         std::array<std::string, quad> v;

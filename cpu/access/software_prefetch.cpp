@@ -40,7 +40,6 @@ constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
-constexpr int most_depth = 8;                                    ///< of nested index arithmetic
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows; known strides are clamped to it
 
 /// Strides of values with respect to an induction variable: the values for which `moved` holds (a loop's index, or a group's).
@@ -96,35 +95,27 @@ int stride_axis(const Kernel& k, const IndexPolynomial::Product& step, MemoryId 
     return step.size() == 1 && extents == 1 ? 1 : step.size() == 2 && extents == 3 ? 2 : -1;
 }
 
-bool depends_on_axis(const Kernel& k, Value v, int axis, int depth = 0) {
-    const InstId source = k[v].inst;
-    if (source.id == none || !is_pure(k[source].op) || depth > most_depth) return false;
-    if (k[source].op == Op::global_index) return int(k[source].immediate) == axis;
-    const auto o = k.operands(k[source]);
-    return std::any_of(o.begin(), o.end(), [&](Value operand) { return depends_on_axis(k, operand, axis, depth + 1); });
-}
-
 }  // namespace
 
 /// True if a value is the instruction `op` along axis 0.
-bool Emitter::is_index(Value v, Op op) const {
+bool LlvmEmitter::is_index(Value v, Op op) const {
     const InstId source = k[v].inst;
     return source.id != none && k[source].op == op && k[source].immediate == 0;
 }
 
 /// Emits a prefetch. `locality`: 3 is the first-level cache, 2 the second.
-void Emitter::emit_prefetch(const std::string& there, int locality) {
-    if (there.empty()) return;
+void LlvmEmitter::emit_prefetch(const std::string& there, int locality) {
+    if (there.empty() || !target.rules.has(Rule::software_prefetch)) return;
     declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
 }
 
-void Emitter::prefetch(InstId id, const Address& a) {
+void LlvmEmitter::prefetch(InstId id, const Address& a) {
+    if (!target.rules.has(Rule::software_prefetch)) return;
     const Inst& i = k[id];
     if (a.how == Address::How::scattered || k[i.memory].kind != MemoryKind::array) return;
     const Structure& where = uniformity.structure();
-    InstId loop = where.around(id);
-    while (loop.id != none && !is_loop(k[loop].op)) loop = where.around(loop);
+    const InstId loop = where.loop_around(id);
     if (loop.id != none) {
         if (k[loop].op == Op::for_) prefetch_iteration(i, loop, a);
         return;
@@ -141,12 +132,12 @@ void Emitter::prefetch(InstId id, const Address& a) {
     }
     // Lines that a leading load of the stencil has fetched are still in a cache; another prefetch would only cost time.
     const auto& beside = k[where.block_of(id)].insts;
-    if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
+    if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return is_leading_reference(k[other], i); })) return;
     prefetch_ahead(a.pointer, int64_t(size_of(i.type)) * width);
 }
 
 /// Prefetches for a later packet, where this packet loads `bytes` bytes from `address`.
-void Emitter::prefetch_ahead(const std::string& address, int64_t bytes) {
+void LlvmEmitter::prefetch_ahead(const std::string& address, int64_t bytes) {
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
     // One prefetch for two lines: the hardware fetches the adjacent line, too.
@@ -156,25 +147,25 @@ void Emitter::prefetch_ahead(const std::string& address, int64_t bytes) {
 }
 
 /// The same for an interleaved access group outside of loops, unless a leading load prefetches for all its members.
-void Emitter::prefetch_interleaved(const InterleavedGroup& s, const std::string& address) {
+void LlvmEmitter::prefetch_interleaved(const InterleavedGroup& s, const std::string& address) {
+    if (!target.rules.has(Rule::software_prefetch)) return;
     const Structure& where = uniformity.structure();
     const Inst& i = *s.accesses[0].first;
-    const BlockId block = where.block_of(k[k.result(i)].inst);
-    for (InstId c = where.owner_of(block); c.id != none; c = where.around(c))
-        if (is_loop(k[c].op)) return;
+    const BlockId block = where.block_of(k.result(i));
+    if (where.loop_around(block).id != none) return;
     if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero())
         return;
     const auto leads_all = [&](InstId other) {
         const auto same = [&](const auto& a) { return a.first == &k[other]; };
         return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) &&
-               leads(k[other], i);
+               is_leading_reference(k[other], i);
     };
     const auto& beside = k[block].insts;
     if (std::none_of(beside.begin(), beside.end(), leads_all)) prefetch_ahead(address, int64_t(s.stride) * s.bytes * width);
 }
 
 /// The distance of two loads of one array, in items along the axes of the range; empty if it is unknown.
-std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, const Inst& b) const {
+std::optional<std::array<int64_t, 3>> LlvmEmitter::items_between(const Inst& a, const Inst& b) const {
     std::array<int64_t, 3> between{};
     const auto to = indices_of(k, a), from = indices_of(k, b);
     for (size_t d = 0; d < to.size(); ++d) {
@@ -190,28 +181,29 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
             between[size_t(axis)] += times;
         }
     }
+    uint32_t axes = 0;
+    for (const Value v : to) axes |= axes_of(k, v, false);
     for (int axis = 0; axis < 3; ++axis)
-        if (between[size_t(axis)] != 0 &&
-            std::none_of(to.begin(), to.end(), [&](Value v) { return depends_on_axis(k, v, axis); }))
-            return std::nullopt;
+        if (between[size_t(axis)] != 0 && !(axes & (1u << axis))) return std::nullopt;
     return between;
 }
 
-/// True if `leader` loads, for items that run shortly before, the lines that `follower` later finds in a cache.
-bool Emitter::leads(const Inst& leader, const Inst& follower) const {
-    if (leader.op != Op::load || leader.memory != follower.memory || &leader == &follower) return false;
-    const auto between = items_between(leader, follower);
+/// Group reuse (Mowry, Lam, Gupta 1992): true if `leading` loads, for items that run shortly before, the lines that `trailing`
+/// later finds in a cache.
+bool LlvmEmitter::is_leading_reference(const Inst& leading, const Inst& trailing) const {
+    if (leading.op != Op::load || leading.memory != trailing.memory || &leading == &trailing) return false;
+    const auto between = items_between(leading, trailing);
     if (!between) return false;
     const auto& [items, rows, planes] = *between;
     if (std::abs(items) > most_items_apart || std::max(std::abs(rows), std::abs(planes)) > most_rows_apart) return false;
     if (planes != 0 || rows != 0 || items != 0) return (planes != 0 ? planes : rows != 0 ? rows : items) > 0;
-    return &leader < &follower;
+    return &leading < &trailing;
 }
 
 /// Prefetch for a later iteration of a loop, for loads and accumulations. In a loop around barriers all packets of the group run
 /// before the next iteration, so one iteration is a long distance; with a large stride prefetching pays off for arrays of any
 /// size.
-void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
+void LlvmEmitter::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
     if (has_barriers && around_barrier[loop.id]) {
         const Value index = k[k[loop].blocks[0]].params[0];
         const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
@@ -228,7 +220,7 @@ void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
 
 /// The address of the access in the group `further` groups on along axis 0; `moved` names the values that change with the group.
 /// "" if the address is the same, or costly to compute.
-std::string Emitter::address_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
+std::string LlvmEmitter::address_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
     const std::string group = group_at[0], first = origin[0];
     const std::string there = pointer_after(i, moved, [&] {
         group_at[0] = let(text("add i32 ", group, ", ", further));
@@ -239,7 +231,7 @@ std::string Emitter::address_in_group(const Inst& i, const std::function<bool(Va
 }
 
 /// The address of the access `later` iterations of a `for` with this step later.
-std::string Emitter::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
+std::string LlvmEmitter::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
     const Value index = k[loop.blocks[0]].params[0];
     if (kind_of(index) == ValueKind::vector) return "";
     const std::string type = scalar_type(k.type_of(index));
@@ -253,7 +245,7 @@ std::string Emitter::address_in_iteration(const Inst& i, const Inst& loop, const
 
 /// The instructions of the access's index arithmetic that depend on the values that `moved` names, in order; empty if there are
 /// none, or if they are costly.
-std::optional<Emitter::Way> Emitter::way_to(const Inst& i, const std::function<bool(Value)>& moved) const {
+std::optional<LlvmEmitter::Way> LlvmEmitter::way_to(const Inst& i, const std::function<bool(Value)>& moved) const {
     Way way;
     const std::function<bool(Value, bool&)> follow = [&](Value v, bool& depends) {
         const InstId source = k[v].inst;
@@ -280,7 +272,7 @@ std::optional<Emitter::Way> Emitter::way_to(const Inst& i, const std::function<b
 }
 
 /// The address of the access after `move` has changed some values: recomputes the instructions `way` with them.
-Address Emitter::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+Address LlvmEmitter::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
     const auto before = std::make_tuple(values, has_value, restoring);
     restoring = true;  // values computed here are not saved for other regions
     move();
@@ -291,7 +283,8 @@ Address Emitter::address_after(const Inst& i, const Way& way, const std::functio
 }
 
 /// The same as a ptr; "" if way_to() finds nothing, or if the access is a gather.
-std::string Emitter::pointer_after(const Inst& i, const std::function<bool(Value)>& moved, const std::function<void()>& move) {
+std::string LlvmEmitter::pointer_after(const Inst& i, const std::function<bool(Value)>& moved,
+                                       const std::function<void()>& move) {
     const auto way = way_to(i, moved);
     if (!way) return "";
     const Address there = address_after(i, *way, move);

@@ -31,14 +31,11 @@ constexpr int least_transposed = 4;  ///< bytes of the smallest element that is 
 
 /// True if the kernel only stores to the array, at most once for each store instruction and item: cached lines would not be
 /// reused.
-bool Emitter::only_written(MemoryId m) const {
-    if (k[m].kind != MemoryKind::array) return false;
+bool LlvmEmitter::only_written(MemoryId m) const {
+    if (k[m].kind != MemoryKind::array || MemoryEffects(k).reads(m)) return false;
     const Structure& where = uniformity.structure();
     for (const InstId id : where.order()) {
-        const Inst& i = k[id];
-        const bool touches = accesses_memory(i.op);
-        if (!touches || i.memory != m) continue;
-        if (i.op != Op::store) return false;
+        if (k[id].op != Op::store || k[id].memory != m) continue;
         for (InstId c = where.around(id); c.id != none; c = where.around(c)) {
             const InstId condition = k[k.operands(k[c])[0]].inst;
             if (k[c].op != Op::if_ || condition.id == none || k[condition].op != Op::in_range) return false;
@@ -48,7 +45,8 @@ bool Emitter::only_written(MemoryId m) const {
 }
 
 /// True if a contiguous store of the active lanes is a streaming store.
-bool Emitter::streams(const Inst& i) const {
+bool LlvmEmitter::streams(const Inst& i) const {
+    if (!target.rules.has(Rule::streaming_stores)) return false;
     // Transposed rows return to a line only after all other rows. The partial lines of so many rows exceed the write-combining
     // buffers.
     if (!transposed_loads.empty() && size_of(i.type) < least_transposed) return false;
@@ -56,20 +54,20 @@ bool Emitter::streams(const Inst& i) const {
     return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
 }
 
-std::string Emitter::integer_address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
+std::string LlvmEmitter::integer_address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
 
 /// An i1: the address is aligned, as streaming stores require.
-std::string Emitter::aligned_for_streaming(const Inst& i, const Address& a) {
+std::string LlvmEmitter::aligned_for_streaming(const Inst& i, const Address& a) {
     const int bytes = std::min(size_of(i.type) * width, line_bytes);
     const std::string low = let(text("and i64 ", integer_address(a.pointer), ", ", bytes - 1));
     return let(text("icmp eq i64 ", low, ", 0"));
 }
 
 /// The `!nontemporal` attachment. A fence after the groups of a thread orders these stores (cpu/runtime/cpu_launch.cpp).
-std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
+std::string LlvmEmitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
 
 /// Streaming store of a packet's vector, with a fallback for unaligned addresses.
-void Emitter::streaming_store(const Inst& i, const std::string& value, const Address& a) {
+void LlvmEmitter::streaming_store(const Inst& i, const std::string& value, const Address& a) {
     if (!running.all()) return partial_streaming_store(i, value, a);
     const std::string type = vector_type(memory_type(i.type));
     const int align = std::min(size_of(i.type) * width, line_bytes);
@@ -87,7 +85,7 @@ void Emitter::streaming_store(const Inst& i, const std::string& value, const Add
 
 /// Streaming store of a partial packet at the begin or the end of a row, in pieces of 4, 8, 16, 32 ... bytes: at most one piece
 /// of each size, aligned to its size. A masked store would read the line first.
-void Emitter::partial_streaming_store(const Inst& i, const std::string& value, const Address& a) {
+void LlvmEmitter::partial_streaming_store(const Inst& i, const std::string& value, const Address& a) {
     const std::string type = vector_type(memory_type(i.type)), from = running.from, to = running.to;
     const std::string slot = alloca_of(type, "part"), head = label("head"), tail = label("tail"), not_head = label("not_head"),
                       other = label("other"), end = label("stored");
@@ -120,7 +118,7 @@ void Emitter::partial_streaming_store(const Inst& i, const std::string& value, c
 }
 
 /// Streams `lanes` lanes of the vector in `slot`, from `lane` on.
-void Emitter::stream_lanes(const Inst& i, const std::string& slot, const Address& a, const std::string& lane, int lanes) {
+void LlvmEmitter::stream_lanes(const Inst& i, const std::string& slot, const Address& a, const std::string& lane, int lanes) {
     const int size = size_of(i.type), bytes = size * lanes;
     const std::string type = bytes > 8 ? text("<", bytes / 4, " x i32>") : text("i", 8 * bytes);
     const auto at = [&](const std::string& base) {

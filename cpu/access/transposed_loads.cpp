@@ -3,8 +3,8 @@
 // Why: in b(i, j) = a(j, i) the lanes of a packet (axis 0) read a column of a: a gather touches `width` cache lines for one
 // element each, and again for the next row. The items of the next rows (axis 1) need the neighbours of these elements.
 //
-//     before, each of 8 rows:   %v = gather <8 x ptr> (a + lane * pitch + row)
-//     after, once for 8 rows:   %r0 = load <8 x float>, ptr a + 0 * pitch      ... %r7; 8 x 8 transpose in registers
+//     before, each of 8 rows:   %v = gather <8 x ptr> (a + lane * stride + row)
+//     after, once for 8 rows:   %r0 = load <8 x float>, ptr a + 0 * stride     ... %r7; 8 x 8 transpose in registers
 //                               store the 8 columns to a stack tile
 //     after, each row:          %v = load <8 x float>, ptr tile + row          (in registers when the rows are unrolled)
 //
@@ -18,6 +18,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/analysis/rematerialisation.h"
 #include "core/interp/interp_program.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
@@ -40,18 +41,17 @@ constexpr int bytes_ahead = 256;             ///< prefetch distance along rows, 
 
 // ---- which loads ----
 
-/// True if a value is rematerialisable by cheap arithmetic, from the item's indices and from values that the group has outside
-/// packets.
-bool Emitter::is_rematerialisable(Value v, int& steps) const {
-    if (has_barriers && context_saves[v.id].outer) return true;
-    const InstId source = k[v].inst;
-    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
-    const auto operands = k.operands(k[source]);
-    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return is_rematerialisable(o, steps); });
+/// True if a value is rematerialisable by cheap arithmetic, from the item's indices, from values of the launch and, unless
+/// `anywhere`, from values that the group has outside packets.
+bool LlvmEmitter::is_rematerialisable(Value v, int& steps, bool anywhere) const {
+    Rematerialisation cheaply(
+        k, [&](const Inst& i) { return is_pure(i.op) && !is_costly(i); },
+        [&](Value o) { return !anywhere && has_barriers && context_saves[o.id].outer; });
+    return cheaply.within(v, steps);
 }
 
 /// Rematerialises such a value in this packet.
-void Emitter::rematerialise(Value v) {
+void LlvmEmitter::rematerialise(Value v) {
     if (has_value[v.id]) return;
     const Inst& source = k[k[v].inst];
     for (const Value o : k.operands(source)) rematerialise(o);
@@ -59,7 +59,8 @@ void Emitter::rematerialise(Value v) {
 }
 
 /// True if a load is contiguous along axis 1 and not along axis 0: a candidate for a transposed load.
-bool Emitter::is_transposed_load(const Inst& i) const {
+bool LlvmEmitter::is_transposed_load(const Inst& i) const {
+    if (!target.rules.has(Rule::transposed_loads)) return false;
     const Memory& m = k[i.memory];
     if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
     if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
@@ -76,28 +77,24 @@ bool Emitter::is_transposed_load(const Inst& i) const {
 }
 
 /// The transposed loads among instructions that every item executes, from memory that these instructions do not write.
-std::vector<InstId> Emitter::find_transposed_loads(std::span<const InstId> insts) const {
+std::vector<InstId> LlvmEmitter::find_transposed_loads(std::span<const InstId> insts) const {
     if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0) return {};
-    std::vector<bool> changed(k.memories.size());
     bool all_run = true;
-    const auto note = [&](InstId id) {
-        const Inst& i = k[id];
-        if (i.memory.id != none && i.op != Op::load && i.op != Op::extent) changed[i.memory.id] = true;
-        all_run = all_run && i.op != Op::return_;
-    };
     std::vector<InstId> found;
-    for (const InstId id : executed(insts)) {
+    const std::vector<InstId> run = executed(insts);
+    for (const InstId id : run) {
         if (all_run && is_transposed_load(k[id])) found.push_back(id);
-        note(id);
-        each_inside(k, k[id], note);
+        const auto note = [&](InstId i) { all_run = all_run && k[i].op != Op::return_; };
+        note(id), each_inside(k, k[id], note);
     }
-    std::erase_if(found, [&](InstId id) { return changed[k[id].memory.id]; });
+    const MemoryEffects effects(k, run);
+    std::erase_if(found, [&](InstId id) { return effects.writes(k[id].memory); });
     if (found.size() > most_transposed_loads) found.clear();
     return found;
 }
 
 /// True if local memory is only a staging buffer: all its loads are transposed loads.
-bool Emitter::only_transposed_loads(MemoryId m) const {
+bool LlvmEmitter::only_transposed_loads(MemoryId m) const {
     bool any = false;
     for (const InstId id : uniformity.structure().order()) {
         const Inst& i = k[id];
@@ -109,7 +106,7 @@ bool Emitter::only_transposed_loads(MemoryId m) const {
 }
 
 /// Puts staging buffers on the stack: after unrolling, LLVM promotes them to registers.
-void Emitter::keep_staging_on_stack() {
+void LlvmEmitter::keep_staging_on_stack() {
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
         if (!only_transposed_loads({m})) continue;
         const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
@@ -120,7 +117,7 @@ void Emitter::keep_staging_on_stack() {
 
 /// Allocates the staging buffers. The version for groups that pass all conditions gets buffers of its own; sharing them with the
 /// masked version would keep them out of registers.
-void Emitter::allocate_staging() {
+void LlvmEmitter::allocate_staging() {
     for (uint32_t m = 0; m < k.memories.size(); ++m)
         if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
 }
@@ -128,14 +125,14 @@ void Emitter::allocate_staging() {
 // ---- the rows ----
 
 /// True if the packets of `width` rows are few enough instructions to be unrolled: the transposed columns then stay in registers.
-bool Emitter::stays_short() const {
+bool LlvmEmitter::stays_short() const {
     const std::vector<InstId> all = executed(k[uniformity.structure().block_of(transposed_loads[0])].insts);
     return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
 }
 
 /// The packets of a full group, `width` rows at a time. In each row, packets whose columns share a cache line run one after
 /// another.
-void Emitter::transposed_rows(const Body& body) {
+void LlvmEmitter::transposed_rows(const Body& body) {
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
     const auto blocks = [&](size_t axis) { return variant.group[axis] / width; };
@@ -188,9 +185,9 @@ void Emitter::transposed_rows(const Body& body) {
     });
 }
 
-/// The same with alignment peeling, where each row has a lead of its own: the tile starts one packet before the group. Addresses
+/// The same with alignment peeling, where each row is peeled by a number of its own: the tile starts one packet before the group. Addresses
 /// of items outside of the range are replaced by those of the nearest item inside.
-void Emitter::peeled_transposed_rows(const Body& body) {
+void LlvmEmitter::peeled_transposed_rows(const Body& body) {
     const int64_t blocks = variant.group[0] / width + 1;
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
@@ -215,15 +212,15 @@ void Emitter::peeled_transposed_rows(const Body& body) {
                         }
                     });
                 };
-                const std::string inside = label("inside"), rim = label("rim"), filled = label("filled");
+                const std::string interior = label("interior"), boundary = label("boundary"), filled = label("filled");
                 const std::string end = let(text("add i32 ", x, ", ", width - 1));
                 const std::string from = let(text("icmp eq i32 ", x, ", ", local_at[0])),
                                   to = let(text("icmp sle i32 ", end, ", ", last));
-                branch(let(text("and i1 ", from, ", ", to)), inside, rim);
-                start(inside);
+                branch(let(text("and i1 ", from, ", ", to)), interior, boundary);
+                start(interior);
                 fill({});
                 jump(filled);
-                start(rim);
+                start(boundary);
                 fill([&](int lane) {
                     const std::string before = let(text("add i32 ", let(text("sub i32 ", x, ", ", first)), ", ", lane - 1));
                     return let(text("icmp ult i32 ", before, ", ", let(text("sub i32 ", last, ", ", first))));
@@ -251,7 +248,7 @@ void Emitter::peeled_transposed_rows(const Body& body) {
 }
 
 /// min(max(x, least), most) of i32 values.
-std::string Emitter::clamped(const std::string& x, const std::string& least, const std::string& most) {
+std::string LlvmEmitter::clamped(const std::string& x, const std::string& least, const std::string& most) {
     declare("declare i32 @llvm.smin.i32(i32, i32)");
     declare("declare i32 @llvm.smax.i32(i32, i32)");
     const std::string above = let(text("call i32 @llvm.smax.i32(i32 ", x, ", i32 ", least, ")"));
@@ -259,7 +256,7 @@ std::string Emitter::clamped(const std::string& x, const std::string& least, con
 }
 
 /// True if the addresses of a load's lanes have a common step from lane to lane.
-bool Emitter::steps_evenly(const Inst& load) const {
+bool LlvmEmitter::steps_evenly(const Inst& load) const {
     const auto indices = indices_of(k, load);
     return std::all_of(indices.begin(), indices.end(), [&](Value v) {
         const AffineForm& f = affine.of(v);
@@ -275,7 +272,7 @@ bool Emitter::steps_evenly(const Inst& load) const {
 }
 
 /// The step of such an index from lane to lane, as an LLVM value.
-std::string Emitter::step_of(Value index, bool wide) {
+std::string LlvmEmitter::step_of(Value index, bool wide) {
     const AffineForm& f = affine.of(index);
     const std::string t = wide ? "i64" : "i32";
     if (const auto constant = f.step(std::min(f.bits, wide ? 64 : 32))) return std::to_string(*constant);
@@ -294,7 +291,7 @@ std::string Emitter::step_of(Value index, bool wide) {
 }
 
 /// The addresses of a load's lanes. `steps` gives an i1 for each lane: false repeats the address of the lane before it.
-std::vector<std::string> Emitter::lane_addresses(const Inst& load, const std::function<std::string(int lane)>& steps) {
+std::vector<std::string> LlvmEmitter::lane_addresses(const Inst& load, const std::function<std::string(int lane)>& steps) {
     const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
@@ -330,9 +327,9 @@ std::vector<std::string> Emitter::lane_addresses(const Inst& load, const std::fu
     return addresses;
 }
 
-/// Fills the tile: one vector for each row, consecutive rows `pitch` vectors apart.
-void Emitter::fill_transposed(const Inst& load, const std::string& tile, int64_t pitch,
-                              const std::function<std::string(int lane)>& steps) {
+/// Fills the tile: one vector for each row, consecutive rows `row_stride` vectors apart.
+void LlvmEmitter::fill_transposed(const Inst& load, const std::string& tile, int64_t row_stride,
+                                  const std::function<std::string(int lane)>& steps) {
     const bool before = std::exchange(restoring, true);  // values computed here are not saved for other regions
     for (const Value v : indices_of(k, load)) rematerialise(v);
     const std::vector<std::string> addresses = lane_addresses(load, steps);
@@ -347,7 +344,7 @@ void Emitter::fill_transposed(const Inst& load, const std::string& tile, int64_t
             emit_prefetch(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
     const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {
-        const std::string address = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * pitch), "p");
+        const std::string address = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * row_stride), "p");
         line(text("store ", v, " ", columns[size_t(c)], ", ptr ", address));
     }
 }

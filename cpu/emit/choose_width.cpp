@@ -1,5 +1,22 @@
 // Cost model for the number of items in a packet: the device's width, fewer for shorter rows, two or four times as many where the
-// code is latency-bound.
+// code is latency-bound, one where lanes part and gather.
+//
+// Why: a chain of dependent floating-point instructions leaves the units idle for most of their latency. A packet of two vectors
+// has two independent chains:
+//
+//     width 8:    %s1 = fma <8 x float> %s, %x, %c          one chain
+//     width 16:   %s1 = fma <16 x float> %s, %x, %c         two registers of 8, so two chains in turn
+//
+// Latency-bound means: more arithmetic than `arithmetic_of_an_access` instructions for each vector that is loaded or stored, in a
+// loop or in the whole kernel. A gather counts as several accesses. The largest number of live vectors (register pressure) says how
+// many would be spilled; the arithmetic must outweigh these, too. Four vectors need 32 registers and more arithmetic still.
+// One item at a time instead (scalar_items): the lanes leave all innermost loops at different times, and there are fewer than
+// `arithmetic_of_a_lane_move` arithmetic instructions for each access that goes lane by lane. Rows of a sparse matrix and private
+// stacks are such; a packet would move their elements one after another and wait for its longest row.
+// Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
+// Limits: the width stays the device's if the kernel has subgroup operations (the subgroup is a packet), vectors of 64-bit lanes,
+// or local memory with barriers.
+// Textbook name: interleaving (the interleave count of LLVM's loop vectoriser) with a register-pressure estimate by live ranges.
 #include <algorithm>
 
 #include "core/passes/cross_loop_cse.h"
@@ -15,23 +32,25 @@ constexpr int arithmetic_of_an_access = 8;  ///< arithmetic instructions per vec
 constexpr int arithmetic_of_a_spill = 2;    ///< arithmetic instructions per spilled vector, above which a spill does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors, which hide more latency
 constexpr int moves_of_a_gather = 4;                   ///< time of a gather or scatter, in vector accesses
+constexpr int arithmetic_of_a_lane_move = 4;           ///< arithmetic instructions below which an access lane by lane dominates
 constexpr int seen_ahead = 100;                        ///< instructions per vector, beyond the reach of out-of-order execution
 constexpr size_t most_doubled = 300;  ///< instructions of a kernel; doubling the width makes compilation half as long again
 constexpr int spare_registers = 6;    ///< for constants and short-lived temporaries
 
 }  // namespace
 
-void Emitter::choose_width() {
-    const bool subgroups = std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) {
-        return i.op == Op::subgroup || i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index ||
-               i.op == Op::subgroup_count;
-    });
-    if (subgroups) return;  // the subgroup's size is the device's
+void LlvmEmitter::choose_width() {
+    // The subgroup's size is the device's.
+    if (std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return asks_subgroup(i.op); })) return;
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
+    if (width > 1 && target.rules.has(Rule::scalar_items) && gains_by_scalar_items()) {
+        width = 1;
+        return;
+    }
     // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
     const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
                                                     [](const Memory& m) { return m.kind == MemoryKind::local; });
-    if (width == 1 || width != target.width || shares || has_long_lanes()) return;
+    if (width == 1 || width != target.width || shares || has_long_lanes() || !target.rules.has(Rule::interleaving)) return;
     const auto& order = uniformity.structure().order();
     if (order.size() > most_doubled) return;
     const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
@@ -48,15 +67,42 @@ void Emitter::choose_width() {
         width *= 2;
 }
 
-/// True if an access goes lane by lane.
-bool Emitter::gathers(const Inst& i) const {
+/// True if single items take less time than packets: all innermost loops are left at different times by the lanes, and gather for
+/// most of their time. A packet then runs until its last lane has left, moves the lanes' elements one after another, and saves only
+/// the arithmetic in between.
+bool LlvmEmitter::gains_by_scalar_items() const {
+    bool any = false, all = true;
+    for (const InstId id : uniformity.structure().order()) {
+        if (!is_loop(k[id].op)) continue;
+        int arithmetic = 0, moves = 0;
+        bool innermost = true;
+        each_inside(k, k[id], [&](InstId inner) {
+            const Inst& i = k[inner];
+            innermost = innermost && !is_loop(i.op);
+            if (is_pure(i.op))
+                arithmetic += kind_of(k.result(i)) == ValueKind::vector ? instructions_of(i) : 0;
+            else if (i.memory.id != none && i.op != Op::extent)
+                moves += lane_by_lane(i);
+        });
+        if (!innermost) continue;
+        any = true;
+        all = all && diverges(id) && arithmetic < arithmetic_of_a_lane_move * moves;
+    }
+    return any && all;
+}
+
+/// True if an access goes lane by lane, in private memory, too.
+bool LlvmEmitter::lane_by_lane(const Inst& i) const {
     const auto indices = indices_of(k, i);
-    return k[i.memory].kind != MemoryKind::private_ &&
+    return !checks_contiguity(i) &&
            std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == ValueKind::vector; });
 }
 
+/// True if such an access is a gather or scatter of an array or of local memory.
+bool LlvmEmitter::gathers(const Inst& i) const { return k[i.memory].kind != MemoryKind::private_ && lane_by_lane(i); }
+
 /// True if any vector has 64 bits a lane, so that a packet already takes two vectors.
-bool Emitter::has_long_lanes() const {
+bool LlvmEmitter::has_long_lanes() const {
     const auto is_long = [&](Value v) { return kind_of(v) == ValueKind::vector && size_of(k.type_of(v)) > 4; };
     const auto& order = uniformity.structure().order();
     return std::any_of(order.begin(), order.end(), [&](InstId i) {
@@ -68,13 +114,13 @@ bool Emitter::has_long_lanes() const {
 
 /// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic (with `floats`, of
 /// floats) exceeds `of_an_access` times the vectors moved, and also `least`.
-bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
+bool LlvmEmitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
         if (is_pure(i.op))
-            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
+            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (!floats || is_float(i.type)) ? instructions_of(i) : 0;
         else if (!is_control(i.op) && !is_terminator(i.op) &&
                  std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
@@ -84,7 +130,7 @@ bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, 
 
 /// True if a loop is latency-bound through its loop-carried values, even with the spilled vectors. A packet of four vectors waits
 /// longer for its last lane if lanes leave one by one; only the latency of float arithmetic makes up for that.
-bool Emitter::loop_waits(int vectors, int spilled) const {
+bool LlvmEmitter::loop_waits(int vectors, int spilled) const {
     const auto& order = uniformity.structure().order();
     const bool four = vectors == 4;
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
@@ -98,7 +144,7 @@ bool Emitter::loop_waits(int vectors, int spilled) const {
 }
 
 /// The largest number of vectors live at one point of the kernel.
-int Emitter::vectors_alive() const {
+int LlvmEmitter::vectors_alive() const {
     const auto& where = uniformity.structure();
     const auto& order = where.order();
     std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions: of the instruction, of the last one inside it

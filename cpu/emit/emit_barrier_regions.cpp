@@ -1,6 +1,21 @@
-// Barriers, by loop fission. A construct that contains a barrier is open: it runs once for the group, with a condition that is
-// uniform in the group. The instructions between barriers and open constructs are a region: a loop over the group's packets. A
-// value of one region that another needs is rematerialised if cheap, else saved in the packet's part of the scratch memory.
+// Barrier regions, code: loop fission of the loop over a group's packets at the barriers.
+//
+// Why: one thread runs a group, and a barrier says that all items have done what stands before it. A loop over all packets for each
+// region between two barriers gives this order without synchronisation.
+//
+//     store local1[%l], %x             for each packet { store <8 x float> x, ptr local1 + l;  save live-outs }
+//     for %k ... {                     for k ... {                        once for the group: the loop contains a barrier
+//       barrier
+//       %y = load local1[%m]             for each packet { restore;  y = load <8 x float>, ptr local1 + m;  ... }
+//     }                                }
+//
+// A construct around a barrier runs once for the group, with a condition that is uniform in the group (emit_region_constructs.cpp).
+// The plan says what a region saves and restores (plan_barrier_regions.cpp). Short regions without control flow are unrolled over
+// the packets where local memory then becomes registers or memory operands.
+// Cost: one loop a region; loads and stores of the saved context. Limits: a region without live-outs whose effects have an upper
+// bound runs over fewer packets (emit_iteration_space_narrowing.cpp); packets past the range run, too: predicate_range_tail has put
+// their effects under `if in_range`.
+// Textbook: loop fission, work-item loops (Stratton et al., MCUDA, 2008; Jaaskelainen et al., pocl, 2015).
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -15,7 +30,7 @@ constexpr int64_t most_unrolled = 2048;  ///< instructions in all unrolled packe
 constexpr int least_operands = 8;        ///< loads of local memory that make unrolling a region pay
 }  // namespace
 
-void Emitter::group_with_barriers() {
+void LlvmEmitter::group_with_barriers() {
     condition_versions([&] {
         const std::vector<ValueRep> before_values = values;
         const std::vector<bool> before_has = has_value;
@@ -33,7 +48,7 @@ void Emitter::group_with_barriers() {
 }
 
 /// Emits a loop over all packets of the group, also past the range; with `row`, over the first `row` items of each row.
-void Emitter::packets_of_group(const Body& body, const std::string& row) {
+void LlvmEmitter::packets_of_group(const Body& body, const std::string& row) {
     const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row,
                                             std::to_string(variant.group[1]), std::to_string(variant.group[2])};
     rows(counts, !row.empty(), [&] {
@@ -43,8 +58,8 @@ void Emitter::packets_of_group(const Body& body, const std::string& row) {
     });
 }
 
-/// Emits an open block: regions, the barriers between them, and open constructs.
-void Emitter::region_block(BlockId b) {
+/// Emits a block that contains barriers: regions, the barriers between them, and the constructs around barriers.
+void LlvmEmitter::region_block(BlockId b) {
     std::vector<InstId> run;
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
@@ -68,7 +83,7 @@ void Emitter::region_block(BlockId b) {
 }
 
 /// Emits a loop over the packets that runs `insts` and stores the operands of the terminator `end` that differ between items.
-void Emitter::region(std::span<const InstId> insts, InstId end) {
+void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     std::vector<Value> given;
     if (end.id != none) {
         const auto v = k.operands(k[end]);
@@ -124,7 +139,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
 }
 
 /// The instructions, with the bodies of ifs whose condition is known to hold for all items.
-std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
+std::vector<InstId> LlvmEmitter::executed(std::span<const InstId> insts) const {
     std::vector<InstId> all;
     for (const InstId id : insts) {
         const Inst& i = k[id];
@@ -142,7 +157,8 @@ std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
 
 /// True if the packets are unrolled. Local memory at constant addresses is then a memory operand of the arithmetic; an address
 /// that depends on the packet takes x86 another instruction. Staged memory becomes registers.
-bool Emitter::unrolls(std::span<const InstId> insts) const {
+bool LlvmEmitter::unrolls(std::span<const InstId> insts) const {
+    if (!target.rules.has(Rule::unrolled_regions)) return false;
     const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
     const std::vector<InstId> all = executed(insts);
     const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
@@ -152,15 +168,15 @@ bool Emitter::unrolls(std::span<const InstId> insts) const {
              count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
 }
 
-/// Brings in an operand of the terminator, unless this region's instructions compute it.
-void Emitter::restore_operand(Value v, std::span<const InstId> insts) {
+/// Restores an operand of the terminator, unless this region's instructions compute it.
+void LlvmEmitter::restore_operand(Value v, std::span<const InstId> insts) {
     const InstId source = k[v].inst;
     const bool here = source.id != none && std::find(insts.begin(), insts.end(), source) != insts.end();
     if (!here) restore(v);
 }
 
 /// Makes a value of another region available in this packet: reloads it or rematerialises it.
-void Emitter::restore(Value v) {
+void LlvmEmitter::restore(Value v) {
     if (has_value[v.id] || context_saves[v.id].outer) return;
     const ContextSave& save = context_saves[v.id];
     const bool before = restoring;
@@ -180,7 +196,7 @@ void Emitter::restore(Value v) {
 }
 
 /// Saves a value that was computed in a packet, if other regions or the group's code need it.
-void Emitter::save_if_live_out(Value v) {
+void LlvmEmitter::save_if_live_out(Value v) {
     if (!has_barriers || !in_packet || restoring) return;
     const ContextSave& kept = context_saves[v.id];
     if (kept.spilled && kept.offset >= 0) save_value(v, values[v.id], kept.offset);
@@ -191,7 +207,7 @@ void Emitter::save_if_live_out(Value v) {
     line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
 }
 
-void Emitter::save_value(Value v, const ValueRep& h, int64_t at) {
+void LlvmEmitter::save_value(Value v, const ValueRep& h, int64_t at) {
     const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", at));
     const Scalar type = k.type_of(v);
     const bool vectors = kind_of(v) == ValueKind::vector;
@@ -202,12 +218,11 @@ void Emitter::save_value(Value v, const ValueRep& h, int64_t at) {
 
 /// Assigns a terminator's operands to the columns of its construct: in each packet those that differ between items, else outside.
 /// All are read before the first is written, since one column may be another's source.
-void Emitter::save_live_outs(InstId end, std::span<const Value> given, bool packets) {
+void LlvmEmitter::save_live_outs(InstId end, std::span<const Value> given, bool packets) {
     const Inst& i = k[end];
-    InstId construct = uniformity.structure().around(end);
-    if (i.op == Op::break_ || i.op == Op::continue_)
-        while (!is_loop(k[construct].op)) construct = uniformity.structure().around(construct);
-    const Inst& owner = k[construct];
+    const Structure& where = uniformity.structure();
+    const bool jumps = i.op == Op::break_ || i.op == Op::continue_;
+    const Inst& owner = k[jumps ? where.loop_around(end) : where.around(end)];
     std::vector<Value> to;
     std::vector<ValueRep> taken;
     for (size_t c = 0; c < given.size(); ++c) {

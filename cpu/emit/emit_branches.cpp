@@ -1,4 +1,19 @@
-// Ifs: branches where the condition is uniform in the packet, masks where it diverges.
+// Ifs in a packet: branches where the condition is uniform in the packet, selects or masks where it diverges.
+//
+//     uniform:     if %c { A } else { B }        br i1 %c, A, B
+//     cheap arms:  %r = if %c { %x } else { %y } %r = select <8 x i1> %c, %x, %y        both arms are computed
+//     others:      if %c { A } else { B }        br any(%m & %c), A, skip;  br any(%m & ~%c), B, skip      A, B: under their mask
+//     also:                                      br all(%c), A without masks, the masked form
+//
+// Why: lanes of a vector cannot go different ways. A skipped arm saves its time if no lane enters it; an arm that all lanes enter
+// loads and stores whole vectors without a mask. The version without masks is emitted for an arm of at most 100 instructions that
+// contains loads or stores and no control flow, in a packet of which all items are active. For a comparison of an affine value, the
+// first and the last lane decide if the condition holds for all.
+// Cost: both arms of a divergent if, one test for each; with the version without masks the first arm's code twice. Limits: selects
+// need pure arms of at most 8 instructions that are not costly. Items that leave by break, continue or return are taken out of the
+// mask after the if.
+// Textbook name: if-conversion (Allen, Kennedy, Porterfield and Warren, POPL 1983); branches on superword condition codes (Shin,
+// PACT 2007).
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -11,14 +26,13 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// True for few instructions without effect, so that both arms are computed and the results selected.
-bool Emitter::cheap(BlockId b) const {
+bool LlvmEmitter::cheap(BlockId b) const {
     const auto& insts = k[b].insts;
     if (insts.size() > 9 || k[insts.back()].op != Op::yield) return false;
-    return std::all_of(insts.begin(), insts.end() - 1,
-                       [&](InstId i) { return is_pure(k[i].op) && (!is_scalar_op(k[i].op) || !is_costly(k[i])); });
+    return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !is_costly(k[i]); });
 }
 
-void Emitter::if_(InstId id) {
+void LlvmEmitter::if_(InstId id) {
     const Inst& i = k[id];
     const Value condition = k.operands(i)[0];
     const ValueRep c = rep_of(condition);
@@ -65,7 +79,8 @@ void Emitter::if_(InstId id) {
 }
 
 /// True if a packet whose items all enter the first arm deserves a version of its own: loads and stores without masks.
-bool Emitter::worth_together(const Inst& i) const {
+bool LlvmEmitter::worth_together(const Inst& i) const {
+    if (!target.rules.has(Rule::full_packet_versions)) return false;
     if (!running.all() || loses(i)) return false;
     int size = 0, accesses = 0;
     bool simple = true;
@@ -78,7 +93,7 @@ bool Emitter::worth_together(const Inst& i) const {
 }
 
 /// An i1: the condition holds for all lanes. For a comparison of an affine value, the first and the last lane decide.
-std::string Emitter::holds_for_all(Value condition) {
+std::string LlvmEmitter::holds_for_all(Value condition) {
     if (rep_of(condition).kind == ValueKind::uniform) return scalar(condition);
     const auto by_bits = [&] {
         const std::string bits = let(text("bitcast ", vector_type("i1"), " ", vector(condition), " to i", width));
@@ -109,7 +124,7 @@ std::string Emitter::holds_for_all(Value condition) {
     return let(text("and i1 ", let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
 }
 
-void Emitter::divergent_if(InstId id) {
+void LlvmEmitter::divergent_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
     if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
@@ -136,7 +151,7 @@ void Emitter::divergent_if(InstId id) {
     const std::string opposite = let(text("xor ", type, " ", condition, ", splat (i1 true)"));
     const Mask entered[2] = {narrowed(before, condition), narrowed(before, opposite)};
     const bool gone = loses(i);
-    Mask behind[2] = {entered[0], entered[1]};
+    Mask after_arm[2] = {entered[0], entered[1]};
     bool left = false;
     for (int arm = 0; arm < 2; ++arm) {
         const BlockId b = i.blocks[arm];
@@ -156,18 +171,18 @@ void Emitter::divergent_if(InstId id) {
             if (open && gone) write_mask(after, running);
             left = left || lost;
             start(end);
-            if (gone) behind[arm] = read_mask(after);
+            if (gone) after_arm[arm] = read_mask(after);
         }
         arms.pop_back();
     }
     if (!done.empty()) start(done);
     lost = left;
-    running = gone ? united(behind[0], behind[1]) : before;
+    running = gone ? united(after_arm[0], after_arm[1]) : before;
     for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
 }
 
 /// Computes both arms for all items, and selects each result.
-void Emitter::chosen(const Inst& i, const std::string& condition) {
+void LlvmEmitter::chosen(const Inst& i, const std::string& condition) {
     for (const BlockId b : i.blocks)
         for (const InstId inner : k[b].insts)
             if (k[inner].op != Op::yield) instruction(inner);

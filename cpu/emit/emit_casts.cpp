@@ -1,9 +1,16 @@
 // Conversions between scalar types, with the language's semantics: integers wrap; float to integer truncates and saturates, with
-// NaN to 0; to bool is `!= 0`; f16 goes through f32.
+// NaN to 0; to bool is `!= 0`; narrow floats go through f32.
 //
-//     cast f32 -> i32, vector:    clamp by compare and select, NaN to 0, then fptosi     (llvm.fptosi.sat is scalarised for vectors)
+//     cast f32 -> i32, vector:    select for NaN and the lower limit, fptosi, select for the upper limit, which no f32 equals
+//     cast f32 -> i8, vector:     select for NaN and both limits, fptosi, trunc
+//     cast bf16 -> f32:           zext to i32, shl 16, bitcast: the bits are the upper half of the float's
+//     cast f32 -> bf16:           (bits + 0x7fff + bit 16) >> 16, the nearest with ties to even; a NaN stays one
 //
-// Cost: 3 to 6 vector instructions for a saturating conversion. Limits: scalars use the intrinsic.
+// Why written out: LLVM scalarises its saturating intrinsics (llvm.fptosi.sat) for vectors, and LLVM 15 cannot convert its own
+// bfloat on most processors.
+// Cost: 3 to 6 vector instructions for a saturating conversion, about 10 to bf16. Limits: scalars use the intrinsics; f16 takes
+// LLVM's fpext and fptrunc.
+// Textbook name: saturating conversion; round to nearest, ties to even (IEEE 754).
 #include <bit>
 #include <cmath>
 
@@ -12,13 +19,14 @@
 
 namespace pumice::cpu {
 
-std::string Emitter::convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to) {
+std::string LlvmEmitter::convert(const char* instruction, const std::string& from, const std::string& value,
+                                 const std::string& to) {
     return let(text(instruction, " ", from, " ", value, " to ", to));
 }
 
 /// Saturating conversion of a float vector to integers: values out of range become the nearest limit, NaN becomes 0. LLVM would
 /// scalarise its intrinsic for vectors.
-std::string Emitter::saturated(Scalar from, Scalar to, const std::string& value) {
+std::string LlvmEmitter::saturated(Scalar from, Scalar to, const std::string& value) {
     const std::string type = vector_type(scalar_type(from)), whole = scalar_type(to);
     const bool is_signed = is_signed_int(to);
     const int bits = 8 * size_of(to), digits = from == Scalar::f32 ? 24 : 53;
@@ -48,14 +56,40 @@ std::string Emitter::saturated(Scalar from, Scalar to, const std::string& value)
     return chosen(compared("oge", value, end), vector_type(whole), last, convert(instruction, type, inside, vector_type(whole)));
 }
 
+/// The float of a bfloat16's bits: they are its upper half.
+std::string LlvmEmitter::from_bf16(const std::string& bits, bool vector) {
+    const std::string t = vector ? vector_type("i32") : "i32", f = vector ? vector_type("float") : "float";
+    const std::string wide = convert("zext", vector ? vector_type("i16") : "i16", bits, t);
+    return convert("bitcast", t, let(text("shl ", t, " ", wide, ", ", splat_constant(Scalar::u32, 16, vector))), f);
+}
+
+/// The bits of the nearest bfloat16, ties to even: the upper half, whose increment may carry into the exponent. A NaN stays one.
+std::string LlvmEmitter::to_bf16(const std::string& value, bool vector) {
+    const std::string t = vector ? vector_type("i32") : "i32", f = vector ? vector_type("float") : "float";
+    const auto word = [&](uint32_t bits) { return splat_constant(Scalar::u32, bits, vector); };
+    const auto let_op = [&](const char* op, const std::string& a, const std::string& b) {
+        return let(text(op, " ", t, " ", a, ", ", b));
+    };
+    const std::string bits = convert("bitcast", f, value, t);
+    const std::string last = let_op("and", let_op("lshr", bits, word(16)), word(1));
+    const std::string even = let_op("add", bits, let_op("add", last, word(0x7fff)));
+    const std::string is_nan = let(text("fcmp uno ", f, " ", value, ", zeroinitializer")),
+                      quiet = let_op("or", bits, word(0x400000));
+    const std::string chosen =
+        let(text("select ", vector ? vector_type("i1") : "i1", " ", is_nan, ", ", t, " ", quiet, ", ", t, " ", even));
+    return convert("trunc", t, let_op("lshr", chosen, word(16)), vector ? vector_type("i16") : "i16");
+}
+
 /// By value: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`.
-std::string Emitter::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
+std::string LlvmEmitter::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
     const auto typed = [&](Scalar t) { return vector ? vector_type(scalar_type(t)) : scalar_type(t); };
     const std::string a = typed(from), b = typed(to);
     if (from == to) return value;
-    // f16 converts through f32.
-    if (from == Scalar::f16 && to != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
-    if (to == Scalar::f16 && from != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
+    // Narrow floats convert through f32.
+    if (is_narrow_float(from) && to != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
+    if (is_narrow_float(to) && from != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
+    if (from == Scalar::bf16) return from_bf16(value, vector);
+    if (to == Scalar::bf16) return to_bf16(value, vector);
     if (to == Scalar::boolean) {
         if (is_float(from)) return let(text("fcmp une ", a, " ", value, ", zeroinitializer"));
         return let(text("icmp ne ", a, " ", value, ", zeroinitializer"));

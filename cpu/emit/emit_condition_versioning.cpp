@@ -32,20 +32,12 @@ constexpr size_t most_versioned = 150;  ///< instructions of a kernel that is wr
 
 // ---- tests for all items of a group, by the items at its corners ----
 
-/// True if a value is rematerialisable by cheap arithmetic from the item's indices and from values of the launch.
-bool Emitter::is_rematerialisable_anywhere(Value v, int& steps) const {
-    const InstId source = k[v].inst;
-    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
-    const auto operands = k.operands(k[source]);
-    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return is_rematerialisable_anywhere(o, steps); });
-}
-
 /// The steps of a value along the axes of the group, if they are constants and the value is an i32 that is cheap to recompute.
-std::optional<std::array<int64_t, 3>> Emitter::growth_in_group(Value v) const {
+std::optional<std::array<int64_t, 3>> LlvmEmitter::growth_in_group(Value v) const {
     const AffineForm& f = affine.of(v);
     int steps = most_steps;
     if (!f.known || f.rest > Scope::group || k.type_of(v) != Scalar::i32 || kind_of(v) == ValueKind::vector ||
-        !is_rematerialisable_anywhere(v, steps))
+        !is_rematerialisable(v, steps, true))
         return std::nullopt;
     std::array<int64_t, 3> by{};
     int64_t span = 0;
@@ -60,7 +52,7 @@ std::optional<std::array<int64_t, 3>> Emitter::growth_in_group(Value v) const {
 
 /// True if the outcome of a condition can be tested for the whole group: comparisons of an affine value with one constant in the
 /// group.
-bool Emitter::is_group_condition(Value condition) const {
+bool LlvmEmitter::is_group_condition(Value condition) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return false;
     const Inst& i = k[source];
@@ -73,7 +65,7 @@ bool Emitter::is_group_condition(Value condition) const {
 }
 
 /// An i1: the condition holds for all of the group's items.
-std::string Emitter::holds_in_group(Value condition) {
+std::string LlvmEmitter::holds_in_group(Value condition) {
     const Inst& i = k[k[condition].inst];
     const auto v = k.operands(i);
     if (i.op == Op::and_) {
@@ -92,7 +84,7 @@ std::string Emitter::holds_in_group(Value condition) {
 }
 
 /// The least and the largest value over the items of the group, at its corners. Valid if the value does not wrap in between.
-std::pair<std::string, std::string> Emitter::bounds_in_group(Value v) {
+std::pair<std::string, std::string> LlvmEmitter::bounds_in_group(Value v) {
     const std::array<int64_t, 3> by = *growth_in_group(v);
     const auto at = [&](bool most) {
         const std::array<std::string, 3> before = local_at;
@@ -113,7 +105,7 @@ std::pair<std::string, std::string> Emitter::bounds_in_group(Value v) {
 }
 
 /// An i1: all items of the group are in the range.
-std::string Emitter::group_inside() {
+std::string LlvmEmitter::group_inside() {
     std::string inside = "true";
     for (size_t axis = 0; axis < 3 && !variant.full; ++axis) {
         if (axis > 0 && variant.group[axis] == 1) continue;
@@ -129,7 +121,7 @@ std::string Emitter::group_inside() {
 
 /// Finds the group conditions: conditions of ifs that store to local memory, if their outcome can be tested for the group. Other
 /// conditions are not worth a version.
-void Emitter::find_group_conditions(BlockId block, std::vector<Value>& found) const {
+void LlvmEmitter::find_group_conditions(BlockId block, std::vector<Value>& found) const {
     const auto brings = [&](InstId id) { return k[id].op == Op::store && k[k[id].memory].kind == MemoryKind::local; };
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
@@ -144,14 +136,15 @@ void Emitter::find_group_conditions(BlockId block, std::vector<Value>& found) co
     }
 }
 
-bool Emitter::is_proven(Value condition) const { return std::find(proven.begin(), proven.end(), condition) != proven.end(); }
+bool LlvmEmitter::is_proven(Value condition) const { return std::find(proven.begin(), proven.end(), condition) != proven.end(); }
 
 /// Writes a group in two versions if it has group conditions: for groups that pass all of them, and for the others.
-void Emitter::condition_versions(const Body& whole) {
+void LlvmEmitter::condition_versions(const Body& whole) {
     const auto& order = uniformity.structure().order();
     const bool asks = !variant.full && std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });
     std::vector<Value> conditions;
-    if (order.size() <= most_versioned) find_group_conditions(BlockId{0}, conditions);
+    if (order.size() <= most_versioned && target.rules.has(Rule::condition_versions))
+        find_group_conditions(BlockId{0}, conditions);
     std::string passes = asks ? group_inside() : "true";
     for (const Value g : conditions) passes = let(text("and i1 ", passes, ", ", holds_in_group(g)));
     all_in_range = variant.full;

@@ -1,4 +1,19 @@
-// The code around the kernel's body: memory, groups, the function, the module.
+// Entry points: the code around the kernel's body, which is memory, groups, the functions and the module.
+//
+//     define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) {      called by the runtime for a range of groups
+//       %array0 = load ptr, ptr %array0_at  ...                             addresses of arrays and of the scratch memory
+//       call void @groups(..., ptr %array0, i64 %first, i64 %end)
+//     }
+//     define internal void @groups(ptr noalias %array0, ...) {              for each group: rows, packets, the kernel's body
+//       %group = load i32, ptr %group_slot  ...
+//     }
+//
+// Why two functions: LLVM knows that arrays do not overlap from `noalias` on parameters. Values of the frame (arguments, extents,
+// counts) are loaded once, in the entry block, if the kernel uses them. The indices of the first group are found by division; those
+// of the next are incremented. The scratch memory of a thread holds local arrays, each from a cache line on, and with barriers what
+// packets save. Private memory is on the stack if it takes at most 32 KiB in a kernel without barriers.
+// Cost: one call for a range of groups. Limits: group indices are 32-bit; a frame belongs to one thread (cpu/native/frame.h).
+// Textbook name: work-item loops (Stratton et al., MCUDA, 2008; Jaaskelainen et al., pocl, 2015).
 #include <algorithm>
 
 #include "core/interp/interp_program.h"
@@ -19,7 +34,7 @@ int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * t
 
 }  // namespace
 
-Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
+LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& t, const Variant& v)
     : k(kernel),
       target(t),
       variant(v),
@@ -38,7 +53,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
 }
 
 /// Lays out the scratch memory: local arrays, then (with barriers) what packets save. Private memory is on the stack if it fits.
-void Emitter::lay_out_memories() {
+void LlvmEmitter::lay_out_memories() {
     memory_offsets.assign(k.memories.size(), -1);
     private_names.resize(k.memories.size());
     private_offsets.resize(k.memories.size());
@@ -72,19 +87,19 @@ void Emitter::lay_out_memories() {
     }
 }
 
-std::string Emitter::memory_text(MemoryId m) {
+std::string LlvmEmitter::memory_text(MemoryId m) {
     if (k[m].kind == MemoryKind::array) return text("%array", k[m].argument);
     return text("%local", m.id, staged(m) && !proven.empty() ? "free" : "");
 }
 
-std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
+std::string LlvmEmitter::private_text(MemoryId m, uint32_t leaf) {
     if (!private_names[m.id].empty()) return private_names[m.id][leaf];
     return let(text("getelementptr i8, ptr ", packet_area, ", i64 ", private_offsets[m.id][leaf]), "private");
 }
 
 // ---- values of the frame, each loaded once ----
 
-std::string Emitter::frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset) {
+std::string LlvmEmitter::frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset) {
     std::string& known = frame_texts[key];
     if (!known.empty()) return known;
     const std::string address = name("p");
@@ -94,20 +109,20 @@ std::string Emitter::frame_load(const std::string& key, const std::string& type,
     return known;
 }
 
-std::string Emitter::argument_text(int parameter, Scalar type) {
+std::string LlvmEmitter::argument_text(int parameter, Scalar type) {
     return frame_load(text("argument", parameter), memory_type(type), "%arguments",
                       int64_t(parameter) * int64_t(sizeof(FrameArgument)));
 }
 
 /// An array's extent, an i64.
-std::string Emitter::extent_text(MemoryId m, int axis) {
+std::string LlvmEmitter::extent_text(MemoryId m, int axis) {
     const int64_t offset = int64_t(k[m].argument) * int64_t(sizeof(FrameArgument)) + int64_t(offsetof(FrameArgument, extents));
     const std::string extents = frame_load(text("extents", k[m].argument), "ptr", "%arguments", offset);
     return frame_load(text("extent", k[m].argument, ".", axis), "i64", extents, 8 * axis);
 }
 
 /// start, extent or count of the frame along an axis, an i32.
-std::string Emitter::axis_text(const char* field, int axis) {
+std::string LlvmEmitter::axis_text(const char* field, int axis) {
     const std::string_view f = field;
     const size_t offset = f == "start"    ? offsetof(Frame, start)
                           : f == "extent" ? offsetof(Frame, extent)
@@ -116,11 +131,11 @@ std::string Emitter::axis_text(const char* field, int axis) {
 }
 
 /// Frame::columns, an i32.
-std::string Emitter::column_text(int which) {
+std::string LlvmEmitter::column_text(int which) {
     return frame_load(text("columns", which), "i32", "%frame", int64_t(offsetof(Frame, columns)) + 4 * which);
 }
 
-void Emitter::pure_value(const Inst& i) {
+void LlvmEmitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
     if (interior_value(i)) return;
@@ -158,7 +173,7 @@ void Emitter::pure_value(const Inst& i) {
     }
 }
 
-void Emitter::in_range(Value r) {
+void LlvmEmitter::in_range(Value r) {
     if (all_in_range) {
         values[r.id] = {ValueKind::uniform, "true", "", 0};
         has_value[r.id] = true;
@@ -187,15 +202,13 @@ void Emitter::in_range(Value r) {
     define(r, all);
 }
 
-bool Emitter::is_costly(const Inst& i) const {
-    if (!is_scalar_op(i.op)) return false;
-    uint64_t bits = 0;
-    if ((i.op == Op::div || i.op == Op::rem) && k.constant(k.operands(i)[1], bits) && bits != 0) return false;
-    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
-    return cell == "host" || cell.starts_with("sleef") || cell.starts_with("divide");
+bool LlvmEmitter::is_costly(const Inst& i) const {
+    uint64_t divisor = 0;
+    const bool divides = (i.op == Op::div || i.op == Op::rem) && is_int(i.type);
+    return pumice::is_costly(i.op) || (divides && !(k.constant(k.operands(i)[1], divisor) && divisor != 0));
 }
 
-void Emitter::group_without_barriers() {
+void LlvmEmitter::group_without_barriers() {
     std::array<std::string, 3> counts;
     const bool trimmed = !k.whole_groups && !variant.full;
     for (int axis = 0; axis < 3; ++axis)
@@ -210,7 +223,7 @@ void Emitter::group_without_barriers() {
 
 // ---- groups ----
 
-void Emitter::group() {
+void LlvmEmitter::group() {
     for (size_t axis = 0; axis < 3; ++axis) {
         const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
         origin[axis] = let(text("add i32 ", axis_text("start", int(axis)), ", ", base));
@@ -228,7 +241,7 @@ void Emitter::group() {
 
 /// The parameters of the function that runs groups, or with `call` the arguments. Arrays that are written overlap no other:
 /// launches check that.
-std::string Emitter::parameters(bool call) {
+std::string LlvmEmitter::parameters(bool call) {
     std::string all = call ? "ptr %frame, ptr %arguments" : "ptr noalias readonly %frame, ptr noalias readonly %arguments";
     const auto add = [&](const std::string& p, const char* attributes) { all += text(", ptr ", call ? "" : attributes, p); };
     for (size_t at = 0; at < k.memories.size(); ++at) {
@@ -242,7 +255,7 @@ std::string Emitter::parameters(bool call) {
 }
 
 /// The indices of the first group. Later ones are incremented from group to group, without division.
-void Emitter::first_group() {
+void LlvmEmitter::first_group() {
     std::string rest = "%first";
     for (int axis = 0; axis < 3; ++axis) {
         group_slots[size_t(axis)] = alloca_of("i32", "group");
@@ -253,7 +266,7 @@ void Emitter::first_group() {
     }
 }
 
-void Emitter::next_group() {
+void LlvmEmitter::next_group() {
     std::string carry = "1";
     for (int axis = 0; axis < 3; ++axis) {
         const std::string next = let(text("add i32 ", group_at[size_t(axis)], ", ", carry));
@@ -265,7 +278,7 @@ void Emitter::next_group() {
     }
 }
 
-void Emitter::function() {
+void LlvmEmitter::function() {
     std::string body;
     out = &body;
     if (has_barriers) plan_regions();
@@ -311,7 +324,7 @@ void Emitter::function() {
     module_text = outer + "\n" + body;
 }
 
-Emitted Emitter::module() {
+Emitted LlvmEmitter::module() {
     function();
     Emitted e;
     e.symbol = "pumice_kernel";
@@ -329,7 +342,7 @@ Emitted Emitter::module() {
 }
 
 Emitted emit_llvm(const Kernel& lowered, const Target& target, const Variant& variant) {
-    return Emitter(lowered, target, variant).module();
+    return LlvmEmitter(lowered, target, variant).module();
 }
 
 }  // namespace pumice::cpu

@@ -19,7 +19,8 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// The comparison `local_index(0) < limit`, or `== 0`, that guards everything that a region does; empty if there is none.
-Value Emitter::bound_of(std::span<const InstId> insts) const {
+Value LlvmEmitter::bound_of(std::span<const InstId> insts) const {
+    if (!target.rules.has(Rule::narrowed_regions)) return {};
     const Inst* only = nullptr;
     for (const InstId id : insts) {
         const Inst& i = k[id];
@@ -39,7 +40,7 @@ Value Emitter::bound_of(std::span<const InstId> insts) const {
     return bound_in(condition);
 }
 
-Value Emitter::bound_in(Value condition) const {
+Value LlvmEmitter::bound_in(Value condition) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return {};
     const Inst& i = k[source];
@@ -57,7 +58,7 @@ Value Emitter::bound_in(Value condition) const {
 }
 
 /// The number of items of each row below the bound.
-std::string Emitter::bounded_row(Value bound) {
+std::string LlvmEmitter::bounded_row(Value bound) {
     const Inst& i = k[k[bound].inst];
     const Value limit = k.operands(i)[1];
     uint64_t bits = 0;

@@ -1,4 +1,21 @@
-// Control flow inside a packet: branches where it is uniform, masks where it diverges.
+// Control flow inside a packet: the instructions of blocks, loops and jumps, with branches where it is uniform and masks where it
+// diverges.
+//
+//     for %k = %a to %n {             loop:  %alive = load <8 x i1>, ptr %alive_slot
+//       if %c { break %s }                   %stay = and %alive, (%k < %n);  results of the lanes that leave are captured
+//       ...                                  br any(%stay), body, exit
+//     }                               body:  masked code;  br loop           as long as one lane is alive
+//
+// Why: the lanes of a packet share one program counter. A loop whose condition and jumps are uniform in the packet needs no mask
+// and no test of lanes. A masked jump (break, continue, return of some lanes) takes its lanes out of the mask; the rest of the
+// block runs only if some lanes remain. Loop-carried values are in allocas, which LLVM's mem2reg turns into phis. A leaving lane
+// stores its results at that moment, since other lanes go on. If the index of a `for` overflows its type, the loop ends as it does
+// at its bound. Blocks of more than 1,000 lines are cut, since the time of LLVM's instruction selection and scheduler grows with
+// the square of a block's length.
+// Cost: a divergent loop runs as often as its slowest lane, plus some mask instructions an iteration. Limits: return in a kernel
+// with barriers: see emit_barrier_regions.cpp.
+// Textbook name: whole-function vectorisation (Karrenberg and Hack, CGO 2011); predicated execution of SPMD code (Pharr and Mark,
+// ispc, 2012).
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -11,22 +28,21 @@ using namespace ir;
 // ---- properties of jumps ----
 
 /// True if only some items of the packet may take the jump.
-bool Emitter::masked_jump(InstId id) const {
+bool LlvmEmitter::masked_jump(InstId id) const {
     if (width == 1) return false;
     if (k[id].op == Op::return_) return packet_returns || uniformity.control(id) == Scope::item;
     return uniformity.jump(id) == Scope::item;
 }
 
 /// True if items of the packet may be inactive after the construct, removed by masked jumps.
-bool Emitter::loses(const Inst& i) const {
+bool LlvmEmitter::loses(const Inst& i) const {
     bool found = false;
     each_inside(k, i, [&](InstId inner) {
         const Op op = k[inner].op;
         if (op == Op::return_) found = found || masked_jump(inner);
         if (op != Op::break_ && op != Op::continue_) return;
         // A jump of a loop inside the construct does not leave it.
-        InstId loop = uniformity.structure().around(inner);
-        while (!is_loop(k[loop].op)) loop = uniformity.structure().around(loop);
+        const InstId loop = uniformity.structure().loop_around(inner);
         bool stays = false;
         each_inside(k, i, [&](InstId other) { stays = stays || other == loop; });
         found = found || (!stays && &k[loop] != &i && loop_masks(loop));
@@ -35,7 +51,7 @@ bool Emitter::loses(const Inst& i) const {
 }
 
 /// True if any jump of a loop is masked: then all of them are.
-bool Emitter::loop_masks(InstId loop) const {
+bool LlvmEmitter::loop_masks(InstId loop) const {
     const auto& jumps = uniformity.structure().jumps_to(loop);
     return std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return masked_jump(j); });
 }
@@ -46,7 +62,7 @@ bool Emitter::loop_masks(InstId loop) const {
 /// the square of a block's length. A branch around each cut, on a condition that is never true (the number of groups is not
 /// negative), keeps LLVM from merging the blocks; stores of the last values on that path keep it from sinking their computation
 /// into the next block.
-void Emitter::cut_long_block(std::span<const InstId> before) {
+void LlvmEmitter::cut_long_block(std::span<const InstId> before) {
     constexpr int most_lines = 1000, most_kept = 16;
     if (!open || block_lines < most_lines) return;
     const std::string around = label("around"), on = label("on"), seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
@@ -68,7 +84,7 @@ void Emitter::cut_long_block(std::span<const InstId> before) {
 }
 
 /// Emits instructions of a block. After a construct that items may leave, the rest runs only if some remain active.
-void Emitter::sequence(std::span<const InstId> insts) {
+void LlvmEmitter::sequence(std::span<const InstId> insts) {
     for (size_t at = 0; at < insts.size(); ++at) {
         cut_long_block(insts.first(at));
         instruction(insts[at]);
@@ -89,7 +105,7 @@ void Emitter::sequence(std::span<const InstId> insts) {
     }
 }
 
-void Emitter::instruction(InstId id) {
+void LlvmEmitter::instruction(InstId id) {
     const Inst& i = k[id];
     if (is_pure(i.op)) {
         if (has_value[k.result(i).id]) return;  // a constant, or brought into the region already
@@ -122,11 +138,11 @@ void Emitter::instruction(InstId id) {
 
 // ---- loops ----
 
-void Emitter::loop(InstId id) {
+void LlvmEmitter::loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op);
-    Loop l;
+    LoopState l;
     l.inst = &i;
     l.masked = loop_masks(id);
     bool returns = false;
@@ -220,8 +236,8 @@ void Emitter::loop(InstId id) {
 }
 
 /// The condition to run the iteration of this index: index < to for positive steps, index > to for negative ones.
-std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
-                             bool vectors) {
+std::string LlvmEmitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to,
+                                 const std::string& step, bool vectors) {
     const std::string t = vectors ? vector_type(scalar_type(type)) : scalar_type(type), b = vectors ? vector_type("i1") : "i1";
     const std::string u = is_unsigned_int(type) ? "u" : "s";
     const auto less = [&] { return let(text("icmp ", u, "lt ", t, " ", index, ", ", to)); };
@@ -237,7 +253,7 @@ std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& inde
     return down.empty() ? on : let(text("or ", b, " ", on, ", ", let(text("and ", b, " ", down, ", ", more()))));
 }
 
-void Emitter::for_header(InstId id, Loop& l, const Alloca& index) {
+void LlvmEmitter::for_header(InstId id, LoopState& l, const Alloca& index) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
@@ -262,7 +278,7 @@ void Emitter::for_header(InstId id, Loop& l, const Alloca& index) {
 }
 
 /// The loop's increment. If the index overflows its type, the loop ends as it does at `to`.
-void Emitter::for_latch(const Inst& i, const Loop& l, const Alloca& index) {
+void LlvmEmitter::for_latch(const Inst& i, const LoopState& l, const Alloca& index) {
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
     const Scalar type = k.type_of(param);
@@ -306,7 +322,7 @@ void Emitter::for_latch(const Inst& i, const Loop& l, const Alloca& index) {
 }
 
 /// Stores the current carried values as results of the items that leave.
-void Emitter::capture_carried(const Loop& l, const Mask& who) {
+void LlvmEmitter::capture_carried(const LoopState& l, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c) {
         if (!l.captured[c]) continue;
         ValueRep now;
@@ -320,19 +336,19 @@ void Emitter::capture_carried(const Loop& l, const Mask& who) {
     note_left(l, who);
 }
 
-void Emitter::capture(const Loop& l, std::span<const Value> now, const Mask& who) {
+void LlvmEmitter::capture(const LoopState& l, std::span<const Value> now, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c)
         if (l.captured[c]) write(l.results[c], now[c], who);
     note_left(l, who);
 }
 
-void Emitter::note_left(const Loop& l, const Mask& who) {
+void LlvmEmitter::note_left(const LoopState& l, const Mask& who) {
     if (l.left.name.empty()) return;
     write_mask(l.left, united(read_mask(l.left), who));
 }
 
 /// Stores the carried values of the next iteration, for the active items.
-void Emitter::next_iteration(const Loop& l, std::span<const Value> now) {
+void LlvmEmitter::next_iteration(const LoopState& l, std::span<const Value> now) {
     std::vector<ValueRep> taken;
     for (const Value v : now) taken.push_back(rep_of(v));
     for (size_t c = 0; c < l.carried.size(); ++c) write_rep(l.carried[c], taken[c], l.masked ? running : Mask{});
@@ -340,7 +356,7 @@ void Emitter::next_iteration(const Loop& l, std::span<const Value> now) {
 
 // ---- terminators ----
 
-void Emitter::terminator(InstId id) {
+void LlvmEmitter::terminator(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     if (i.op == Op::return_) {
@@ -355,7 +371,7 @@ void Emitter::terminator(InstId id) {
         for (size_t r = 0; r < v.size(); ++r) write(a.results[r], v[r], a.only);
         return;
     }
-    Loop& l = loops.back();
+    LoopState& l = loops.back();
     if (i.op == Op::yield) {
         next_iteration(l, v);
         if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
@@ -375,9 +391,9 @@ void Emitter::terminator(InstId id) {
 }
 
 /// The end of a while's test block: enters the body with the items whose condition holds.
-void Emitter::test(const Inst& i) {
+void LlvmEmitter::test(const Inst& i) {
     const auto v = k.operands(i);
-    Loop& l = loops.back();
+    LoopState& l = loops.back();
     const ValueRep c = rep_of(v[0]);
     if (c.kind == ValueKind::uniform) {
         const std::string leave = label("leave");

@@ -25,9 +25,9 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// Arithmetic on vectors of floats: operands and results are names of LLVM values.
-class Emitter::Floats {
+class LlvmEmitter::Floats {
 public:
-    explicit Floats(Emitter& e)
+    explicit Floats(LlvmEmitter& e)
         : e(e),
           t(e.vector_type("float")),
           i(e.vector_type("i32")),
@@ -112,7 +112,7 @@ private:
     std::string binary(const char* instruction, const std::string& type, const std::string& x, const std::string& y) {
         return e.let(text(instruction, " ", type, " ", x, ", ", y));
     }
-    Emitter& e;
+    LlvmEmitter& e;
     const std::string t, i, b, suffix;
 };
 
@@ -130,7 +130,7 @@ constexpr float most_reduced = 1e6f;
 
 /// 2^n exp(r), where n + r / log(2) = x / log(2) (exp) or x (exp2), and |r| <= log(2) / 2. The error is about 1 ulp. Subnormal
 /// results are flushed to 0. 2^n is added to the exponent bits; x outside the limits within which that works is selected apart.
-std::string Emitter::exponential(Op op, const std::string& x) {
+std::string LlvmEmitter::exponential(Op op, const std::string& x) {
     Floats f(*this);
     const bool natural = op == Op::exp;
     const std::string moved = natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
@@ -150,7 +150,7 @@ std::string Emitter::exponential(Op op, const std::string& x) {
 
 /// x = 2^n (1 + u), 1 + u in [sqrt(1/2), sqrt(2)]: n log(2) + log(1 + u); log2 divides that by log(2). The error is at most 2
 /// ulps.
-std::string Emitter::logarithm(Op op, const std::string& x) {
+std::string LlvmEmitter::logarithm(Op op, const std::string& x) {
     Floats f(*this);
     const std::string tiny = f.compare("olt", x, f.constant(1.17549435e-38f));
     const std::string scaled = f.mul(x, f.select(tiny, f.constant(16777216), f.constant(1)));
@@ -174,7 +174,7 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
 
 /// sin(x) = (-1)^n sin(r), r = x - n pi. For the cosine, n is half of an odd number and the sign is inverted. Cody-Waite
 /// reduction with three parts of pi, whose products fma does not round: at most 2.5 ulps for |x| <= 10^6.
-std::string Emitter::near_sine(Op op, const std::string& x) {
+std::string LlvmEmitter::near_sine(Op op, const std::string& x) {
     Floats f(*this);
     const bool cosine = op == Op::cos;
     const std::string is_transposed_load =
@@ -196,7 +196,7 @@ std::string Emitter::near_sine(Op op, const std::string& x) {
 }
 
 /// The cosine of the same value as this sine, or the reverse, later in the same block and barrier region.
-Value Emitter::partner(const Inst& i) const {
+Value LlvmEmitter::partner(const Inst& i) const {
     if ((i.op != Op::sin && i.op != Op::cos) || i.type != Scalar::f32 || !writes_out(i.op)) return {};
     const InstId own = k[k.result(i)].inst;
     for (const InstId id : k[uniformity.structure().block_of(own)].insts) {
@@ -210,7 +210,7 @@ Value Emitter::partner(const Inst& i) const {
 
 /// Sine or cosine of x, or both, whose instructions then overlap. If any x of the packet exceeds most_reduced, the results of the
 /// whole packet come from the library functions.
-std::vector<std::string> Emitter::sines(const std::vector<Op>& ops, const std::string& x) {
+std::vector<std::string> LlvmEmitter::sines(const std::vector<Op>& ops, const std::string& x) {
     Floats f(*this);
     const std::string t = vector_type("float"), far = label("far"), end = label("near");
     std::vector<std::string> slots, values;
@@ -232,12 +232,13 @@ std::vector<std::string> Emitter::sines(const std::vector<Op>& ops, const std::s
 }
 
 /// True for the functions that are written inline; the target must have fused multiply-add.
-bool Emitter::writes_out(Op op) const {
+bool LlvmEmitter::writes_out(Op op) const {
     const bool fused = target.isa == Isa::avx2 || target.isa == Isa::avx512 || target.isa == Isa::neon;
-    return fused && (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
+    return fused && target.rules.has(Rule::inline_mathematics) &&
+           (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
 }
 
-std::string Emitter::written_out(Op op, const std::string& x) {
+std::string LlvmEmitter::written_out(Op op, const std::string& x) {
     if (op == Op::exp || op == Op::exp2) return exponential(op, x);
     if (op == Op::log || op == Op::log2) return logarithm(op, x);
     return sines({op}, x)[0];
@@ -249,7 +250,7 @@ std::string Emitter::written_out(Op op, const std::string& x) {
 /// error is NaN; the select replaces it by a harmless value. The relative error of the AVX-512 estimate is at most 2^-14. The
 /// older estimate has 2^-11.4, so one more term of (1 + error)^(-1/2) = 1 - error / 2 + 3 error^2 / 8 ... is used, as a factor,
 /// which keeps infinite estimates.
-std::string Emitter::estimated_rsqrt(const std::string& x) {
+std::string LlvmEmitter::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
     const bool rough = target.isa != Isa::avx512;
     const std::string y = rough ? f.rough_rsqrt(x) : f.estimate("rsqrt14", x), least = f.constant(-0.5f);
@@ -261,7 +262,7 @@ std::string Emitter::estimated_rsqrt(const std::string& x) {
 
 /// x * rsqrt(x), corrected by the residual x - root^2. 0 and infinity, whose residual is NaN, are returned unchanged. Results for
 /// subnormal x have about 14 bits.
-std::string Emitter::estimated_sqrt(const std::string& x) {
+std::string LlvmEmitter::estimated_sqrt(const std::string& x) {
     Floats f(*this);
     const std::string y = f.estimate("rsqrt14", x), root = f.mul(x, y);
     const std::string lack = f.fma(f.neg(root), root, x), better = f.fma(lack, f.mul(y, f.constant(0.5f)), root);
@@ -270,7 +271,7 @@ std::string Emitter::estimated_sqrt(const std::string& x) {
 
 /// x / y: x times the refined estimate of 1 / y, then one correction by the residual x - q y, so that representable quotients are
 /// exact. For zeros and infinities the correction is NaN; x times the estimate is the result then.
-std::string Emitter::estimated_quotient(const std::string& x, const std::string& y) {
+std::string LlvmEmitter::estimated_quotient(const std::string& x, const std::string& y) {
     Floats f(*this);
     const std::string e = f.estimate("rcp14", y), minus = f.neg(y), rough = f.mul(x, e);
     const std::string error = f.fma(minus, e, f.constant(1)), q = f.fma(rough, error, rough);

@@ -9,7 +9,7 @@
 // Limits: float scans and reductions are rounded in tree order. Textbook: butterfly reduction; Hillis-Steele scan (1986).
 #include "core/host/ring.h"
 #include "core/ir/evaluate.h"
-#include "core/ir/neutral_element.h"
+#include "core/ir/ops.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/native/frame.h"
@@ -19,7 +19,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// A constant permutation: lane l of the result is lane source(l).
-std::string Emitter::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {
+std::string LlvmEmitter::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {
     if (width == 1) return value;
     std::string indices;
     for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", source(l));
@@ -27,7 +27,7 @@ std::string Emitter::permuted(const std::string& type, const std::string& value,
                     indices, ">"));
 }
 
-void Emitter::subgroup(const Inst& i) {
+void LlvmEmitter::subgroup(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     const auto v = k.operands(i);
     const Value r = k.result(i);
@@ -87,7 +87,7 @@ void Emitter::subgroup(const Inst& i) {
 }
 
 /// Reductions and scans in log2(width) steps; inactive lanes hold the neutral element.
-void Emitter::combine(const Inst& i, Op op, Subgroup what) {
+void LlvmEmitter::combine(const Inst& i, Op op, Subgroup what) {
     const Value given = k.operands(i)[0], r = k.result(i);
     const Scalar type = k.type_of(given);
     const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
@@ -112,7 +112,7 @@ void Emitter::combine(const Inst& i, Op op, Subgroup what) {
 }
 
 /// For each active lane in turn: writes a record with the item's index and values, and calls the host's report function.
-void Emitter::report(const Inst& i) {
+void LlvmEmitter::report(const Inst& i) {
     const bool failure = i.op == Op::require;
     const auto v = k.operands(i).subspan(failure ? 1 : 0);
     const Mask outer = running;
@@ -150,7 +150,7 @@ void Emitter::report(const Inst& i) {
             std::string one = extract(scalar_type(type), vectors[n], lane);
             if (type == Scalar::boolean)
                 one = let(text("zext i1 ", one, " to i32")), put(at, "i32", one);
-            else if (type == Scalar::f16)
+            else if (is_narrow_float(type))
                 put(at, "float", cast(type, Scalar::f32, one, false));
             else if (size_of(type) < 4)
                 put(at, "i32", cast(type, is_signed_int(type) ? Scalar::i32 : Scalar::u32, one, false));

@@ -1,4 +1,17 @@
 // The packets of a group, row by row: full ones without a mask, partial ones at a row's ends with one.
+//
+//     row of 19 items, width 8:   packet 0-7    packet 8-15     16-18 under the mask <1,1,1,0,0,0,0,0>
+//     the same row, peeled by 3:  -3-4 (mask)   packet 5-12     13-18 (mask)         5 begins at a cache line
+//
+// Why: vector code is emitted once for full packets, so that loads and stores need no mask, and once for the partial packet. If the
+// group's extent is a multiple of the width and the range consists of whole groups, the second is left out. A row is a line of
+// items along axis 0; the loops over axes 1 and 2 are around it. Alignment peeling (cpu/plan/alignment_peeling.h) starts each row's
+// first packet early, by the distance of the main access from a boundary of a cache line (or of a vector, if that is shorter). The
+// main access is the first store whose index steps by 1 along the row, else the first such load. Groups with transposed loads take
+// their rows together (cpu/access/transposed_loads.cpp); in unrolled rows pointers are incremented
+// (cpu/access/pointer_strength_reduction.cpp).
+// Cost: the body's code twice. Limits: peeling only without barriers, at a width of at most the device's.
+// Textbook name: strip-mining with a remainder loop; loop peeling for alignment (Eichenberger, Wu and O'Brien, PLDI 2004).
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
@@ -18,17 +31,17 @@ constexpr int most_steps = 16;  ///< instructions to recompute an index
 
 // ---- packets ----
 
-int64_t Emitter::packets_a_row() const { return (variant.group[0] + width - 1) / width; }
+int64_t LlvmEmitter::packets_a_row() const { return (variant.group[0] + width - 1) / width; }
 
 /// The packet's number in its group, an i32.
-std::string Emitter::packet_number() {
+std::string LlvmEmitter::packet_number() {
     const std::string plane = let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
     const std::string row = let(text("mul i32 ", let(text("add i32 ", plane, ", ", local_at[1])), ", ", packets_a_row()));
     return let(text("add i32 ", row, ", ", let(text("udiv i32 ", local_at[0], ", ", width))));
 }
 
 /// `for (n = 0; n < end; ++n)`.
-void Emitter::counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body) {
+void LlvmEmitter::counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body) {
     if (end == "1") return body("0");
     const std::string slot = alloca_of("i32", stem), loop = label("loop"), inside = label("body"), exit = label("exit");
     line(text("store i32 0, ptr ", slot));
@@ -45,14 +58,14 @@ void Emitter::counted(const char* stem, const std::string& end, const std::funct
 }
 
 /// Ends the back edge's block of a loop over packets.
-void Emitter::repeat(const std::string& loop) {
+void LlvmEmitter::repeat(const std::string& loop) {
     if (!unrolled) return jump(loop);
     line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
     open = false;
 }
 
 /// Emits a packet at local_at. Values computed in it are not visible outside.
-void Emitter::packet(const Mask& items, const Body& body) {
+void LlvmEmitter::packet(const Mask& items, const Body& body) {
     const std::vector<ValueRep> outer_values = values;
     const std::vector<bool> outer_has = has_value;
     const std::string outer_return = return_label;
@@ -74,7 +87,7 @@ void Emitter::packet(const Mask& items, const Body& body) {
 }
 
 /// Emits the packets of one row of `end` items. Full packets run without a mask.
-void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
+void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
     const int64_t items = variant.group[0];
     const bool constant = ascii::is_digit(end[0]);
     const int64_t known = constant ? std::atoll(end.c_str()) : items;
@@ -113,7 +126,7 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
 
 /// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
-const Inst* Emitter::main_access() const {
+const Inst* LlvmEmitter::main_access() const {
     if (!variant.peeled || has_barriers || width == 1 || width > target.width) return nullptr;
     const std::vector<InstId> transposed = find_transposed_loads(k.body().insts);
     if (!std::all_of(transposed.begin(), transposed.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
@@ -134,7 +147,7 @@ const Inst* Emitter::main_access() const {
 
 /// The number of items by which a row's first packet begins early: the distance of the main access from the last boundary of a
 /// line, or of a vector if that is shorter. It is the same for all groups of a row. An i32 below `most_peeled`.
-std::string Emitter::peel_of_row() {
+std::string LlvmEmitter::peel_of_row() {
     const auto before = std::make_tuple(origin, group_at, local_at);
     origin[0] = let(text("sub i32 ", axis_text("start", 0), ", ", most_peeled));
     group_at[0] = "0", local_at[0] = std::to_string(most_peeled);
@@ -143,8 +156,8 @@ std::string Emitter::peel_of_row() {
     packet({}, [&] {
         for (const Value v : indices_of(k, *main)) rematerialise(v);
         const std::string address = let(text("ptrtoint ptr ", access(*main).pointer, " to i64"));
-        const std::string behind = let(text("and i64 ", address, ", ", bytes - 1));
-        peel = let(text("trunc i64 ", let(text("udiv i64 ", behind, ", ", size)), " to i32"), "lead");
+        const std::string past_boundary = let(text("and i64 ", address, ", ", bytes - 1));
+        peel = let(text("trunc i64 ", let(text("udiv i64 ", past_boundary, ", ", size)), " to i32"), "peel");
     });
     std::tie(origin, group_at, local_at) = before;
     return peel;
@@ -152,7 +165,7 @@ std::string Emitter::peel_of_row() {
 
 /// Emits the packets of a row that begins early. Items are counted from `most_peeled` before the group's first one, so that
 /// indices in the row are not negative; the next group begins where this one ends.
-void Emitter::peeled_row(const Body& body) {
+void LlvmEmitter::peeled_row(const Body& body) {
     const std::string first = let(text("sub i32 ", most_peeled, ", ", peel_of_row()));
     const std::string begin =
         let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_peeled, ", i32 0"));
@@ -197,7 +210,7 @@ void Emitter::peeled_row(const Body& body) {
 // ---- the rows of a group ----
 
 /// Emits the packets of a group, row by row: `counts` items along each axis.
-void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+void LlvmEmitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     if (!transposed_loads.empty() && !trimmed) return transposed_rows(body);
     if (!transposed_loads.empty()) {
         const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
@@ -215,7 +228,7 @@ void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const
     plain_rows(counts, trimmed, body);
 }
 
-void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     counted("z", counts[2], [&](const std::string& z) {
         local_at = {"0", "0", z};
         if (unrolled && !main) open_incremented_pointers(row_insts);
@@ -233,7 +246,7 @@ void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed,
 }
 
 /// Number of items of the group inside the range along an axis.
-std::string Emitter::rows_left(int axis) {
+std::string LlvmEmitter::rows_left(int axis) {
     const size_t a = size_t(axis);
     if (axis > 0 && variant.group[a] == 1) return "1";
     const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));

@@ -18,7 +18,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// A group-uniform value outside of packets: exported by the packet that ran last, or read from the save area of packet 0.
-std::string Emitter::outer_scalar(Value v) {
+std::string LlvmEmitter::outer_scalar(Value v) {
     if (context_saves[v.id].outer) return scalar(v);
     const Scalar type = k.type_of(v);
     if (context_saves[v.id].offset >= 0) {
@@ -28,7 +28,7 @@ std::string Emitter::outer_scalar(Value v) {
     return let(text("load ", scalar_type(type), ", ptr ", context_saves[v.id].slot.name));
 }
 
-void Emitter::region_if(InstId id) {
+void LlvmEmitter::region_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"),
                       end = label("end");
@@ -46,7 +46,7 @@ void Emitter::region_if(InstId id) {
         if (context_saves[k.result(i, r).id].outer) read(k.result(i, r), context_saves[k.result(i, r).id].slot);
 }
 
-void Emitter::region_loop(InstId id) {
+void LlvmEmitter::region_loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
@@ -119,7 +119,7 @@ void Emitter::region_loop(InstId id) {
 }
 
 /// The index increment. If it overflows, the loop ends as it does at `to`.
-void Emitter::region_latch(const Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step) {
+void LlvmEmitter::region_latch(const Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step) {
     const std::string t = scalar_type(index.type), old = let(text("load ", t, ", ptr ", index.name));
     uint64_t bits = 0;
     if (k.constant(k.operands(i)[2], bits) && bits == 1) {
@@ -135,7 +135,7 @@ void Emitter::region_latch(const Inst& i, const BarrierRegionLoop& l, const Allo
     start(on);
 }
 
-void Emitter::outer_terminator(InstId id) {
+void LlvmEmitter::outer_terminator(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::return_) return jump(return_label);
     if (i.op == Op::yield) return;  // falls through to the end of its block

@@ -51,8 +51,6 @@ bool in_all_its_range(Op op, Scalar type) {
                                : std::find(std::begin(short_ones), std::end(short_ones), op) == std::end(short_ones);
 }
 
-bool is_f16(Scalar t) { return t == Scalar::f16; }
-
 std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 
 }  // namespace
@@ -60,12 +58,12 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 /// Finds products for duplication: LLVM contracts a product and a sum to fma only if the sum is the product's single use. A
 /// product whose uses are several sums, and nothing else, is recomputed in each. A sum that can contract another product of its
 /// own is not counted.
-void Emitter::plan_products() {
+void LlvmEmitter::plan_products() {
     std::vector<uint32_t> sums(k.values.size());
     const Structure& where = uniformity.structure();
     const auto& order = where.order();
     products.assign(k.values.size(), false);
-    if (k.math == Math::strict || width == 1) return;
+    if (k.math == Math::strict || width == 1 || !target.rules.has(Rule::duplicated_products)) return;
     for (const InstId id : order) {
         const Inst& i = k[id];
         const bool adds = i.op == Op::atomic && sum_lanes[i.memory.id] > 1 && adds_together(i);
@@ -84,14 +82,14 @@ void Emitter::plan_products() {
     for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses.count({uint32_t(v)});
 }
 
-bool Emitter::taken_in(Value v) const {
+bool LlvmEmitter::taken_in(Value v) const {
     if (!products[v.id]) return false;
     const auto factors = k.operands(k[k[v].inst]);
     return has_value[factors[0].id] && has_value[factors[1].id];
 }
 
 /// x + y or x - y of vectors; an fma if y is a product that is contracted.
-std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
+std::string LlvmEmitter::summed(Op op, Scalar type, const std::string& x, Value y) {
     if (!taken_in(y)) return operation(op, type, {x, vector(y)}, true, false);
     const Inst& product = k[k[y].inst];
     std::string factor = vector(k.operands(product)[0]);
@@ -100,7 +98,7 @@ std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
 }
 
 /// A pure operation. Uniform and affine results are computed as scalars (lane 0's), others as vectors.
-void Emitter::pure(const Inst& i) {
+void LlvmEmitter::pure(const Inst& i) {
     const auto v = k.operands(i);
     const Value r = k.result(i);
     const ValueKind kind = kind_of(r);
@@ -132,27 +130,27 @@ void Emitter::pure(const Inst& i) {
     define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
 }
 
-/// Emits an operation. f16 is computed in f32 and rounded.
-std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
-    if (is_f16(type)) {
+/// Emits an operation. Narrow floats are computed in f32 and rounded.
+std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
+    if (is_narrow_float(type)) {
         for (size_t o = 0; o < operands.size(); ++o)
-            if (operand_type(op, int(o), type) == Scalar::f16) operands[o] = cast(Scalar::f16, Scalar::f32, operands[o], vector);
+            if (operand_type(op, int(o), type) == type) operands[o] = cast(type, Scalar::f32, operands[o], vector);
         // Without the fence LLVM narrows this to a minimum of halves, which LLVM 15 cannot select on x86-64 ("Cannot select").
-        if (op == Op::min || op == Op::max) {
+        if (type == Scalar::f16 && (op == Op::min || op == Op::max)) {
             const std::string t = vector ? vector_type("float") : "float",
                               fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
             declare(text("declare ", t, " ", fence, "(", t, ")"));
             operands[0] = let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
         }
         const std::string r = operation(op, Scalar::f32, operands, vector, constant_divisor);
-        return row(op).result == Result::same ? cast(Scalar::f32, Scalar::f16, r, vector) : r;
+        return row(op).result == Result::same ? cast(Scalar::f32, type, r, vector) : r;
     }
     const std::string_view cell = llvm_text(op, type);
     const auto word = [&](std::string_view w) {
         return cell.starts_with(w) && (cell.size() == w.size() || cell[w.size()] == ' ');
     };
     if (cell == "-") library_bug(text("op ", name_of(op), " has no LLVM text for ", name_of(type)));
-    if (type == Scalar::f32 && vector && width >= 4 && k.math != Math::strict) {
+    if (type == Scalar::f32 && vector && width >= 4 && k.math != Math::strict && target.rules.has(Rule::hardware_estimates)) {
         const bool all = target.isa == Isa::avx512;
         if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return estimated_rsqrt(operands[0]);
         if (op == Op::sqrt && all) return estimated_sqrt(operands[0]);
@@ -165,7 +163,7 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
 }
 
 /// Expands a template: instructions separated by `; `; all but the last are named.
-std::string Emitter::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string LlvmEmitter::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
     std::map<std::string, std::string> locals;
     while (true) {
         const size_t end = cell.find("; ");
@@ -178,8 +176,8 @@ std::string Emitter::expanded(std::string_view cell, Scalar type, const std::vec
     }
 }
 
-std::string Emitter::instruction_text(std::string_view one, Scalar type, const std::vector<std::string>& operands, bool vector,
-                                      const std::map<std::string, std::string>& locals) {
+std::string LlvmEmitter::instruction_text(std::string_view one, Scalar type, const std::vector<std::string>& operands,
+                                          bool vector, const std::map<std::string, std::string>& locals) {
     const auto typed = [&](const std::string& t) { return vector ? vector_type(t) : t; };
     const std::string t = typed(scalar_type(type));
     std::string filled;
@@ -246,7 +244,7 @@ std::string Emitter::instruction_text(std::string_view one, Scalar type, const s
     return filled;
 }
 
-std::string Emitter::named_constant(std::string_view what, Scalar type, bool vector) const {
+std::string LlvmEmitter::named_constant(std::string_view what, Scalar type, bool vector) const {
     const int bits = 8 * size_of(type);
     if (what == "min") return splat_constant(type, uint64_t(1) << (bits - 1), vector);
     if (what == "bits") return splat_constant(type, uint64_t(bits - 1), vector);
@@ -268,8 +266,8 @@ std::string Emitter::named_constant(std::string_view what, Scalar type, bool vec
 
 /// Integer division and remainder. x / 0 and INT_MIN / -1 divide by 1 instead, which gives the results that ops.def defines.
 /// Targets have no vector integer division: operands of at most 32 bits are divided as doubles.
-std::string Emitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
-                            bool constant_divisor) {
+std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
+                                bool constant_divisor) {
     const bool is_signed = op[0] == 's', quotient = op.ends_with("div");
     if (constant_divisor) return expanded(op + " $t $0, $1", type, operands, vector);
     const std::string guard_unsigned = "%z = icmp eq $t $1, $(0); select $b %z, $t $(1), $t $1";
@@ -287,14 +285,14 @@ std::string Emitter::divide(const std::string& op, Scalar type, const std::vecto
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
-std::string Emitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string LlvmEmitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
     return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
 }
 
 /// A library call: SLEEF's vector function on each part of a packet; for scalars the libm function that the host column also
 /// calls.
-std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string LlvmEmitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string name(row(op).name), scalar = scalar_type(type);
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
@@ -333,7 +331,7 @@ std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& 
 }
 
 /// Lanes `first` to `first + count - 1` of a packet's vector.
-std::string Emitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
+std::string LlvmEmitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
     const std::string type = vector_type(scalar);
     std::string indices;
     for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
@@ -341,9 +339,9 @@ std::string Emitter::vector_part(const std::string& scalar, const std::string& v
 }
 
 /// Applies a function of vectors of `lanes` scalars to the parts of the packet's vectors, and concatenates the results.
-std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
-                              const std::string& result,
-                              const std::function<std::string(const std::vector<std::string>&)>& function) {
+std::string LlvmEmitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
+                                  const std::string& result,
+                                  const std::function<std::string(const std::vector<std::string>&)>& function) {
     if (lanes == width) return function(operands);
     const auto together = [&](const std::string& t, const std::string& a, const std::string& b, int count) {
         std::string indices;
@@ -366,7 +364,7 @@ std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::v
 }
 
 /// Calls the interpreter's loop for the operation over the packet's lanes; operands and result go through the stack.
-std::string Emitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
     functions.insert(function);
     declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));

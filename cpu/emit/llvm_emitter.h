@@ -23,9 +23,9 @@ namespace pumice::cpu {
 /// all are scalars. Uniform conditions become branches, others masks.
 ///
 /// Values leave a construct through slots, never as SSA names, so that blocks of the text may be in any order.
-class Emitter {
+class LlvmEmitter {
 public:
-    Emitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
+    LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
     Emitted module();
 
 private:
@@ -109,6 +109,8 @@ private:
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string saturated(Scalar from, Scalar to, const std::string& value);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
+    std::string from_bf16(const std::string& bits, bool vector);
+    std::string to_bf16(const std::string& value, bool vector);
     std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
     void pure_value(const ir::Inst& i);  ///< any pure instruction
     void in_range(ir::Value v);
@@ -143,10 +145,17 @@ private:
     std::string at_row_begin(ir::Value v, int depth = 0);
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
     void load(ir::InstId id);
+    std::string masked_load(const ir::Inst& i, const Address& a);
     void store(ir::InstId id);
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
+
+    // ---- loads whose lanes lie side by side in most packets (contiguity_check.cpp) ----
+    bool is_nearly_affine(ir::Value v, int depth = 0) const;
+    bool checks_contiguity(const ir::Inst& i) const;
+    std::string checked_load(const ir::Inst& i, const Address& a, const std::string& whole,
+                             const std::function<std::string()>& gather);
 
     // ---- interleaved groups: accesses at constant strides (interleaved_group.cpp) ----
     int64_t stride_of(const ir::Inst& i) const;
@@ -176,7 +185,7 @@ private:
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Address& a);
     bool is_index(ir::Value v, ir::Op op) const;
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
-    bool leads(const ir::Inst& leader, const ir::Inst& follower) const;
+    bool is_leading_reference(const ir::Inst& leading, const ir::Inst& trailing) const;
     std::string address_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
     std::string address_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
     using Way = std::vector<ir::InstId>;
@@ -195,10 +204,10 @@ private:
     void stream_lanes(const ir::Inst& i, const std::string& slot, const Address& a, const std::string& lane, int lanes);
     void masked_store(const ir::Inst& i, const std::string& value, const Address& a);
 
-    // ---- row tiles: each item walks along a row of its own (row_tile.cpp) ----
+    // ---- row tiles: each item iterates over a row of its own (row_tile.cpp) ----
     bool only_adds(const RowTile& t) const;
     std::string added(const RowTile& t, const std::string& type, const std::string& a, const std::string& b);
-    bool walks_rows(ir::InstId i, ir::InstId loop) const;
+    bool is_row_access(ir::InstId i, ir::InstId loop) const;
     std::vector<RowTile> tiles_of(ir::InstId loop) const;
     RowTiling open_tiles(ir::InstId loop);
     void fill_tiles(const ir::Inst& loop, RowTiling& t);
@@ -211,7 +220,7 @@ private:
     void transpose_back(const RowTile& t, const RowTiling& all, int first);
 
     // ---- transposed loads: several rows' packets load together (transposed_loads.cpp) ----
-    bool is_rematerialisable(ir::Value v, int& steps) const;
+    bool is_rematerialisable(ir::Value v, int& steps, bool anywhere = false) const;
     void rematerialise(ir::Value v);
     bool is_transposed_load(const ir::Inst& i) const;
     std::vector<ir::InstId> find_transposed_loads(std::span<const ir::InstId> insts) const;
@@ -226,7 +235,7 @@ private:
     bool steps_evenly(const ir::Inst& load) const;
     std::string step_of(ir::Value index, bool wide);
     std::vector<std::string> lane_addresses(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
-    void fill_transposed(const ir::Inst& load, const std::string& tile, int64_t pitch,
+    void fill_transposed(const ir::Inst& load, const std::string& tile, int64_t row_stride,
                          const std::function<std::string(int lane)>& steps = {});
 
     // ---- pointers incremented from row to row (pointer_strength_reduction.cpp) ----
@@ -250,17 +259,17 @@ private:
     void atomic(const ir::Inst& i);
     void side_by_side(const ir::Inst& i, const Address& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
+    std::string exchanged_until_same(const ir::Inst& i, const std::string& pointer, const std::string& operand);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
     struct Lanes {
         std::string type, vector;
     };
     using LaneBody = std::function<void(const std::string& lane, const std::vector<std::string>& own)>;
-    void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
+    void each_lane(const std::vector<Lanes>& vectors, bool branch_free, const LaneBody& emit);
 
     // ---- sums in the thread's private copies (emit_private_sums.cpp) ----
     void plan_private_sums();
     void plan_deferred_reductions(ir::InstId loop);
-    bool in_loop(ir::InstId i) const;
     bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     bool adds_together(const ir::Inst& i) const;
     std::optional<int64_t> growth(ir::Value v, ir::InstId loop, int bits) const;
@@ -295,14 +304,14 @@ private:
     void cut_long_block(std::span<const ir::InstId> before);
     void instruction(ir::InstId id);
     void loop(ir::InstId id);
-    void for_header(ir::InstId id, Loop& l, const Alloca& index);
-    void for_latch(const ir::Inst& i, const Loop& l, const Alloca& index);
+    void for_header(ir::InstId id, LoopState& l, const Alloca& index);
+    void for_latch(const ir::Inst& i, const LoopState& l, const Alloca& index);
     void terminator(ir::InstId id);
     void test(const ir::Inst& i);
-    void capture(const Loop& l, std::span<const ir::Value> values, const Mask& who);
-    void next_iteration(const Loop& l, std::span<const ir::Value> values);
-    void capture_carried(const Loop& l, const Mask& who);
-    void note_left(const Loop& l, const Mask& who);
+    void capture(const LoopState& l, std::span<const ir::Value> values, const Mask& who);
+    void next_iteration(const LoopState& l, std::span<const ir::Value> values);
+    void capture_carried(const LoopState& l, const Mask& who);
+    void note_left(const LoopState& l, const Mask& who);
     bool loses(const ir::Inst& i) const;
     bool loop_masks(ir::InstId loop) const;
     bool masked_jump(ir::InstId i) const;
@@ -312,10 +321,12 @@ private:
 
     // ---- packet width (choose_width.cpp) ----
     void choose_width();
+    bool gains_by_scalar_items() const;
     bool has_long_lanes() const;
     bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
     bool loop_waits(int vectors, int spilled) const;
     bool gathers(const ir::Inst& i) const;
+    bool lane_by_lane(const ir::Inst& i) const;
     int vectors_alive() const;
 
     // ---- ifs (emit_branches.cpp) ----
@@ -362,7 +373,6 @@ private:
     bool interior_value(const ir::Inst& i);
 
     // ---- conditions that hold for all of a group (emit_condition_versioning.cpp) ----
-    bool is_rematerialisable_anywhere(ir::Value v, int& steps) const;
     std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
     bool is_group_condition(ir::Value condition) const;
     std::string holds_in_group(ir::Value condition);
@@ -380,7 +390,6 @@ private:
     void share_columns();
     int64_t spill_offset(ir::Value v);
     bool recomputable(ir::Value v) const;
-    bool recomputable_within(int& budget, ir::Value v) const;
 
     // ---- barrier regions (emit_barrier_regions.cpp) ----
     void group_with_barriers();
@@ -444,7 +453,7 @@ private:
     bool on_lines = false;                          ///< streaming stores of the current rows cover whole lines
     std::vector<ValueRep> values;
     std::vector<bool> has_value;
-    std::vector<Loop> loops;
+    std::vector<LoopState> loops;
     std::vector<Arm> arms;
     std::string return_label;  ///< of the packet, or of the group outside of packets
     std::array<std::string, 3> group_at, origin,

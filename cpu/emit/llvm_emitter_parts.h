@@ -105,7 +105,7 @@ struct DeferredReduction {
 };
 
 /// A loop within a packet (emit_masked_control.cpp).
-struct Loop {
+struct LoopState {
     const ir::Inst* inst = nullptr;
     bool masked = false;   ///< its jumps are masked
     bool tracked = false;  ///< items leave it at different times
@@ -134,7 +134,7 @@ struct BoundaryIndex {
     std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
 };
 
-/// Where a value is saved that items need after a barrier (emit_barrier_regions.cpp).
+/// The place in which a value is saved that items need after a barrier (emit_barrier_regions.cpp).
 struct ContextSave {
     bool outer = false;     ///< computed once for the group, outside of packets
     bool spilled = false;   ///< saved in the packet's part of the scratch memory, at `offset`

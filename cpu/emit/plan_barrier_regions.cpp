@@ -1,5 +1,22 @@
-// Plan of a kernel with barriers: the open constructs, the instructions of each region, and where values for other regions are
-// saved (see emit_barrier_regions.cpp).
+// Barrier regions, plan: which constructs contain barriers, the region of each instruction, and the context that a region saves.
+//
+// Why: the CPU runs a group's packets one after the other, so a packet cannot wait at a barrier. The kernel is split at its
+// barriers into regions (emit_barrier_regions.cpp emits a loop over all packets for each), and values that cross from one region
+// to another need a place.
+//
+//     %a = global_index 0        region 0: rematerialised in region 1 (at most 8 cheap instructions)
+//     %b = load arg1[%a]         region 0: spilled, to an offset in the packet's part of the scratch memory
+//     store local1[%l], %b       region 0
+//     barrier
+//     store arg2[%a], %b         region 1: reloads %b
+//
+// A value that is the same for the group and made of such values alone is `outer`: computed once, outside of the packets. A
+// uniform value of a region that other code needs is `exported` to an alloca. Results and carried values of a construct around a
+// barrier get a place each; the next carried value shares that of the current one if it is dead by then (no copy).
+// Cost: linear in the kernel, times its nesting. Limits: none of its own; barriers in control flow that may diverge within a
+// group have been refused (core/lowering/barrier_divergence.cpp).
+// Textbook: work-item loops with context arrays (Jaaskelainen et al., pocl, 2015; Karrenberg and Hack 2012); rematerialisation
+// (Briggs, Cooper, Torczon 1992).
 #include <algorithm>
 #include <climits>
 
@@ -13,23 +30,23 @@ namespace {
 constexpr int most_recomputed = 8;  ///< instructions to rematerialise a value instead of saving it
 }
 
-void Emitter::plan_regions() {
+void LlvmEmitter::plan_regions() {
     const Structure& where = uniformity.structure();
     around_barrier.assign(k.insts.size(), false);
     inst_region.assign(k.insts.size(), -1);
     region_of.assign(k.values.size(), -1);
     context_saves.assign(k.values.size(), {});
-    const auto open_around = [&](InstId i) {
+    const auto mark_around = [&](InstId i) {
         for (InstId c = where.around(i); c.id != none; c = where.around(c)) around_barrier[c.id] = true;
     };
     for (const InstId i : where.order()) {
         const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
-        if (k[i].op == Op::barrier || together) open_around(i);
+        if (k[i].op == Op::barrier || together) mark_around(i);
     }
-    // A jump of an open loop ends an iteration of the whole group.
+    // A jump of a loop around a barrier ends an iteration of the whole group.
     for (const InstId i : where.order())
         if (around_barrier[i.id] && is_loop(k[i].op))
-            for (const InstId jump : where.jumps_to(i)) open_around(jump);
+            for (const InstId jump : where.jumps_to(i)) mark_around(jump);
     for (const InstId i : where.order()) {
         const InstId around = where.around(i);
         if (k[i].op == Op::return_ && around.id != none && !around_barrier[around.id]) packet_returns = true;
@@ -63,7 +80,7 @@ void Emitter::plan_regions() {
     packet_bytes = (packet_bytes + 63) / 64 * 64;
 }
 
-int64_t Emitter::spill_offset(Value v) {
+int64_t LlvmEmitter::spill_offset(Value v) {
     const int64_t bytes = std::max(int64_t(size_of(k.type_of(v))) * width, int64_t(1));
     const int64_t align = std::min<int64_t>(bytes, 64);
     packet_bytes = (packet_bytes + align - 1) / align * align;
@@ -72,8 +89,8 @@ int64_t Emitter::spill_offset(Value v) {
     return offset;
 }
 
-/// Numbers the regions of an open block, and finds the values computed once for the group.
-void Emitter::plan_block(BlockId b, int& region) {
+/// Numbers the regions of a block that contains barriers, and finds the values computed once for the group.
+void LlvmEmitter::plan_block(BlockId b, int& region) {
     const auto assign = [&](InstId i) {
         inst_region[i.id] = region;
         for (int r = 0; r < k[i].result_count; ++r) region_of[k.result(k[i], r).id] = region;
@@ -109,7 +126,7 @@ void Emitter::plan_block(BlockId b, int& region) {
 }
 
 /// Marks values that a region (-2: the code outside of packets) uses but does not compute.
-void Emitter::plan_uses(std::span<const Value> v, int region) {
+void LlvmEmitter::plan_uses(std::span<const Value> v, int region) {
     for (const Value o : v) {
         ContextSave& save = context_saves[o.id];
         if (save.outer || region_of[o.id] == region) continue;
@@ -122,23 +139,14 @@ void Emitter::plan_uses(std::span<const Value> v, int region) {
     }
 }
 
-/// True if the value can be rematerialised cheaply from indices and values of the group.
-bool Emitter::recomputable(Value v) const {
-    int budget = most_recomputed;
-    return recomputable_within(budget, v);
+/// True if the value can be rematerialised by a few instructions instead of being saved.
+bool LlvmEmitter::recomputable(Value v) const {
+    int budget = target.rules.has(Rule::rematerialised_values) ? most_recomputed : 1;  // an index or a constant is never kept
+    return is_rematerialisable(v, budget);
 }
 
-bool Emitter::recomputable_within(int& budget, Value v) const {
-    if (context_saves[v.id].outer) return true;
-    const InstId source = k[v].inst;
-    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --budget < 0) return false;
-    for (const Value o : k.operands(k[source]))
-        if (!recomputable_within(budget, o)) return false;
-    return true;
-}
-
-/// Places an open construct's results and carried values: in slots if uniform in the group, else in the packets' memory.
-void Emitter::plan_columns(InstId id) {
+/// Places the results and carried values of a construct around a barrier: in slots if uniform in the group, else in the packets' memory.
+void LlvmEmitter::plan_columns(InstId id) {
     const Inst& i = k[id];
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = k.result(i, int(c));
@@ -166,7 +174,7 @@ void Emitter::plan_columns(InstId id) {
 }
 
 /// Gives the next carried value the place of the current one, if that is dead by then, which saves the copy.
-void Emitter::share_columns() {
+void LlvmEmitter::share_columns() {
     const Structure& where = uniformity.structure();
     std::vector<int> last(k.values.size(), -1);  // the region of each value's last use
     for (const InstId i : where.order())

@@ -15,6 +15,7 @@
 // barriers or `whole_groups` are refused. mostly_stores() refuses kernels with loops.
 // Textbook: loop peeling for alignment (Eichenberger, Wu, O'Brien, PLDI 2004).
 #include "cpu/plan/alignment_peeling.h"
+#include "core/analysis/uniformity.h"
 #include "core/analysis/uses.h"
 
 #include <algorithm>
@@ -60,18 +61,8 @@ bool uses_well(const Kernel& k, const Inst& i) {
 }
 
 bool tells_group(const Kernel& k, const Inst& i) {
-    switch (i.op) {
-        case Op::group_count:
-        case Op::in_range:
-        case Op::barrier:
-        case Op::uniform:
-        case Op::subgroup:
-        case Op::subgroup_size:
-        case Op::subgroup_lane:
-        case Op::subgroup_index:
-        case Op::subgroup_count: return true;
-        default: return !uses_well(k, i);
-    }
+    return i.op == Op::group_count || i.op == Op::in_range || i.op == Op::barrier || i.op == Op::uniform || asks_subgroup(i.op) ||
+           !uses_well(k, i);
 }
 
 }  // namespace

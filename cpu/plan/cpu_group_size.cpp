@@ -32,17 +32,6 @@ namespace {
 /// hardware prefetcher follows.
 constexpr int64_t rows_together = 4;
 
-/// Bit set of the axes on whose global or group index a value depends.
-uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
-    const ir::InstId source = k[v].inst;
-    if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
-    const ir::Inst& i = k[source];
-    if (i.op == ir::Op::global_index || i.op == ir::Op::group_index) return 1u << i.immediate;
-    uint32_t axes = 0;
-    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, depth + 1);
-    return axes;
-}
-
 /// For an index that the kernel linearises by hand: is the difference `by` a sum of strides of range axes? `along`: bit set of
 /// those axes.
 bool strides_apart(const ir::Kernel& k, ir::Value index, const IndexPolynomial& by, uint32_t& along) {
@@ -82,17 +71,8 @@ int argument_across(const ir::Kernel& k, int axis) {
 
 ir::Kernel with_axes_swapped(const ir::Kernel& kernel) {
     ir::Kernel swapped = kernel;
-    for (ir::Inst& i : swapped.insts) switch (i.op) {
-            case ir::Op::global_index:
-            case ir::Op::global_size:
-            case ir::Op::local_index:
-            case ir::Op::group_index:
-            case ir::Op::group_size:
-            case ir::Op::group_count:
-                if (i.immediate > 0) i.immediate = 3 - i.immediate;
-                break;
-            default: break;
-        }
+    for (ir::Inst& i : swapped.insts)
+        if (ir::layout_of(i.op) == ir::Layout::axis && i.immediate > 0) i.immediate = 3 - i.immediate;
     return swapped;
 }
 

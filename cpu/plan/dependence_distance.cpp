@@ -39,11 +39,11 @@ std::vector<RowAccess> row_accesses(const ir::Kernel& k) {
     return all;
 }
 
-std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind) {
+std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> after) {
     DependenceDistance distance{INT64_MAX, INT64_MIN};
     bool together = false;
     for (const RowsTouched& a : before) distance.bytes += a.bytes;
-    for (const RowsTouched& b : behind) {
+    for (const RowsTouched& b : after) {
         bool again = false;
         for (const RowsTouched& a : before) {
             if (a.begin + uint64_t(a.bytes) <= b.begin || b.begin + uint64_t(b.bytes) <= a.begin) continue;

@@ -37,6 +37,6 @@ struct DependenceDistance {
     int64_t bytes = 0;            ///< of all arrays that either launch touches, each counted once
 };
 /// Empty if a distance is unknown, or if the launches have no array in common.
-std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind);
+std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> after);
 
 }  // namespace pumice::cpu

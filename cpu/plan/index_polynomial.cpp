@@ -16,7 +16,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/analysis/loop_info.h"
+
 namespace pumice::cpu {
+
+using ir::wrapped, ir::wrapping_add, ir::wrapping_mul;
 
 namespace {
 constexpr int most_depth = 8;                       ///< of nested sums and products
@@ -31,23 +35,19 @@ bool short_enough(const IndexPolynomial& sum) {
                        [&](const auto& term) { return small(term.second) && term.first.size() <= most_factors; });
 }
 
-/// Coefficients wrap modulo 2^64, which is exact for all narrower types.
-int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t product(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-
 IndexPolynomial product_of(const IndexPolynomial& a, const IndexPolynomial& b) {
     IndexPolynomial all;
-    all.constant = product(a.constant, b.constant);
+    all.constant = wrapping_mul(a.constant, b.constant);
     const auto add = [&](const IndexPolynomial::Product& of, int64_t times) {
-        all.coefficients[of] = sum(all.coefficients[of], times);
+        all.coefficients[of] = wrapping_add(all.coefficients[of], times);
     };
-    for (const auto& [factors, times] : a.coefficients) add(factors, product(times, b.constant));
-    for (const auto& [factors, times] : b.coefficients) add(factors, product(times, a.constant));
+    for (const auto& [factors, times] : a.coefficients) add(factors, wrapping_mul(times, b.constant));
+    for (const auto& [factors, times] : b.coefficients) add(factors, wrapping_mul(times, a.constant));
     for (const auto& [left, left_times] : a.coefficients)
         for (const auto& [right, right_times] : b.coefficients) {
             IndexPolynomial::Product both;
             std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
-            add(both, product(left_times, right_times));
+            add(both, wrapping_mul(left_times, right_times));
         }
     return all;
 }
@@ -60,10 +60,10 @@ void IndexPolynomial::add(const ir::Kernel& k, ir::Value v, int64_t times, int d
     const ir::Op op = source.id == ir::none || bits < 32 || depth >= most_depth ? ir::Op::get : k[source].op;
     uint64_t number = 0;
     if (k.constant(v, number)) {
-        constant = sum(constant, product(times, int64_t(number << (64 - bits)) >> (64 - bits)));
+        constant = wrapping_add(constant, wrapping_mul(times, wrapped(int64_t(number), bits)));
     } else if (op == ir::Op::add || op == ir::Op::sub) {
         add(k, k.operands(k[source])[0], times, depth + 1);
-        add(k, k.operands(k[source])[1], op == ir::Op::add ? times : product(times, -1), depth + 1);
+        add(k, k.operands(k[source])[1], op == ir::Op::add ? times : wrapping_mul(times, -1), depth + 1);
     } else {
         IndexPolynomial whole;
         whole.coefficients[{v.id}] = 1;
@@ -72,16 +72,15 @@ void IndexPolynomial::add(const ir::Kernel& k, ir::Value v, int64_t times, int d
             for (const size_t o : {0, 1}) factors[o].add(k, k.operands(k[source])[o], 1, depth + 1);
             if (short_enough(factors[0]) && short_enough(factors[1])) whole = product_of(factors[0], factors[1]);
         }
-        constant = sum(constant, product(times, whole.constant));
+        constant = wrapping_add(constant, wrapping_mul(times, whole.constant));
         for (const auto& [factors, count] : whole.coefficients)
-            coefficients[factors] = sum(coefficients[factors], product(times, count));
+            coefficients[factors] = wrapping_add(coefficients[factors], wrapping_mul(times, count));
     }
 }
 
 void IndexPolynomial::cut(int bits) {
-    const auto cut_one = [&](int64_t number) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); };
-    constant = cut_one(constant);
-    for (auto& [factors, times] : coefficients) times = cut_one(times);
+    constant = wrapped(constant, bits);
+    for (auto& [factors, times] : coefficients) times = wrapped(times, bits);
     std::erase_if(coefficients, [](const auto& term) { return term.second == 0; });
 }
 
@@ -124,6 +123,16 @@ std::optional<int64_t> offset_from_item(const ir::Kernel& k, ir::Value index, in
     const ir::InstId source = k[ir::Value{polynomial.coefficients.begin()->first[0]}].inst;
     const bool item = source.id != ir::none && k[source].op == ir::Op::global_index && int(k[source].immediate) == axis;
     return item ? std::optional(polynomial.constant) : std::nullopt;
+}
+
+uint32_t axes_of(const ir::Kernel& k, ir::Value v, bool groups, int depth) {
+    const ir::InstId source = k[v].inst;
+    if (source.id == ir::none || depth > most_depth || !ir::is_pure(k[source].op)) return 0;
+    const ir::Inst& i = k[source];
+    if (i.op == ir::Op::global_index || (groups && i.op == ir::Op::group_index)) return 1u << i.immediate;
+    uint32_t axes = 0;
+    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, groups, depth + 1);
+    return axes;
 }
 
 }  // namespace pumice::cpu

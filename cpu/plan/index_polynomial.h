@@ -32,6 +32,9 @@ IndexPolynomial polynomial_of(const ir::Kernel& kernel, ir::Value v);
 /// The polynomial `to` - `from`, reduced to the bits of the narrower type.
 IndexPolynomial difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
 
+/// Bit set of the axes on whose global index, or with `groups` group index, a value depends by at most 8 nested instructions.
+uint32_t axes_of(const ir::Kernel& kernel, ir::Value v, bool groups = true, int depth = 0);
+
 /// The constant c of an index of the form global_index(axis) + c; empty for other indices.
 std::optional<int64_t> offset_from_item(const ir::Kernel& kernel, ir::Value index, int axis);
 

@@ -7,15 +7,26 @@
 //     recorded:  %0 = global_index 0; %1 = load arg1[%0] ...          variables, calls, several indices an access
 //     lowered:   SSA values, one offset an access, loops in the form that the emitter vectorises, `fma` shapes
 //
-// Cost: linear in the kernel for each pass; PUMICE_DUMP=NAME prints the kernel behind a pass.
+// Limits: a fixed order (core/passes/pipeline.h).
+// Cost: linear in the kernel for each pass; PUMICE_DUMP=NAME prints the kernel after a pass.
 #include "cpu/plan/lower_for_cpu.h"
 
 #include <iterator>
 #include <vector>
 
+#include "core/lowering/cooperative_strided_loops.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/lowering/linearize_indices.h"
+#include "core/lowering/predicate_range_tail.h"
 #include "core/passes/cross_loop_cse.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
+#include "core/passes/forward_stores.h"
+#include "core/passes/hoist.h"
+#include "core/passes/inlining.h"
 #include "core/passes/pipeline.h"
+#include "core/passes/promote.h"
+#include "core/passes/reassociate_for_fma.h"
+#include "core/passes/simplify.h"
 
 namespace pumice::cpu {
 namespace {
@@ -65,9 +76,14 @@ ir::Kernel cross_loop_cse(const ir::Kernel& kernel) { return ir::cross_loop_cse(
 
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation sums) {
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation sums, const Rules& rules) {
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
-    if (sums != Privatisation::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.name == "tile_reduction_loops"; });
+    const auto leave_out = [&](std::string_view name) {
+        std::erase_if(passes, [&](const Pass& pass) { return pass.name == name; });
+    };
+    if (sums != Privatisation::lanes) leave_out("tile_reduction_loops");
+    if (!rules.has(Rule::cross_loop_cse)) leave_out("cross_loop_cse");
+    if (!rules.has(Rule::cooperative_strided_loops)) leave_out("cooperative_strided_loops");
     return ir::run(passes, recorded, wide_offsets);
 }
 

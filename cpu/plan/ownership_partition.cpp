@@ -1,16 +1,16 @@
-// Ownership partition (owner computes): threads take slabs of the range in which they own the rows of the reduction targets.
+// Ownership partition (owner computes): threads take strips of the range in which they own the rows of the reduction targets.
 //
 // Why: an array that a kernel only adds to needs atomics or a private copy for each thread, unless no two threads add to the
 // same element. Where every access uses the item's index along one axis, cutting the range along this axis gives each thread
 // its own rows:
 //
 //     kernel:   atomic_add(c(i, k), x)      dimension 0 of c is the item's index i: rows are owned along that axis
-//     1 axis:   slab n: all groups with i in slab n; threads add to c itself
-//     2 axes:   a block = slab of i x slab of k; block (n, (n + phase) mod count) in phase `phase`
+//     1 axis:   strip n: all groups with i in strip n; threads add to c itself
+//     2 axes:   a block = strip of i x strip of k; block (n, (n + w) mod count) in wavefront w
 //
 // With two arrays that are owned along different axes (the adjoint of a matrix product has these), the blocks of a diagonal
-// share neither rows nor columns. The diagonals run one after the other: a wavefront schedule with a barrier between phases.
-// Cost: one scan of the accesses; phases() - 1 extra synchronisations. Limits: at least 4 groups a thread along the axis; not
+// share neither rows nor columns. The diagonals run one after the other: a wavefront schedule with a barrier between wavefronts.
+// Cost: one scan of the accesses; wavefronts() - 1 extra synchronisations. Limits: at least 4 groups a thread along the axis; not
 // with one thread; an index must be global index + constant, the same in all accesses; a third owned axis gets copies.
 // Textbook: owner-computes rule (High Performance Fortran); wavefront scheduling (Lamport 1974, hyperplane method).
 #include "cpu/plan/ownership_partition.h"
@@ -25,8 +25,8 @@ namespace pumice::cpu {
 
 namespace {
 
-constexpr int64_t least_groups = 4;  ///< per thread along an axis, so that slabs have nearly the same size
-constexpr int64_t slabs = 2;         ///< per thread along each of two axes, for load balance
+constexpr int64_t least_groups = 4;  ///< per thread along an axis, so that strips have nearly the same size
+constexpr int64_t strips = 2;        ///< per thread along each of two axes, for load balance
 
 }  // namespace
 
@@ -57,16 +57,16 @@ OwnershipPartition::OwnershipPartition(std::vector<int> given, const std::array<
         else if (axes[1] < 0)
             axes[1] = axis;
     }
-    if (axes[0] >= 0) count = axes[1] < 0 ? groups[size_t(axes[0])] : slabs * threads;
+    if (axes[0] >= 0) count = axes[1] < 0 ? groups[size_t(axes[0])] : strips * threads;
 }
 
-OwnershipPartition::GroupRange OwnershipPartition::part(int64_t phase, int64_t number) const {
+OwnershipPartition::GroupRange OwnershipPartition::part(int64_t wavefront, int64_t number) const {
     GroupRange range{{}, groups};
     for (const size_t which : {0, 1}) {
         if (axes[which] < 0) continue;
         const size_t axis = size_t(axes[which]);
-        const int64_t slab = which == 0 ? number : (number + phase) % count;
-        range.begin[axis] = slab * groups[axis] / count, range.end[axis] = (slab + 1) * groups[axis] / count;
+        const int64_t strip = which == 0 ? number : (number + wavefront) % count;
+        range.begin[axis] = strip * groups[axis] / count, range.end[axis] = (strip + 1) * groups[axis] / count;
     }
     return range;
 }

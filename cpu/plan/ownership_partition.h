@@ -1,5 +1,5 @@
 // Ownership partition of reduction targets: threads own disjoint rows of an array, and need neither atomics nor private copies.
-// axis_of_owners() finds the axis along which items own rows; OwnershipPartition cuts the range into slabs along one or two such
+// axis_of_owners() finds the axis along which items own rows; OwnershipPartition cuts the range into strips along one or two such
 // axes.
 #pragma once
 #include <array>
@@ -26,22 +26,22 @@ public:
     /// True if threads may add to this argument in place.
     bool cover(int argument) const { return any() && cut(owners[size_t(argument)]); }
 
-    /// Phases of the wavefront schedule, which run one after the other: the diagonals of the blocks.
-    int64_t phases() const { return axes[1] < 0 ? 1 : count; }
-    /// Parts of a phase, which may run at the same time.
-    int64_t parts_in_phase() const { return count; }
+    /// Wavefronts of the schedule, which run one after the other: the diagonals of the blocks.
+    int64_t wavefronts() const { return axes[1] < 0 ? 1 : count; }
+    /// Parts of a wavefront, which may run at the same time.
+    int64_t parts_in_wavefront() const { return count; }
     struct GroupRange {
         std::array<int64_t, 3> begin, end;  ///< groups along each axis
     };
-    GroupRange part(int64_t phase, int64_t number) const;
+    GroupRange part(int64_t wavefront, int64_t number) const;
 
 private:
     bool cut(int axis) const { return axis >= 0 && (axis == axes[0] || axis == axes[1]); }
 
     std::vector<int> owners;
     std::array<int64_t, 3> groups{};
-    std::array<int, 2> axes{-1, -1};  ///< axes that are cut into slabs; the second may be -1
-    int64_t count = 0;                ///< slabs along each cut axis
+    std::array<int, 2> axes{-1, -1};  ///< axes that are cut into strips; the second may be -1
+    int64_t count = 0;                ///< strips along each cut axis
 };
 
 }  // namespace pumice::cpu

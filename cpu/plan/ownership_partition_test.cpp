@@ -34,7 +34,7 @@ TEST(OwnershipPartition, FindsTheAxisThatOwnsElements) {
     EXPECT_EQ(axes, (std::vector<int>{1, 0, 1, -1, -1, -1, -1}));
 }
 
-/// Each group belongs to one thread, and the shares of one phase have no slab in common.
+/// Each group belongs to one thread, and the parts of one wavefront have no strip in common.
 TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
     for (const int threads : {2, 3, 5})
         for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})
@@ -43,10 +43,10 @@ TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
                 const OwnershipPartition partition(owners, groups, threads);
                 if (!partition.any()) continue;
                 std::set<std::array<int64_t, 3>> seen;
-                for (int64_t phase = 0; phase < partition.phases(); ++phase) {
+                for (int64_t wavefront = 0; wavefront < partition.wavefronts(); ++wavefront) {
                     std::array<std::set<int64_t>, 3> taken;
-                    for (int64_t n = 0; n < partition.parts_in_phase(); ++n) {
-                        const OwnershipPartition::GroupRange range = partition.part(phase, n);
+                    for (int64_t n = 0; n < partition.parts_in_wavefront(); ++n) {
+                        const OwnershipPartition::GroupRange range = partition.part(wavefront, n);
                         for (int64_t z = range.begin[2]; z < range.end[2]; ++z)
                             for (int64_t y = range.begin[1]; y < range.end[1]; ++y)
                                 for (int64_t x = range.begin[0]; x < range.end[0]; ++x)

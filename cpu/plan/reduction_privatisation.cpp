@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/memory_effects.h"
 #include "core/analysis/uses.h"
 #include "core/ir/structure.h"
 
@@ -40,11 +41,8 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !uses.any(k.result(i)))) continue;
-        const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
-        if (adds && !uses.any(k.result(i)) && can_be_added(i.type))
-            added[i.memory.id] = true;
-        else
-            other[i.memory.id] = true;
+        const bool adds = is_atomic_sum(i) && !uses.any(k.result(i)) && can_be_added(i.type);
+        (adds ? added : other)[i.memory.id] = true;
     }
     std::vector<MemoryId> found;
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
@@ -58,14 +56,14 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
 
 Privatisation choose_privatisation(const Kernel& kernel, std::span<const MemoryId> arrays, const OwnershipPartition& partition,
                                    const Launch& launch, int width, int threads) {
-    struct Size {
+    struct ArrayTotal {
         int64_t bytes = 0, elements = 0;
     } all, covered;
     for (const MemoryId m : arrays) {
         const int argument = kernel[m].argument;
         const auto& e = launch.arguments[size_t(argument)].array.extents;
         const int64_t elements = e[0] * e[1] * e[2];
-        for (Size* size : {&all, partition.cover(argument) ? &covered : nullptr})
+        for (ArrayTotal* size : {&all, partition.cover(argument) ? &covered : nullptr})
             if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
     }
     const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];

@@ -20,6 +20,8 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/loop_info.h"
+#include "core/analysis/rematerialisation.h"
 #include "core/analysis/uniformity.h"
 #include "core/analysis/uses.h"
 #include "core/ir/ops.h"
@@ -39,11 +41,10 @@ constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 12
 
 class TileReductionLoops : public Rewriter {
 public:
-    explicit TileReductionLoops(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k) {
+    explicit TileReductionLoops(const Kernel& k)
+        : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k), returns(uniformity.returns_early()) {
         for (const MemoryId m : only_added_to(k)) added[m.id] = true;
         const auto& order = uniformity.structure().order();
-        for (const InstId id : order)
-            returns = returns || (k[id].op == Op::return_ && uniformity.structure().around(id).id != none);
         barriers = std::any_of(order.begin(), order.end(),
                                [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
     }
@@ -67,7 +68,7 @@ private:
     /// Legality: the step, 1 or -1, of a loop that can be strip-mined (all items of the group run it alike); else 0.
     int64_t step_of(InstId id) const {
         const Inst& loop = from[id];
-        if (returns || loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
+        if (returns || unit_step(from, loop) == 0 || uniformity.structure().around(id).id != none) return 0;
         if (!uniformity.structure().jumps_to(id).empty() || uniformity.parting(id) > Scope::group) return 0;
         bool whole = true;
         each_inside(from, loop, [&](InstId inner) {
@@ -75,43 +76,23 @@ private:
             whole = whole && op != Op::barrier && op != Op::return_ && op != Op::subgroup && op != Op::print && op != Op::require;
             if (adds_to(inner)) whole = whole && shared(inner);
         });
-        const auto v = from.operands(loop);
-        uint64_t step = 0;
-        if (!whole || from.type_of(v[0]) != Scalar::i32 || !from.constant(v[2], step)) return 0;
-        const int64_t by = int32_t(step);
-        return by == 1 || by == -1 ? by : 0;
+        return whole ? unit_step(from, loop) : 0;
     }
 
     // ---- tables ----
 
-    /// True if the value can be rematerialised for any iteration, from the loop's index and from values defined before the loop.
-    bool repeatable(const Inst& loop, Value v) const {
+    /// The costly values that can be rematerialised for any iteration, from the loop's index and from values defined before the
+    /// loop.
+    std::vector<InstId> tabulated(InstId loop) const {
         const Structure& where = uniformity.structure();
-        const BlockId body = loop.blocks[0];
-        const InstId source = from[v].inst;
-        if (uniformity.of(v) > Scope::group) return false;
-        if (source.id == none) return v == from[body].params[0] || from[v].block != body;
-        if (where.block_of(source) != body) return !inside(loop, source);
-        const Inst& i = from[source];
-        if (!is_pure(i.op) && !(i.op == Op::load && from[i.memory].access == Access::in)) return false;
-        const auto o = from.operands(i);
-        return std::all_of(o.begin(), o.end(), [&](Value operand) { return repeatable(loop, operand); });
-    }
-    bool inside(const Inst& loop, InstId id) const {
-        bool found = false;
-        each_inside(from, loop, [&](InstId inner) { found = found || inner == id; });
-        return found;
-    }
-    bool is_costly(const Inst& i) const {
-        if (!is_scalar_op(i.op)) return false;
-        const std::string_view cell = llvm_text(i.op, from.type_of(from.operands(i)[0]));
-        return cell.starts_with("sleef") || cell == "host";
-    }
-
-    std::vector<InstId> tabulated(const Inst& loop) const {
+        const Block& body = from[from[loop].blocks[0]];
+        const auto uniform = [&](Value v) { return uniformity.of(v) <= Scope::group; };
+        Rematerialisation again(
+            from, [&](const Inst& i) { return is_repeatable(from, i) && uniform(from.result(i)); },
+            [&](Value v) { return uniform(v) && (v == body.params[0] || !where.defined_in(loop, v)); });
         std::vector<InstId> found;
-        for (const InstId id : from[loop.blocks[0]].insts)
-            if (is_costly(from[id]) && repeatable(loop, from.result(from[id]))) found.push_back(id);
+        for (const InstId id : body.insts)
+            if (is_costly(from[id].op) && again.of(from.result(from[id]))) found.push_back(id);
         return found;
     }
 
@@ -168,7 +149,7 @@ private:
             return map(from.result(from[id]), b.load(t->second.memory, 0, {&t->second.at, 1}));
         }
         const int64_t step = step_of(id), adds = step ? shared_adds(id) : 0;
-        const std::vector<InstId> costly = step && barriers ? tabulated(from[id]) : std::vector<InstId>();
+        const std::vector<InstId> costly = step && barriers ? tabulated(id) : std::vector<InstId>();
         if (adds == 0 && costly.empty()) return copy(id);
         const int64_t fitting = adds ? block_bytes / (element_bytes * adds) : most_iterations;
         cut(from[id], step, std::clamp(fitting, least_iterations, most_iterations), costly);
@@ -216,7 +197,7 @@ private:
     const Uniformity uniformity;
     std::vector<bool> added;
     const Uses uses;
-    bool returns = false;              ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
+    const bool returns;                ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
     bool barriers = false;             ///< the kernel has barriers, or this pass will insert some
     std::map<uint32_t, Table> tables;  ///< by the id of the tabulated instruction
 };

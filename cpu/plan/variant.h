@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/ir/type.h"
+#include "cpu/plan/cpu_rules.h"
 
 namespace pumice::cpu {
 
@@ -17,6 +18,7 @@ struct Target {
     Isa isa = Isa::none;
     bool sleef = false;  ///< SLEEF's vector functions for `isa` can be called
     std::string triple;  ///< of the module; "" leaves it out
+    Rules rules;         ///< the optimisations that are on
 };
 
 /// How reductions into arrays are privatised (cpu/plan/reduction_privatisation.h).
@@ -33,7 +35,7 @@ struct PrivatisedArray {
     int lanes = 1;
 };
 
-/// Alignment peeling: the lead, by which a row starts early, is below this number of items.
+/// Alignment peeling: a row starts early by fewer than this number of items.
 inline constexpr int most_peeled = 16;
 
 /// The properties of a launch that code is specialised for. A launch with other values needs another variant.
@@ -49,8 +51,8 @@ struct Variant {
 
 // All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
 inline auto key_parts(const Target& t) {
-    const auto& [width, isa, sleef, triple] = t;
-    return std::tie(width, isa, sleef, triple);
+    const auto& [width, isa, sleef, triple, rules] = t;
+    return std::tie(width, isa, sleef, triple, rules);
 }
 inline auto key_parts(const Variant& v) {
     const auto& [group, wide_offsets, full, sums, streaming, peeled] = v;

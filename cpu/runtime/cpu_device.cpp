@@ -8,7 +8,8 @@
 
 #include "core/host/next_launch_hint.h"
 #include "core/host/ring.h"
-#include "core/passes/passes.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/passes/inlining.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "cpu/plan/cpu_group_size.h"
@@ -157,7 +158,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     work.to = memory_of(to).shared_from_this();
     work.offset = offset, work.bytes = bytes, work.pattern_size = pattern_size;
     std::memcpy(work.pattern.data(), pattern, size_t(pattern_size));
-    const Use use{&memory_of(to), true};
+    const MemoryUse use{&memory_of(to), true};
     submit(stream, work, {&use, 1});
 }
 
@@ -165,7 +166,7 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
     CopyWork work;
     work.held[0] = memory_of(from).shared_from_this(), work.held[1] = memory_of(to).shared_from_this();
     work.from = work.held[0]->data + from_offset, work.to = work.held[1]->data + to_offset, work.bytes = bytes;
-    const Use uses[] = {{work.held[0].get(), false}, {work.held[1].get(), true}};
+    const MemoryUse uses[] = {{work.held[0].get(), false}, {work.held[1].get(), true}};
     submit(stream, work, uses);
 }
 
@@ -173,7 +174,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     CopyWork work;
     work.held[0] = memory_of(to).shared_from_this();
     work.from = static_cast<const std::byte*>(from), work.to = work.held[0]->data + offset, work.bytes = bytes;
-    const Use use{work.held[0].get(), true};
+    const MemoryUse use{work.held[0].get(), true};
     submit(stream, work, {&use, 1});
 }
 
@@ -181,7 +182,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     CopyWork work;
     work.held[0] = memory_of(from).shared_from_this();
     work.from = work.held[0]->data + offset, work.to = static_cast<std::byte*>(to), work.bytes = bytes;
-    const Use use{work.held[0].get(), false};
+    const MemoryUse use{work.held[0].get(), false};
     submit(stream, work, {&use, 1});
 }
 
@@ -199,25 +200,25 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
     return cpu::choose_group(kernel, launch.extent, launch.rank);
 }
 
-template <class Kind> Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool followed) {
+template <class Kind> Point Device::submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed) {
     std::unique_lock lock(streams.mutex);
     Stream& on = streams[stream];
     std::vector<Point> after;
-    for (const Use& use : uses) conflicts(*use.memory, &on, streams[0], use.write, after);
+    for (const MemoryUse& use : uses) conflicts(*use.memory, &on, streams[0], use.write, after);
     const Point point{&on, on.submitted + 1};
-    for (const Use& use : uses) note_use(*use.memory, point, use.write);
+    for (const MemoryUse& use : uses) note_use(*use.memory, point, use.write);
     streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock, followed);
     return point;
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     CpuProgram& program = static_cast<CpuProgram&>(*executable);
-    const bool followed = detail::NextLaunchHint::now();
+    const bool followed = compiler->target.rules.has(Rule::launch_fusion) && detail::NextLaunchHint::now();
     const Launch launch = program.arranged(asked, thread_pool.threads, followed);
     const ir::Kernel& kernel = *program.kernel;
     LaunchWork work(program.variant(launch, thread_pool.threads), launch, program.across,
                     program.partition(launch, thread_pool.threads), pool);
-    std::vector<Use> uses;
+    std::vector<MemoryUse> uses;
     uses.reserve(launch.arguments.size());
     work.held.reserve(launch.arguments.size());
     for (size_t i = 0; i < launch.arguments.size(); ++i) {

@@ -27,7 +27,7 @@ public:
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
-    bool splits_ranges() const override { return true; }
+    BackendTraits traits() const override { return {.splits_rows = true, .private_sums = true, .cheap_items = true}; }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
 
     int create_stream(Priority priority) override { return streams.create(priority); }
@@ -41,12 +41,12 @@ public:
     void settle();
 
 private:
-    struct Use {
+    struct MemoryUse {
         Memory* memory = nullptr;
         bool write = false;
     };
     /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
-    template <class Kind> Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
+    template <class Kind> Point submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed = false);
     /// Blocks until uses of the memory that conflict with the host's are done.
     void wait_for_uses(Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);

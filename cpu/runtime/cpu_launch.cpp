@@ -16,10 +16,11 @@ namespace {
 // Less work than this stays on one thread; a range of groups takes at least about range_ns.
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
-/// Loop tiling where rows of one array are columns of another: groups are run by patches of this many items along the axes. Of
-/// the one array, a patch takes few rows, which the hardware prefetcher can follow, and long pieces of them; of the other, some
-/// lines of many rows. Pieces begin at pages where the array's rows do, since the prefetcher stops at a page of 1024 floats.
-/// Groups that begin early load elements of their predecessors again, which are still cached if the pieces are shorter.
+/// Loop tiling of transposes, where rows of one array are columns of another: groups are run by patches of this many items along
+/// the axes. Of the array that is read along axis 0, a patch takes few rows, which the hardware prefetcher can follow, and long
+/// pieces of them; of the other array it takes a few cache lines of many rows. Pieces begin at pages where the array's rows do,
+/// since the prefetcher stops at a page of 1024 floats. With alignment peeling, a group begins early and loads elements of its
+/// predecessor again; these are still cached if pieces are shorter, hence `peeled_patch_rows`.
 constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 1024;
 
 struct Free {
@@ -60,7 +61,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         arguments[i].extents = extents[i].data();
     }
     for (size_t axis = 0; axis < 3; ++axis) {
-        // Groups that begin early leave a rest at the end of a row, which may take one more group.
+        // With alignment peeling the groups of a row begin early, so the last items of the row may need one more group.
         const int64_t extent = launch.extent[axis] + (axis == 0 && native->peeled ? most_peeled - 1 : 0);
         const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
         frame.start[axis] = int32_t(launch.start[axis]);
@@ -80,9 +81,9 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         const auto& e = extents[size_t(crosses)];
         const int64_t elements = std::max<int64_t>(1, std::accumulate(e.begin(), e.end(), int64_t(1), std::multiplies<>()));
         const int64_t bytes = std::max<int64_t>(1, launch.arguments[size_t(crosses)].array.bytes / elements) * launch.group[1];
-        const int64_t phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
+        const int64_t offset = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
         // Of the short patches at both ends, one is merged with its neighbour.
-        begin = phase <= patch[1] / 2 ? -phase : patch[1] - phase;
+        begin = offset <= patch[1] / 2 ? -offset : patch[1] - offset;
         down = std::max<int64_t>(1, (frame.count[1] - begin + patch[1] / 2) / patch[1]);
         units = across * down * frame.count[2];
     } else {
@@ -112,8 +113,8 @@ int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
 }
 
 /// Runs a share's groups, plane by plane; returns their number.
-int64_t LaunchWork::run_part(Frame& own, int64_t phase, int64_t number) const {
-    const OwnershipPartition::GroupRange range = partition.part(phase, number);
+int64_t LaunchWork::run_part(Frame& own, int64_t wavefront, int64_t number) const {
+    const OwnershipPartition::GroupRange range = partition.part(wavefront, number);
     const int64_t wide = range.end[0] - range.begin[0], high = range.end[1] - range.begin[1],
                   deep = range.end[2] - range.begin[2];
     own.columns[0] = int32_t(range.begin[0]), own.columns[1] = int32_t(range.end[0]);
@@ -157,12 +158,12 @@ void LaunchWork::run(const WorkerThreads& workers) {
 void LaunchWork::run_all(const WorkerThreads& workers) {
     if (units == 1 || !worth_sharing()) return run_groups(0, units);
     if (sums && partition.any()) {
-        const int64_t piece = int64_t(range_ns * double(partition.parts_in_phase() * partition.phases()) / cost());
-        for (int64_t phase = 0; phase < partition.phases(); ++phase)
-            workers.run(partition.parts_in_phase(), piece, [this, phase](int64_t first, int64_t count) {
+        const int64_t piece = int64_t(range_ns * double(partition.parts_in_wavefront() * partition.wavefronts()) / cost());
+        for (int64_t wavefront = 0; wavefront < partition.wavefronts(); ++wavefront)
+            workers.run(partition.parts_in_wavefront(), piece, [this, wavefront](int64_t first, int64_t count) {
                 run_some([&](Frame& own) {
                     int64_t done = 0;
-                    for (int64_t n = first; n < first + count; ++n) done += run_part(own, phase, n);
+                    for (int64_t n = first; n < first + count; ++n) done += run_part(own, wavefront, n);
                     return done;
                 });
             });

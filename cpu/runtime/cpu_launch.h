@@ -53,7 +53,7 @@ private:
     void run_all(const WorkerThreads& workers);
     void run_groups(int64_t first, int64_t count) const;
     template <class Some> void run_some(const Some& some) const;
-    int64_t run_part(Frame& own, int64_t phase, int64_t number) const;
+    int64_t run_part(Frame& own, int64_t wavefront, int64_t number) const;
     void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
 

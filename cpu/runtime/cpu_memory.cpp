@@ -50,7 +50,7 @@ Memory::~Memory() {
     *in_use -= bytes;
 }
 
-void Uses::put(const Point& point) {
+void UnfinishedUses::put(const Point& point) {
     if (!many.empty()) {
         many[point.stream] = point;
         if (many.size() < prune_at) return;
@@ -71,7 +71,7 @@ void Uses::put(const Point& point) {
     prune_at = 4 * most_few;
 }
 
-void Uses::all(const Stream* except, std::vector<Point>& to) {
+void UnfinishedUses::all(const Stream* except, std::vector<Point>& to) {
     std::erase_if(many, [](const auto& use) { return use.second.reached(); });
     for (const auto& [stream, use] : many)
         if (stream != except) to.push_back(use);
@@ -79,7 +79,7 @@ void Uses::all(const Stream* except, std::vector<Point>& to) {
         if (use.stream != except && !use.reached()) to.push_back(use);
 }
 
-void Uses::of(const Stream& stream, std::vector<Point>& to) const {
+void UnfinishedUses::of(const Stream& stream, std::vector<Point>& to) const {
     if (const auto use = many.find(&stream); use != many.end() && !use->second.reached()) to.push_back(use->second);
     for (const Point& use : few)
         if (use.stream == &stream && !use.reached()) to.push_back(use);
@@ -88,7 +88,7 @@ void Uses::of(const Stream& stream, std::vector<Point>& to) const {
 void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
 
 void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
-    const auto add = [&](Uses& uses) {
+    const auto add = [&](UnfinishedUses& uses) {
         if (!stream || stream == &standard)
             uses.all(stream, after);
         else

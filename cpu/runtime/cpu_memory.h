@@ -19,7 +19,7 @@ std::shared_ptr<Pool> new_pool();
 
 /// The last uses of some memory by each stream, as far as they may be unfinished. Calls take constant time in the number of
 /// streams, except all(), which visits each unfinished use.
-class Uses {
+class UnfinishedUses {
 public:
     void put(const Point& point);
     /// Adds the unfinished uses, except those of the stream.
@@ -46,7 +46,7 @@ public:
     bool zero() const { return block.zero; }
 
     std::byte* data = nullptr;
-    Uses reads, writes;  ///< guarded by Streams::mutex
+    UnfinishedUses reads, writes;  ///< guarded by Streams::mutex
 
 private:
     InUse in_use;

@@ -76,6 +76,7 @@ struct Compiler::Unloaded {
 Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cache_folder()) {
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
+    target.rules = rules_without(debug::value("PUMICE_CPU_WITHOUT"));
     target.triple = machine.triple;
     sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
     target.sleef = sleef != nullptr;
@@ -105,12 +106,12 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
 
 Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& variant) const {
     std::vector<std::string_view> stages = pass_names();
-    stages.insert(stages.end(), {"ir", "llvm", "optimised", "asm"});
+    stages.insert(stages.end(), {"ir", "analysis", "llvm", "optimised", "asm"});
     debug::check_dump(stages);
 
     const bool readable = debug::dumps("optimised") || debug::dumps("asm");
     const auto start = std::chrono::steady_clock::now();
-    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets, variant.sums), target, variant);
+    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets, variant.sums, target.rules), target, variant);
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
     const Object object = make_object(emitted.text, machine, readable);
     if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
@@ -169,14 +170,15 @@ std::vector<int> owners_of(const ir::Kernel& k, std::span<const ir::MemoryId> ar
 
 /// True if axes 1 and 2 should be swapped: items may run in any order, and rows of an array are along axis 2 but none along axis
 /// 1. Not if axis 2 is folded from several dimensions, since its successive items are not adjacent.
-bool gains_by_swap(const ir::Kernel& k) {
-    return k.rank == 3 && k.folded == 1 && movable(k) && !reports(k) && argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
+bool gains_by_swap(const ir::Kernel& k, const Rules& rules) {
+    return rules.has(Rule::axis_exchange) && k.rank == 3 && k.folded == 1 && movable(k) && !reports(k) &&
+           argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
 }
 
 }  // namespace
 
-CpuProgram::CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
-    : swapped(gains_by_swap(*given)),
+CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir::Kernel> given)
+    : swapped(gains_by_swap(*given, with->target.rules)),
       kernel(swapped ? std::make_shared<const ir::Kernel>(with_axes_swapped(*given)) : std::move(given)),
       movable(cpu::movable(*kernel)),
       stencil(movable ? axes_of_stencils(*kernel) : 0),
@@ -184,7 +186,7 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       owners(owners_of(*kernel, added_to)),
-      compiler(std::move(compiler)) {}
+      compiler(std::move(with)) {}
 
 namespace {
 
@@ -207,11 +209,14 @@ Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) con
 
 std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
-    if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
+    const Rules& rules = compiler->target.rules;
+    if (!movable || reports || launch.rank > 3 || !rules.has(Rule::cache_blocking) || e[0] * e[1] * e[2] < long_range)
+        return launch.group;
     // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
     // all there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
-    if (across >= 0 && worth_peeling(*kernel, launch, streams(launch, threads))) return peeled_group_across;
+    if (across >= 0 && rules.has(Rule::alignment_peeling) && worth_peeling(*kernel, launch, streams(launch, threads)))
+        return peeled_group_across;
     return swapped ? group_across : launch.group;
 }
 
@@ -219,7 +224,7 @@ std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, b
 /// memory.
 OwnershipPartition CpuProgram::partition(const Launch& launch, int threads) const {
     constexpr int64_t most_items_an_element = 16;
-    if (owners.empty() || across >= 0 || !alone(launch)) return {};
+    if (!compiler->target.rules.has(Rule::row_ownership) || owners.empty() || across >= 0 || !alone(launch)) return {};
     int64_t elements = 0, items = 1;
     for (size_t p = 0; p < owners.size(); ++p) {
         const auto& e = launch.arguments[p].array.extents;
@@ -244,11 +249,16 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
     const OwnershipPartition shared = partition(launch, threads);
-    if (!added_to.empty()) wanted.sums = choose_privatisation(*kernel, added_to, shared, launch, compiler->target.width, threads);
+    const Rules& rules = compiler->target.rules;
+    if (!added_to.empty() && rules.has(Rule::privatised_reductions)) {
+        wanted.sums = choose_privatisation(*kernel, added_to, shared, launch, compiler->target.width, threads);
+        if (wanted.sums == Privatisation::lanes && !rules.has(Rule::lane_private_sums)) wanted.sums = Privatisation::copies;
+    }
     wanted.streaming = streams(launch, threads);
     // Groups that begin early do not cover the same columns in all rows.
-    wanted.peeled = movable && !shared.any() && wanted.sums != Privatisation::lanes && launch.group[0] % most_peeled == 0 &&
-                    compiler->target.width > 1 && worth_peeling(*kernel, launch, wanted.streaming);
+    wanted.peeled = rules.has(Rule::alignment_peeling) && movable && !shared.any() && wanted.sums != Privatisation::lanes &&
+                    launch.group[0] % most_peeled == 0 && compiler->target.width > 1 &&
+                    worth_peeling(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.peeled;
     const std::lock_guard lock(mutex);
     for (const Made& m : made)

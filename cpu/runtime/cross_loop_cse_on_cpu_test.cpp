@@ -10,8 +10,8 @@ namespace pumice::cpu {
 namespace {
 
 /// Two loops over x, the second from n - 1 down. The instructions at the end of their bodies compute %v.
-ir::Kernel recalled(const std::string& first, const std::string& second, const std::string& between = "",
-                    const std::string& head = "") {
+ir::Kernel after_cse(const std::string& first, const std::string& second, const std::string& between = "",
+                     const std::string& head = "") {
     const auto loop = [](const std::string& bounds, const std::string& body) {
         return text("for %k = ", bounds, " carry (%s = %zero) : f32 {\n%at = add %row, %k : i32\n", body,
                     "%t = add %s, %v : f32\nyield %t\n}\n");
@@ -44,13 +44,13 @@ int ops(const ir::Kernel& k, ir::Op op) {
     return int(std::count_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) { return i.op == op; }));
 }
 
-bool recalls(const ir::Kernel& k) { return !k.memories.empty() && k.memories.back().kind == ir::MemoryKind::private_; }
+bool keeps_values(const ir::Kernel& k) { return !k.memories.empty() && k.memories.back().kind == ir::MemoryKind::private_; }
 
 const std::string load = "%x = load arg2[%at] : f32\n", exponential = load + "%v = exp %x : f32\n";
 
 TEST(CrossLoopCse, KeepsCostlyFunctionsOfUnchangedArrays) {
-    const ir::Kernel k = recalled(exponential, exponential);
-    ASSERT_TRUE(recalls(k)) << ir::print(k);
+    const ir::Kernel k = after_cse(exponential, exponential);
+    ASSERT_TRUE(keeps_values(k)) << ir::print(k);
     EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{1024});
     // One in the first loop, and one in a loop of its own for iterations that were not kept.
     EXPECT_EQ(ops(k, ir::Op::exp), 2);
@@ -59,21 +59,22 @@ TEST(CrossLoopCse, KeepsCostlyFunctionsOfUnchangedArrays) {
 }
 
 TEST(CrossLoopCse, NotCheapOperations) {
-    EXPECT_FALSE(recalls(recalled(load + "%v = mul %x, %x : f32\n", load + "%v = mul %x, %x : f32\n")));
+    EXPECT_FALSE(keeps_values(after_cse(load + "%v = mul %x, %x : f32\n", load + "%v = mul %x, %x : f32\n")));
 }
 
 TEST(CrossLoopCse, NotOtherElements) {
-    EXPECT_FALSE(recalls(recalled(exponential, "%on = add %at, %one : i32\n%x = load arg2[%on] : f32\n%v = exp %x : f32\n")));
+    EXPECT_FALSE(
+        keeps_values(after_cse(exponential, "%on = add %at, %one : i32\n%x = load arg2[%on] : f32\n%v = exp %x : f32\n")));
 }
 
 TEST(CrossLoopCse, NotElementsThatMayHaveChanged) {
     const std::string own = "%x = load arg1[%at] : f32\n%v = exp %x : f32\n";
-    EXPECT_FALSE(recalls(recalled(own, own)));
+    EXPECT_FALSE(keeps_values(after_cse(own, own)));
 }
 
 TEST(CrossLoopCse, NotFunctionsOfCarriedValues) {
-    EXPECT_FALSE(recalls(
-        recalled(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
+    EXPECT_FALSE(keeps_values(
+        after_cse(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
 }
 
 /// Equal constant trip counts: no condition is left.
@@ -96,14 +97,14 @@ TEST(CrossLoopCse, LoopsWithEqualConstantBoundsNeedNoCondition) {
     ASSERT_EQ(ir::verify(k), "");
     const ir::Kernel now = cross_loop_cse(k);
     EXPECT_EQ(ir::verify(now), "");
-    ASSERT_TRUE(recalls(now)) << ir::print(now);
+    ASSERT_TRUE(keeps_values(now)) << ir::print(now);
     EXPECT_EQ(now.memories.back().extents, std::vector<int64_t>{32});
     EXPECT_EQ(ops(now, ir::Op::exp), 1);
     EXPECT_EQ(ops(cross_loop_cse(kernel("20", "-1")), ir::Op::exp), 2) << "the first loop had no 20";
     EXPECT_EQ(ops(cross_loop_cse(kernel("5", "2")), ir::Op::exp), 1);
 }
 
-/// The later loop stands in a nested block, under another condition, behind a barrier.
+/// The later loop stands in a nested block, under another condition, after a barrier.
 TEST(CrossLoopCse, LoopsInNestedBlocks) {
     const std::string kernel =
         "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1], arg3: i32) files [\"k.cpp\"] {\n"
@@ -120,15 +121,15 @@ TEST(CrossLoopCse, LoopsInNestedBlocks) {
     // Each loop has its own load of arg2[%0], and the two give the same value.
     const ir::Kernel now = cross_loop_cse(k);
     EXPECT_EQ(ir::verify(now), "");
-    EXPECT_TRUE(recalls(now)) << ir::print(now);
+    EXPECT_TRUE(keeps_values(now)) << ir::print(now);
 }
 
 /// Other private memory takes a part of the budget.
 TEST(CrossLoopCse, BesideOtherPrivateMemory) {
-    const ir::Kernel k = recalled(exponential, exponential, "", "private own: f32[100]\n");
-    ASSERT_TRUE(recalls(k));
+    const ir::Kernel k = after_cse(exponential, exponential, "", "private own: f32[100]\n");
+    ASSERT_TRUE(keeps_values(k));
     EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{512});
-    EXPECT_EQ(recalled(exponential, exponential, "", "private own: f32[1020]\n").memories.size(), 3u);
+    EXPECT_EQ(after_cse(exponential, exponential, "", "private own: f32[1020]\n").memories.size(), 3u);
 }
 
 }  // namespace

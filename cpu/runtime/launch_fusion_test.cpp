@@ -45,12 +45,12 @@ TEST(LaunchFusion, FindsTheRowsThatAnItemTouches) {
 RowsTouched touched(uint64_t begin, bool writes, int64_t first, int64_t last, bool known = true) {
     return {{true, writes, known, first, last, 2, 4}, begin, 1000, 10};
 }
-std::optional<DependenceDistance> distance(std::vector<RowsTouched> before, std::vector<RowsTouched> behind) {
-    return distance_between(before, behind);
+std::optional<DependenceDistance> distance(std::vector<RowsTouched> before, std::vector<RowsTouched> after) {
+    return distance_between(before, after);
 }
 
 TEST(LaunchFusion, LagsByTheRowsThatBothTouch) {
-    // The first launch loads x with neighbouring rows and stores y; the second loads y with one row before and two behind.
+    // The first launch loads x with neighbouring rows and stores y; the second loads y with one row before and two after.
     const auto one =
         distance({touched(0, false, -1, 1), touched(5000, true, 0, 0)}, {touched(5000, false, -1, 2), touched(9000, true, 0, 0)});
     ASSERT_TRUE(one);

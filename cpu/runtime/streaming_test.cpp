@@ -71,7 +71,7 @@ TEST(Streaming, fills_and_copies_of_any_alignment) {
 }
 
 /// The first and the last cache line of a row are written in part. If rows are no multiple of a line, their offsets differ.
-template <class T> void check_rims(const char* type, int wide) {
+template <class T> void check_row_ends(const char* type, int wide) {
     const int high = int((40 << 20) / sizeof(T)) / wide;
     const auto twice = kernel("twice", [](Out<T, 2> to, In<T, 2> from) {
         auto [i, j] = global_index<2>();
@@ -93,11 +93,11 @@ template <class T> void check_rims(const char* type, int wide) {
     }
 }
 TEST(Streaming, rows_that_end_within_cache_lines) {
-    check_rims<float>("float", 1021);
-    check_rims<double>("double", 1024);
-    check_rims<int64_t>("int64", 1021);
-    check_rims<uint8_t>("uint8", 1024);
-    check_rims<int16_t>("int16", 1021);
+    check_row_ends<float>("float", 1021);
+    check_row_ends<double>("double", 1024);
+    check_row_ends<int64_t>("int64", 1021);
+    check_row_ends<uint8_t>("uint8", 1024);
+    check_row_ends<int16_t>("int16", 1021);
 }
 
 TEST(Streaming, views_of_any_alignment) {

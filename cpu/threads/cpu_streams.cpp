@@ -188,7 +188,7 @@ void Streams::come(Stream& stream) {
         drain(stream, ~uint64_t(0), lock);
     } else if (const std::shared_ptr<Job> job = stream.current) {
         lock.unlock();
-        job->participate(Arenas::slot());
+        job->participate(PriorityArenas::slot());
         lock.lock();
     }
     if (--coming == 0 && waiting) changed.notify_all();

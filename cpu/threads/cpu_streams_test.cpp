@@ -18,7 +18,7 @@ struct Act final : Work {
     double ns;
 };
 
-/// Work that may run together with the work behind it.
+/// Work that may run together with the work after it.
 struct Joint final : Work {
     Joint(std::string name, std::vector<std::string>& log) : name(std::move(name)), log(log) {}
     void run(const WorkerThreads&) override {

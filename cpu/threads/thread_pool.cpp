@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t awake_ns = 50'000;
 // Nanoseconds within which systems normally wake a thread, even in virtual machines.
 constexpr int64_t late_ns = 300'000;
-// Less work than this, in nanoseconds, is done before a thread wakes on another processor.
+// Least work, in nanoseconds, for which a thread is woken on another processor: less is done before that thread runs.
 constexpr double worth_waking_elsewhere = 120'000;
 // Fewest nanoseconds that are worth a call of their own.
 constexpr double least_piece = 4'000;
@@ -137,7 +137,7 @@ bool ThreadPool::more_urgent(Priority than) const {
 /// oneTBB looks for more urgent arenas only between tasks, so a task ends when a more urgent one waits.
 void ThreadPool::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
     enqueue(priority, cost, [this, priority, job] {
-        if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
+        if (!job->participate(PriorityArenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
     });
 }
 
@@ -151,7 +151,7 @@ void ThreadPool::run(Priority priority, int64_t total, int64_t piece, Job::Body 
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);
     for (int h = 0; h < helpers; ++h) help(priority, double(total) / double(piece) * least_piece, job);
-    job->participate(Arenas::slot());
+    job->participate(PriorityArenas::slot());
     job->finish();
 }
 

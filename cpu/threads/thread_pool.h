@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/threads/arenas.h"
+#include "cpu/threads/priority_arenas.h"
 
 namespace pumice::cpu {
 
@@ -88,7 +88,7 @@ private:
         std::atomic<bool> woken_late = false;  ///< a thread took long to wake, as happens on the processor of the waking thread
     };
     const std::shared_ptr<Count> count = std::make_shared<Count>();
-    Arenas arenas;
+    PriorityArenas arenas;
 };
 
 }  // namespace pumice::cpu

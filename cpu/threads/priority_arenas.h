@@ -7,11 +7,11 @@
 
 namespace pumice::cpu {
 
-class Arenas {
+class PriorityArenas {
 public:
     /// `threads` in all, including one from outside.
-    explicit Arenas(int threads);
-    ~Arenas();
+    explicit PriorityArenas(int threads);
+    ~PriorityArenas();
 
     /// Makes one of the arena's threads call `act(what)` eventually.
     void enqueue(Priority priority, void (*act)(void*), void* what);

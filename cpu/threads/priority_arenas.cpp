@@ -1,4 +1,4 @@
-#include "cpu/threads/arenas.h"
+#include "cpu/threads/priority_arenas.h"
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
@@ -9,7 +9,7 @@
 
 namespace pumice::cpu {
 
-struct Arenas::All {
+struct PriorityArenas::All {
     explicit All(int threads) {
         using oneapi::tbb::global_control;
         // At least two: work that nobody waits for needs a thread besides those from outside.
@@ -24,13 +24,13 @@ struct Arenas::All {
     std::array<oneapi::tbb::task_arena, 3> of;
 };
 
-Arenas::Arenas(int threads) : all(std::make_unique<All>(threads)) {}
-Arenas::~Arenas() = default;
+PriorityArenas::PriorityArenas(int threads) : all(std::make_unique<All>(threads)) {}
+PriorityArenas::~PriorityArenas() = default;
 
-void Arenas::enqueue(Priority priority, void (*act)(void*), void* what) {
+void PriorityArenas::enqueue(Priority priority, void (*act)(void*), void* what) {
     all->of[size_t(priority)].enqueue([act, what] { act(what); });
 }
 
-int Arenas::slot() { return std::max(oneapi::tbb::this_task_arena::current_thread_index(), 0); }
+int PriorityArenas::slot() { return std::max(oneapi::tbb::this_task_arena::current_thread_index(), 0); }
 
 }  // namespace pumice::cpu

@@ -1,0 +1,83 @@
+// Contiguity check: a load whose index is clamped or wrapped uses a vector load in the packets whose lanes lie side by side.
+//
+// Why: clamp(j + d, 0, n - 1) moves by one element from lane to lane but for the packets at the rim. A gather of eight elements
+// takes as long as ten to twenty vector loads.
+//
+//     before:  %v = gather(%base + %index)
+//     after:   if %index == splat(%index[0]) + <0, 1, 2, ...> { %v = load <8 x float> } else { %v = gather(%base + %index) }
+//
+// Only for indices that are made of an index with step 1 by min, max, select, rem, and, or by a sum with what is uniform: others would
+// pay for a test that fails.
+// Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
+// Limits: the packet is complete; the other indices are uniform; elements are single scalars. Stores stay scatters. In kernels
+// without loops and barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
+// Textbook: loop versioning for contiguous accesses (LLVM's LoopAccessAnalysis versions symbolic strides); here an access is
+// versioned, not the loop.
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int most_nested = 8;  ///< instructions between the index with step 1 and the access
+}  // namespace
+
+/// True if a value has step 1 in most packets.
+bool LlvmEmitter::is_nearly_affine(Value v, int depth) const {
+    if (kind_of(v) == ValueKind::affine) return lane_step(v) == 1;
+    const InstId source = k[v].inst;
+    if (kind_of(v) != ValueKind::vector || source.id == none || depth > most_nested) return false;
+    const Inst& i = k[source];
+    const auto o = k.operands(i);
+    const auto is = [&](size_t operand) { return is_nearly_affine(o[operand], depth + 1); };
+    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
+    switch (i.op) {
+        case Op::min:
+        case Op::max: return is(0) || is(1);
+        case Op::select: return is(1) || is(2);
+        case Op::rem:
+        case Op::and_: return is(0) && uniform(1);
+        case Op::cast: return is_int(k.type_of(o[0])) && is(0);
+        case Op::sub: return is(0) && uniform(1);
+        case Op::add: return (is(0) && uniform(1)) || (uniform(0) && is(1));
+        default: return false;
+    }
+}
+
+/// True if a load should test whether its lanes lie side by side.
+bool LlvmEmitter::checks_contiguity(const Inst& i) const {
+    if (!target.rules.has(Rule::contiguity_checks) || i.op != Op::load || width == 1) return false;
+    const Memory& m = k[i.memory];
+    if (m.kind == MemoryKind::private_ || int(m.element.size) != size_of(i.type)) return false;
+    const auto indices = indices_of(k, i);
+    // An unsigned index of 32 bits may wrap inside an array of more elements.
+    if (variant.wide_offsets && k.type_of(indices.back()) != Scalar::i32) return false;
+    for (const Value v : indices.first(indices.size() - 1))
+        if (kind_of(v) != ValueKind::uniform) return false;
+    return kind_of(indices.back()) == ValueKind::vector && !affine.of(indices.back()).step(index_bits(i, indices.back())) &&
+           size_of(k.type_of(indices.back())) == 4 && is_nearly_affine(indices.back());
+}
+
+/// The load in two ways. Returns the loaded vector, of type `whole`.
+std::string LlvmEmitter::checked_load(const Inst& i, const Address& a, const std::string& whole,
+                                      const std::function<std::string()>& gather) {
+    const std::string index = vector(indices_of(k, i).back()), t = vector_type("i32"), slot = alloca_of(whole, "checked");
+    const std::string begin = splat("i32", extract("i32", index, "0"));
+    const std::string apart = let(text("sub ", t, " ", index, ", ", begin));
+    const std::string same = let(text("icmp eq ", t, " ", apart, ", ", lanes("i32", 1)));
+    const std::string bits = let(text("bitcast ", vector_type("i1"), " ", same, " to i", width));
+    const std::string row = label("row"), scattered = label("scattered"), end = label("loaded");
+    branch(let(text("icmp eq i", width, " ", bits, ", -1")), row, scattered);
+    start(row);
+    const std::string first = extract("ptr", a.pointer, "0");
+    line(text("store ", whole, " ", let(text("load ", whole, ", ptr ", first, ", align ", a.align)), ", ptr ", slot));
+    jump(end);
+    start(scattered);
+    line(text("store ", whole, " ", gather(), ", ptr ", slot));
+    start(end);
+    return let(text("load ", whole, ", ptr ", slot));
+}
+
+}  // namespace pumice::cpu
