@@ -31,7 +31,7 @@ double milliseconds_of(const std::function<void()>& act, bool cpu) {
     return now() - start;
 }
 
-/// The sides by turns, each of the others behind the first one, so that they find the caches alike; the median of each.
+/// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of each.
 std::vector<double> measure(const std::vector<std::function<void()>>& sides, double budget_ms, bool cpu) {
     std::vector<std::vector<double>> times(sides.size());
     double spent = 0;

@@ -1,4 +1,4 @@
-// What the first use of a kernel costs: recording and compiling saxpy, without the cache and with it.
+// The cost of the first use of a kernel: recording and compiling saxpy, without the cache and with it.
 #include "bench/harness.h"
 #include "bench/kernels.h"
 #include "codegen/glsl/codegen.h"

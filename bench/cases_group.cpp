@@ -1,4 +1,4 @@
-// What a group costs: barriers, local memory and atomics, one at a time.
+// The cost of a group's means: barriers, local memory and atomics, one at a time.
 #include "bench/harness.h"
 
 namespace bench {

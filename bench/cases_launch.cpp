@@ -1,4 +1,4 @@
-// What a launch costs beside the work: saxpy of 64 items, once with a wait, and 1,000 launches before one wait.
+// The cost of a launch beside its work: saxpy of 64 items, once with a wait, and 1,000 launches before one wait.
 #include "bench/harness.h"
 #include "bench/kernels.h"
 
@@ -82,7 +82,7 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
-/// Ten launches, each behind the one before, and a submit, on an application's device: what it costs the application's thread. The peer
+/// Ten launches, each dependent on the one before, and a submit, on an application's device: what it costs the application's thread. The peer
 /// records the same commands by hand.
 Measurement frame(Bench& bench) {
     constexpr int launches = 10;

@@ -1,4 +1,4 @@
-// C = A B by 16 x 16 tiles in local memory. The sizes are multiples of 16: neither side guards.
+// C = A B by 16 x 16 tiles in local memory. The sizes are multiples of 16, so neither side checks bounds.
 #include "bench/harness.h"
 #include "bench/kernels.h"
 

@@ -1,4 +1,4 @@
-// a = b + s * c: the memory's speed. Once through far more memory than caches hold, once within them.
+// a = b + s * c, which measures the speed of memory: once with arrays far larger than the caches, once with arrays that fit.
 #include "bench/harness.h"
 
 namespace bench {

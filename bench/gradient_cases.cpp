@@ -35,7 +35,7 @@ const auto diffuse = kernel("diffuse", [](Out<float, 2> y, In<float, 2> x) {
     auto [i, j] = global_index<2>();
     y(i, j) = x(i, j) + 0.2f * (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1) - 4.0f * x(i, j));
 });
-/// The rim of dy is zero; that of dx, which a thin kernel of its own would add to, is left out.
+/// dy is zero at the boundary. The adjoint at the boundary of dx, which would take a small kernel of its own, is left out.
 const auto diffuse_by_hand = kernel("diffuse_by_hand", [](In<float, 2> dy, InOut<float, 2> dx) {
     auto [i, j] = global_index<2>();
     dx(i, j) += 0.2f * dy(i, j) + 0.2f * (dy(i - 1, j) + dy(i + 1, j) + dy(i, j - 1) + dy(i, j + 1));

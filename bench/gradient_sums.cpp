@@ -121,7 +121,7 @@ const auto mixture =
     });
 const auto mixture_scales =
     kernel("mixture_scales", [](Out<float> scale, In<float> q) { scale[global_index()] = exp(q[global_index()]); });
-/// What each point gives to each component's term: dy exp(term - y), by one sweep for all.
+/// The contribution of each point to each component's term: dy exp(term - y), by one sweep for all.
 const auto mixture_weights = kernel("mixture_weights", [](InOut<float, 2> w, InOut<float> dy, In<float, 2> scale, In<float> alpha,
                                                           In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x) {
     auto i = global_index();

@@ -1,4 +1,4 @@
-// What a case is, and how two ways of doing the same work are compared on a machine that is busy with other things too.
+// Cases of the benchmark, and the comparison of two ways of doing the same work on a machine that is busy with other work, too.
 #pragma once
 #include <bit>
 #include <functional>
@@ -21,7 +21,7 @@ struct Bench {
     int index = 0;          ///< of the physical device
     int round = -1;         ///< of compare_afresh(), in the round's own process
 
-    /// How many there are of compare_afresh(): every order of opening and of use equally often.
+    /// The number of processes of compare_afresh(): every order of opening and of use equally often.
     int rounds() const { return quick ? 12 : 40; }
     /// In the first pair of a comparison.
     bool peer_begins() const { return round % 4 > 1; }
@@ -43,22 +43,22 @@ struct Measurement {
     int times = 1;  ///< in one measurement
 };
 
-/// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 8 pairs. `times` is found such
+/// Compares ours with the peer in turns, whose order alternates, until the time is spent: at least 8 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
-/// The same of sides that say themselves how long one time took, in milliseconds.
+/// Compares two sides that return the milliseconds that one time took.
 Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer);
 /// Milliseconds that the calling thread has computed.
 double thread_ms();
-/// The median of several comparisons of the case with this name, each in a process of its own, that runs `once` there. Whether a
-/// software driver's threads share a core with those that wake them doubles what a launch costs, and stays as it was when they were
-/// started, with the instance and the device: within one process more measurements do not help. What decides it is, among others,
-/// which side was opened first and which was used first: plain Vulkan beside itself gives ratios up to 1.28 where one of the two
-/// always is. So both take turns.
+/// The median of several comparisons of the case with this name. Each runs `once` in a process of its own. If a software driver's
+/// threads share a core with those that wake them, a launch costs twice as much; and that stays so from the start of the threads,
+/// with the instance and the device, so more measurements in one process do not help. It depends, among others, on the side that is
+/// opened first and the side that is used first: plain Vulkan compared with itself gives ratios up to 1.28 if one of the two always
+/// comes first. So both take turns.
 Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once);
-/// What the process of a round says to the one that started it.
+/// Prints the result of a round for the process that started this one.
 void print_round(const Measurement& m);
-/// One way alone.
+/// Measures one way alone.
 Measurement measure(const Bench& bench, const std::function<void()>& act);
 
 enum class Kind {

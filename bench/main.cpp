@@ -13,15 +13,19 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/cases_autodiff.h"
+#include "bench/corpus/run_corpus.h"
 #include "bench/cpu/run.h"
 #include "bench/harness.h"
+#include "bench/optimisation_register.h"
 #include "vulkan/loader_devices.h"
 
 namespace bench {
 namespace {
 
 constexpr const char* usage =
-    "bench [--filter TEXT] [--quick] [--cpu] [--gradients] [--strict] [--list] [--out FILE]\n"
+    "bench [corpus|rules] [--filter TEXT] [--quick] [--cpu] [--gradients] [--strict] [--list] [--out FILE]\n"
+    "  corpus         only the corpus: many kernels beside OpenMP, on PUMICE_DEVICE (default: cpu, then lavapipe)\n"
+    "  rules          what each optimisation of the device cpu gains; writes docs/optimisations.md\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
     "  --cpu          on Vulkan, processor time instead of wall time: for a software driver on a busy machine\n"
@@ -34,7 +38,7 @@ constexpr const char* usage =
 
 struct Options {
     std::string filter;
-    bool quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
+    bool corpus = false, rules = false, quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
     int round = -1, device = 0;  // of compare_afresh(), for the processes that it starts
     std::filesystem::path out;   // none: nowhere
 };
@@ -48,7 +52,11 @@ Options parse(int argc, char** argv) {
             if (a + 1 >= argc) pumice::fail(word, " takes a value");
             return argv[++a];
         };
-        if (word == "--filter")
+        if (word == "corpus")
+            o.corpus = true;
+        else if (word == "rules")
+            o.rules = true;
+        else if (word == "--filter")
             o.filter = value();
         else if (word == "--out")
             o.out = value(), somewhere = true;
@@ -73,7 +81,9 @@ Options parse(int argc, char** argv) {
     }
     // A part of the cases must not take the place of the record of all.
     if (!somewhere && o.filter.empty())
-        o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.gradients ? "gradients.json" : "latest.json");
+        o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.corpus      ? "corpus.json"
+                                                                                : o.gradients ? "gradients.json"
+                                                                                              : "latest.json");
     return o;
 }
 
@@ -222,6 +232,7 @@ int run(int argc, char** argv) {
     const Options options = parse(argc, argv);
     if (options.help) return std::fputs(usage, stdout), 0;
     const std::vector<Case> cases = chosen_cases(options.filter);
+    if (options.list && options.corpus) return corpus::list(options.filter), 0;
     if (options.list) {
         cpu::list(options.filter);
         gradients::list(options.filter);
@@ -236,6 +247,17 @@ int run(int argc, char** argv) {
 
     nlohmann::json results = nlohmann::json::array();
     int wrong = 0, misses = 0;
+    if (options.rules) {
+        register_rules(options.filter, options.quick, PUMICE_SOURCE_FOLDER "/docs/optimisations.md");
+        return 0;
+    }
+    if (options.corpus) {
+        misses += corpus::run(wanted, options.filter, options.quick, results);
+        if (results.empty()) pumice::fail("no kernel's name contains \"", options.filter, "\": --list prints them");
+        write(options.out, results.dump(2) + "\n");
+        if (!options.out.empty()) write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
+        return options.strict && misses ? 2 : 0;
+    }
     if (options.gradients) {
         misses += gradients::run(wanted.empty() ? "cpu" : wanted, options.filter, options.quick, options.cpu, results);
         write(options.out, results.dump(2) + "\n");

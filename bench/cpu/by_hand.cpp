@@ -1,4 +1,4 @@
-// Vectors written by hand, as wide as the processor's registers: what a programmer who knows the machine gets.
+// Vector code written by hand, as wide as the processor's registers: the reference of a programmer who knows the machine.
 #include <chrono>
 #include <cmath>
 #include <cstring>

@@ -17,7 +17,7 @@ struct Side {
     std::function<std::vector<float>()> result;  ///< of the last time
 };
 
-/// Which of the machine's limits the case is held against: STREAM's triad, a loop that only reads (as memory gives less where nothing is
+/// The machine's limit that the case is compared with: STREAM's triad, a loop that only reads (as memory gives less where nothing is
 /// written), or arithmetic in registers.
 enum class Bound { memory, reading, compute };
 

@@ -17,7 +17,7 @@ void histogram(uint32_t* bins, const uint32_t* x, int n);
 void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* m, int n);
 void mandelbrot(float* steps, int width, int height, int most);
 void black_scholes(float* call, float* put, const float* spot, const float* strike, const float* years, int n);
-/// One step of D2Q9 on a periodic n x n grid, nine planes one behind another.
+/// One step of D2Q9 on a periodic n x n grid, nine planes one after another.
 void lbm(float* next, const float* now, float omega, int n);
 void push(float* x, float* y, float* u, float* v, float dt, int n);
 /// Touches memory from the threads that will use it.

@@ -3,36 +3,24 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
-#include <thread>
 
 #include "bench/cpu/by_halide.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
+#include "bench/timing.h"
 #include "core/support/debug.h"
 #include "cpu/runtime/cpu.h"
 
 namespace bench::cpu {
 namespace {
 
-double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-template <class F> double milliseconds_of(F&& act) {
-    const double start = now_ms();
-    act();
-    return now_ms() - start;
-}
-double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + long(values.size() / 2), values.end());
-    return values[values.size() / 2];
-}
-
-/// What the machine can do: operations a millisecond, and loops that move as many bytes as it can. Bytes are STREAM's, counted as
+/// The machine's limits: operations a millisecond, and loops that move as many bytes as it can. Bytes are STREAM's, counted as
 /// STREAM counts them: what the loop names.
 struct Machine {
     static constexpr int n = 24'000'000;
@@ -56,22 +44,11 @@ struct Machine {
     }
 };
 
-/// The sides by turns until the time is spent; milliseconds of each, the first ours.
+/// Median milliseconds of sides that take turns; the first is ours.
 std::vector<double> measure(const std::vector<Side>& sides, double budget_ms) {
-    std::vector<std::vector<double>> times(sides.size());
-    for (const Side& side : sides) side.once();
-    double spent = 0;
-    for (int round = 0; round < 5 || (spent < budget_ms && round < 200); ++round)
-        for (size_t s = 0; s < sides.size(); ++s) {
-            // The others' threads spin for a while after their work.
-            std::this_thread::sleep_for(std::chrono::milliseconds(4));
-            sides[s].once();  // whose caches the others have filled
-            times[s].push_back(milliseconds_of(sides[s].once));
-            spent += times[s].back();
-        }
-    std::vector<double> medians;
-    for (const auto& t : times) medians.push_back(median(t));
-    return medians;
+    std::vector<std::function<void()>> turns;
+    for (const Side& side : sides) turns.push_back(side.once);
+    return measure_in_turns(turns, budget_ms);
 }
 
 /// "" where the results agree; a negative tolerance compares the sums of absolute values.
@@ -85,12 +62,6 @@ std::string difference(const std::vector<float>& ours, const std::vector<float>&
     }
     if (tolerance < 0 && !(apart <= -tolerance * size)) return pumice::text("they are ", apart / size, " apart on the mean");
     return "";
-}
-
-std::optional<pumice::Device> lavapipe() {
-    for (const pumice::DeviceInfo& info : pumice::Device::all())
-        if (info.usable && info.name.find("llvmpipe") != std::string::npos) return pumice::Device::open(info.spec);
-    return std::nullopt;
 }
 
 std::vector<Case> chosen(const std::string& filter) {
@@ -238,7 +209,7 @@ private:
         if (c.bound == Bound::reading) results.back()["triad_share"] = speed / limits.triad;
     }
 
-    /// How many times faster all threads are than one.
+    /// The speed-up of all threads over one.
     double scaling(const Case& c) {
         const std::vector<double> ms = measure({c.ours(device), c.ours(one_thread)}, options.quick ? 100 : 600);
         return ms[1] / ms[0];

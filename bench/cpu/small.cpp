@@ -1,4 +1,4 @@
-// What a launch and a first use cost on the CPU device, beside the work itself.
+// The cost of a launch and of a first use on the CPU device, beside the work itself.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

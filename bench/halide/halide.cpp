@@ -23,7 +23,7 @@ Side side(Func f, Buffer<float> out) {
             [=] { return std::vector<float>(out.data(), out.data() + out.number_of_elements()); }};
 }
 
-/// Long loops of one dimension: a chunk a task, sixteen at once.
+/// The schedule of long loops of one dimension: a task for each chunk, in vectors of 16.
 void elementwise(Func& f, Var x) {
     Var block;
     f.split(x, block, x, 65536, Halide::TailStrategy::ShiftInwards).vectorize(x, 16).parallel(block);

@@ -228,7 +228,7 @@ def drjit_case(name, arrays, numbers):
 
 
 def main():
-    # What libraries say goes to stderr; the pipe is for the answers.
+    # Messages of libraries go to stderr; the pipe is for the answers.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     module, case, folder, *numbers = sys.argv[1:]

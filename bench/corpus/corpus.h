@@ -1,0 +1,104 @@
+// The corpus: kernels of kinds that the cases of bench/cpu are not, each beside the loop with OpenMP that a good programmer writes.
+// Each is a whole piece of work that starts from the same input every time. tests/corpus compares all devices with the OpenMP form,
+// element by element, at the sizes Size::test; `bench corpus` times them at the sizes Size::benchmark.
+#pragma once
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <pumice/pumice.h>
+
+#include "bench/corpus/first_touch.h"
+
+namespace bench::corpus {
+
+/// test: a millisecond of work or so, with extents that are no multiples of a vector or a group. benchmark: 2 to 50 ms.
+enum class Size { test, benchmark };
+
+/// All elements of one output.
+using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<uint8_t>, std::vector<int32_t>,
+                            std::vector<uint32_t>, std::vector<int64_t>, std::vector<uint64_t>>;
+
+/// A form of the work with its data in place.
+struct Side {
+    std::function<void()> once;                    ///< does the work from its input and returns when it is done
+    std::function<std::vector<Values>()> results;  ///< of the last time, the same outputs in the same order on each side
+};
+
+struct Kernel {
+    std::string name;      ///< lower case with underscores: unique in the corpus
+    double tolerance = 0;  ///< of floats: the difference over the larger of the peer's value and 1; integers are equal
+    std::function<Side(const pumice::Device&, Size)> ours;
+    std::function<Side(Size)> openmp;
+};
+
+/// A derivative in reverse mode beside an adjoint that is written by hand as kernels of Pumice. Both add to the shadows of what is
+/// read and take the shadows of what was written; nobody asks for the primal's results.
+struct Gradient {
+    std::string name;
+    double tolerance = 0;
+    struct Sides {
+        std::function<void()> seed;                      ///< fills the shadows anew
+        std::function<void()> primal, reverse, by_hand;  ///< each returns when it is done
+        std::function<std::vector<Values>()> results;    ///< the shadows
+    };
+    std::function<Sides(const pumice::Device&, Size)> sides;
+    double target = 1.25;  ///< of the reverse's time over the hand-written adjoint's
+};
+
+// One family a file, NAME.cpp, with its OpenMP forms in NAME_openmp.cpp.
+std::vector<Kernel> linear_algebra();
+std::vector<Kernel> stencils();
+std::vector<Kernel> groups();     ///< wavefronts, ghost zones, sorting networks, scans: with barriers
+std::vector<Kernel> irregular();  ///< graphs, gathers, cell lists, sparse matrices, look-ups, searches
+std::vector<Kernel> integers();   ///< hashes, ciphers, strings, games
+std::vector<Kernel> pictures();   ///< image filters, rays, noise
+std::vector<Kernel> sampling();   ///< Monte Carlo, scores of molecules, statistics
+std::vector<Gradient> gradients();
+
+/// All kernels, in the order of the families.
+std::vector<Kernel> kernels();
+
+/// "" where the outputs agree, otherwise a sentence with the first element that differs.
+std::string difference(const std::vector<Values>& ours, const std::vector<Values>& theirs, double tolerance);
+
+/// Memory of an OpenMP form as the library's is: in huge pages where it is large, first touched by OpenMP's threads in their parts.
+template <class T> class Buffer {
+public:
+    explicit Buffer(size_t count) : count(count) {
+        const size_t page = count * sizeof(T) >= (size_t(2) << 20) ? size_t(2) << 20 : 4096;
+        const size_t bytes = (count * sizeof(T) + page - 1) / page * page;
+        void* const begin = std::aligned_alloc(page, bytes ? bytes : page);
+        madvise(begin, bytes, MADV_HUGEPAGE);
+        openmp::zero(begin, long(bytes));
+        memory = std::shared_ptr<T[]>(static_cast<T*>(begin), [](T* p) { std::free(p); });
+    }
+    explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) { set(from); }
+    void set(const std::vector<T>& from) const { std::copy(from.begin(), from.end(), memory.get()); }
+    T* data() const { return memory.get(); }
+    size_t size() const { return count; }
+    std::vector<T> vector() const { return {memory.get(), memory.get() + count}; }
+
+private:
+    size_t count;
+    std::shared_ptr<T[]> memory;
+};
+
+/// Deterministic numbers in [low, high).
+template <class T> std::vector<T> uniform(size_t count, uint32_t seed, T low = T(0), T high = T(1)) {
+    std::vector<T> out(count);
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
+    for (T& v : out) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        v = T(low + double(high - low) * (double(state >> 40) / double(1 << 24)));
+    }
+    return out;
+}
+
+}  // namespace bench::corpus

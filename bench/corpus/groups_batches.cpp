@@ -1,0 +1,189 @@
+// Kernels with groups and barriers: batches of small problems, one a group.
+#include <cmath>
+#include <numbers>
+
+#include "bench/corpus/groups.h"
+#include "bench/corpus/groups_openmp.h"
+
+namespace bench::corpus {
+namespace {
+
+using namespace pumice;
+
+// ---- tridiagonal: many systems of 128 rows, each by parallel cyclic reduction in local memory ----
+constexpr int system_rows = 128;
+
+const auto cyclic_reduction =
+    kernel("tridiagonal", static_group<1, system_rows>,
+           [](Out<double, 2> x, In<double, 2> lower, In<double, 2> diagonal, In<double, 2> upper, In<double, 2> right) {
+               Local<double, system_rows> a, b, c, d;
+               auto [s, i] = global_index<2>();
+               Var my_a = lower(s, i), my_b = diagonal(s, i), my_c = upper(s, i), my_d = right(s, i);
+               a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+               synchronize();
+               for (int reach = 1; reach < system_rows; reach *= 2) {
+                   const auto above = max(i - reach, 0), below = min(i + reach, system_rows - 1);
+                   const auto up = select(i >= reach, -my_a / b[above], 0.0),
+                              down = select(i < system_rows - reach, -my_c / b[below], 0.0);
+                   my_a = up * a[above];
+                   my_b += up * c[above] + down * a[below];
+                   my_c = down * c[below];
+                   my_d += up * d[above] + down * d[below];
+                   synchronize();
+                   a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+                   synchronize();
+               }
+               x(s, i) = my_d / my_b;
+           });
+
+Kernel tridiagonal() {
+    struct Shape {
+        explicit Shape(Size size) : systems(size == Size::test ? 7 : 9000) {}
+        int systems;
+        std::vector<double> side(uint32_t seed) const { return uniform<double>(size_t(systems) * system_rows, seed, -1.0, 1.0); }
+        std::vector<double> diagonal() const { return uniform<double>(size_t(systems) * system_rows, 4, 2.5, 4.0); }
+    };
+    return {"tridiagonal", 1e-13,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const auto upload = [&](const std::vector<double>& of) { return d.upload(of, {s.systems, system_rows}); };
+                const Array<double, 2> lower = upload(s.side(1)), upper = upload(s.side(2)), right = upload(s.side(3)),
+                                       diagonal = upload(s.diagonal()), x = d.zeros<double>({s.systems, system_rows});
+                return Side{[=] {
+                                cyclic_reduction(ndrange(s.systems, system_rows), x, lower, diagonal, upper, right);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{x.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<double> lower(s.side(1)), upper(s.side(2)), right(s.side(3)), diagonal(s.diagonal()),
+                    x(lower.size());
+                return Side{[=] {
+                                openmp::tridiagonal(x.data(), lower.data(), diagonal.data(), upper.data(), right.data(),
+                                                    s.systems, system_rows);
+                            },
+                            [=] { return std::vector<Values>{x.vector()}; }};
+            }};
+}
+
+// ---- fft_256: many transforms of 256 complex numbers in double, each by Stockham's steps of radix 4 in local memory ----
+constexpr int points = 256, quarter = points / 4;
+
+Val<double2> product(const Val<double2>& a, const Val<double2>& b) {
+    return Val<double2>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+const auto fft = kernel("fft_256", static_group<1, quarter>, [](Out<double2, 2> out, In<double2, 2> in, In<double2> roots) {
+    Local<double2, points> one, other;
+    auto [t, l] = global_index<2>();
+    for (int k = 0; k < 4; ++k) one[l + k * quarter] = in(t, l + k * quarter);
+    synchronize();
+    Local<double2, points>*from = &one, *to = &other;
+    for (int stride = 1; stride < points; stride *= 4) {
+        const auto a = (*from)[l], b = (*from)[l + quarter], c = (*from)[l + 2 * quarter], d = (*from)[l + 3 * quarter];
+        const auto p = l / stride, place = l % stride + 4 * stride * p;
+        const auto sum = a + c, minus = a - c, odd = b + d;
+        const auto turned = Val<double2>(b.y - d.y, d.x - b.x);  // -i (b - d)
+        (*to)[place] = sum + odd;
+        (*to)[place + stride] = product(minus + turned, roots[p * stride]);
+        (*to)[place + 2 * stride] = product(sum - odd, roots[2 * p * stride]);
+        (*to)[place + 3 * stride] = product(minus - turned, roots[3 * p * stride]);
+        synchronize();
+        std::swap(from, to);
+    }
+    for (int k = 0; k < 4; ++k) out(t, l + k * quarter) = (*from)[l + k * quarter];
+});
+
+Kernel fft_256() {
+    struct Shape {
+        explicit Shape(Size size) : count(size == Size::test ? 5 : 6000) {}
+        int count;
+        std::vector<double> input() const { return uniform<double>(size_t(count) * points * 2, 1, -1.0, 1.0); }
+        static std::vector<double> roots() {
+            std::vector<double> all;
+            for (int k = 0; k < points; ++k) {
+                const double angle = -2 * std::numbers::pi * k / points;
+                all.push_back(std::cos(angle));
+                all.push_back(std::sin(angle));
+            }
+            return all;
+        }
+    };
+    return {"fft_256", 1e-13,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const auto complex = [](const std::vector<double>& parts) {
+                    std::vector<double2> all;
+                    for (size_t k = 0; k < parts.size(); k += 2) all.push_back({parts[k], parts[k + 1]});
+                    return all;
+                };
+                const Array<double2, 2> in = d.upload(complex(s.input()), {s.count, points}),
+                                        out = d.zeros<double2>({s.count, points});
+                const Array<double2> roots = d.upload(complex(s.roots()));
+                return Side{[=] {
+                                fft(ndrange(s.count, quarter), out, in, roots);
+                                d.synchronize();
+                            },
+                            [=] {
+                                std::vector<double> parts;
+                                for (const double2& v : out.download()) parts.push_back(v.x), parts.push_back(v.y);
+                                return std::vector<Values>{parts};
+                            }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<double> in(s.input()), out(in.size()), roots(s.roots());
+                return Side{[=] { openmp::fft_256(out.data(), in.data(), roots.data(), s.count); },
+                            [=] { return std::vector<Values>{out.vector()}; }};
+            }};
+}
+
+// ---- softmax: the softmax of each row, one group a row ----
+constexpr int row_items = 128;
+
+const auto softmax_rows = kernel("softmax", static_group<1, row_items>, [](InOut<float, 2> y, In<float, 2> x) {
+    auto [i, l] = global_index<2>();
+    const auto columns = x.size(1);
+    Var largest = x(i, min(l, columns - 1));
+    $for(j, range(l, columns, row_items)) { largest = max(largest, x(i, j)); }
+    const auto most = group::reduce_max(largest);
+    Var sum = 0.0f;
+    $for(j, range(l, columns, row_items)) {
+        const auto e = exp(x(i, j) - most);
+        y(i, j) = e;
+        sum += e;
+    }
+    const auto scale = 1.0f / group::reduce_add(sum);
+    $for(j, range(l, columns, row_items)) { y(i, j) = y(i, j) * scale; }
+});
+
+Kernel softmax() {
+    struct Shape {
+        explicit Shape(Size size) : rows(size == Size::test ? 9 : 4000), columns(size == Size::test ? 301 : 1500) {}
+        int rows, columns;
+        std::vector<float> input() const { return uniform<float>(size_t(rows) * size_t(columns), 1, -8.0f, 8.0f); }
+    };
+    return {"softmax", 1e-7,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const Array<float, 2> x = d.upload(s.input(), {s.rows, s.columns}), y = d.zeros<float>({s.rows, s.columns});
+                return Side{[=] {
+                                softmax_rows(ndrange(s.rows, row_items), y, x);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{y.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<float> x(s.input()), y(x.size());
+                return Side{[=] { openmp::softmax(y.data(), x.data(), s.rows, s.columns); },
+                            [=] { return std::vector<Values>{y.vector()}; }};
+            }};
+}
+
+}  // namespace
+
+std::vector<Kernel> batches() { return {tridiagonal(), fft_256(), softmax()}; }
+
+}  // namespace bench::corpus

@@ -1,0 +1,324 @@
+// Scores of molecules, densities, pairs, trajectories.
+#include <cmath>
+
+#include "bench/corpus/sampling.h"
+#include "bench/corpus/sampling_openmp.h"
+
+namespace bench::corpus {
+namespace {
+
+using namespace pumice;
+
+std::vector<float4> fours(const std::vector<float>& from) {
+    std::vector<float4> out;
+    for (size_t k = 0; k < from.size(); k += 4) out.push_back({from[k], from[k + 1], from[k + 2], from[k + 3]});
+    return out;
+}
+
+// ---- docking: the score of each of many poses of a ligand against a protein, by types of atoms, a pose an item ----
+const auto docking_kernel =
+    kernel("docking", [](Out<float> scores, In<float, 2> transforms, In<float4> ligand, In<int> ligand_types, In<float4> protein,
+                         In<int> protein_types, In<float2> parameters) {
+        auto pose = global_index();
+        const auto row = [&](int k) {
+            return Val<float4>(transforms(4 * k, pose), transforms(4 * k + 1, pose), transforms(4 * k + 2, pose),
+                               transforms(4 * k + 3, pose));
+        };
+        auto row_x = row(0), row_y = row(1), row_z = row(2);
+        Var score = 0.0f;
+        $for(a, range(ligand.size(0))) {
+            auto atom = ligand[a];
+            auto mine = parameters[ligand_types[a]];
+            Val<float4> at(atom.x, atom.y, atom.z, 1.0f);
+            Val<float3> place(dot(row_x, at), dot(row_y, at), dot(row_z, at));
+            $for(b, range(protein.size(0))) {
+                auto other = protein[b];
+                auto theirs = parameters[protein_types[b]];
+                auto away = place - swizzle<"xyz">(other);
+                auto r = sqrt(dot(away, away) + 0.01f);
+                auto touch = mine.x + theirs.x;
+                $if(r < touch) { score += 4.0f * (touch - r); }
+                $if(ligand_types[a] < 2 && protein_types[b] < 2) {
+                    $if(r < 6.0f) { score += atom.w * other.w * (1.0f / r - 1.0f / 6.0f); }
+                }
+                $elif(r < 8.0f) { score -= mine.y * theirs.y * (1.0f - r * 0.125f); }
+            }
+        }
+        scores[pose] = score;
+    });
+
+Kernel docking() {
+    struct Shape {
+        explicit Shape(Size size)
+            : poses(size == Size::test ? 71 : 2003),
+              ligand(size == Size::test ? 5 : 17),
+              protein(size == Size::test ? 19 : 301) {}
+        int poses, ligand, protein;
+        int types = 6;
+        std::vector<float> transforms() const {
+            std::vector<float> out(12 * size_t(poses));
+            const std::vector<float> angle = uniform<float>(2 * size_t(poses), 1, 0.0f, 6.28f),
+                                     shift = uniform<float>(3 * size_t(poses), 2, -8.0f, 8.0f);
+            for (size_t p = 0; p < size_t(poses); ++p) {
+                const float c = std::cos(angle[2 * p]), s = std::sin(angle[2 * p]), u = std::cos(angle[2 * p + 1]),
+                            v = std::sin(angle[2 * p + 1]);
+                const float rows[12] = {c,     -s,    0, shift[3 * p],    u * s, u * c, -v, shift[3 * p + 1],
+                                        v * s, v * c, u, shift[3 * p + 2]};
+                for (size_t k = 0; k < 12; ++k) out[k * size_t(poses) + p] = rows[k];
+            }
+            return out;
+        }
+        std::vector<float> atoms(int count, uint32_t seed, float extent) const {
+            std::vector<float> out = uniform<float>(4 * size_t(count), seed, -extent, extent);
+            for (size_t k = 3; k < out.size(); k += 4) out[k] /= extent;
+            return out;
+        }
+        std::vector<int32_t> types_of(int count, uint32_t seed) const { return uniform<int32_t>(size_t(count), seed, 0, types); }
+        std::vector<float> ligand_atoms() const { return atoms(ligand, 3, 3.0f); }
+        std::vector<float> protein_atoms() const { return atoms(protein, 4, 12.0f); }
+        std::vector<float> parameters() const { return uniform<float>(2 * size_t(types), 5, 0.5f, 2.0f); }
+    };
+    return {"docking", 2.5e-4,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                std::vector<float2> pairs;
+                for (size_t k = 0; k < s.parameters().size(); k += 2) pairs.push_back({s.parameters()[k], s.parameters()[k + 1]});
+                const Array<float, 2> transforms = d.upload(s.transforms()).reshape({12, s.poses});
+                const Array<float4> ligand = d.upload(fours(s.ligand_atoms())), protein = d.upload(fours(s.protein_atoms()));
+                const Array<int32_t> ligand_types = d.upload(s.types_of(s.ligand, 6)),
+                                     protein_types = d.upload(s.types_of(s.protein, 7));
+                const Array<float2> parameters = d.upload(pairs);
+                const Array<float> scores = d.zeros<float>(s.poses);
+                return Side{[=] {
+                                docking_kernel(ndrange(s.poses), scores, transforms, ligand, ligand_types, protein, protein_types,
+                                               parameters);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{scores.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<float> transforms(s.transforms()), ligand(s.ligand_atoms()), protein(s.protein_atoms()),
+                    parameters(s.parameters()), scores{size_t(s.poses)};
+                const Buffer<int32_t> ligand_types(s.types_of(s.ligand, 6)), protein_types(s.types_of(s.protein, 7));
+                return Side{[=] {
+                                openmp::docking(scores.data(), transforms.data(), ligand.data(), ligand_types.data(), s.ligand,
+                                                protein.data(), protein_types.data(), s.protein, parameters.data(), s.poses);
+                            },
+                            [=] { return std::vector<Values>{scores.vector()}; }};
+            }};
+}
+
+// ---- mixture_density: the log density of points in 8 dimensions under 16 Gaussians, in double ----
+const auto mixture_density_kernel = kernel("mixture_density", [](Out<double> density, In<double, 2> points, In<double, 2> means,
+                                                                 In<double, 3> factors, In<double> constants) {
+    auto i = global_index();
+    Private<double, 16> terms;
+    Private<double, 8> away;
+    Var most = -1e300;
+    $for(k, range(16)) {
+        for (int d = 0; d < 8; ++d) away[d] = points(d, i) - means(k, d);
+        Var square = 0.0;
+        for (int d = 0; d < 8; ++d) {
+            Var y = 0.0;
+            for (int e = 0; e <= d; ++e) y += factors(k, d, e) * away[e];
+            square += y * y;
+        }
+        terms[k] = constants[k] - 0.5 * square;
+        most = max(most, terms[k]);
+    }
+    Var sum = 0.0;
+    $for(k, range(16)) { sum += exp(terms[k] - most); }
+    density[i] = most + log(sum);
+});
+
+Kernel mixture_density() {
+    struct Shape {
+        explicit Shape(Size size) : count(size == Size::test ? 123 : 80003) {}
+        int count;
+        std::vector<double> points() const { return uniform<double>(8 * size_t(count), 8, -2.0, 2.0); }
+        std::vector<double> means() const { return uniform<double>(16 * 8, 9, -1.5, 1.5); }
+        std::vector<double> factors() const {
+            std::vector<double> out = uniform<double>(16 * 64, 10, -0.3, 0.3);
+            for (size_t k = 0; k < 16; ++k)
+                for (size_t d = 0; d < 8; ++d) out[64 * k + 9 * d] += 1.2;
+            return out;
+        }
+        std::vector<double> constants() const { return uniform<double>(16, 11, -12.0, -9.0); }
+    };
+    return {"mixture_density", 1e-12,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const Array<double, 2> points = d.upload(s.points()).reshape({8, s.count}),
+                                       means = d.upload(s.means()).reshape({16, 8});
+                const Array<double, 3> factors = d.upload(s.factors()).reshape({16, 8, 8});
+                const Array<double> constants = d.upload(s.constants()), density = d.zeros<double>(s.count);
+                return Side{[=] {
+                                mixture_density_kernel(ndrange(s.count), density, points, means, factors, constants);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{density.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<double> points(s.points()), means(s.means()), factors(s.factors()), constants(s.constants()),
+                    density{size_t(s.count)};
+                return Side{[=] {
+                                openmp::mixture_density(density.data(), points.data(), means.data(), factors.data(),
+                                                        constants.data(), s.count);
+                            },
+                            [=] { return std::vector<Values>{density.vector()}; }};
+            }};
+}
+
+// ---- pair_counts: how many pairs of points are nearer than each of eight distances; the coordinates are whole numbers ----
+const auto pair_counts_kernel = kernel("pair_counts", static_group<128>, whole_groups,
+                                       [](InOut<uint32_t> counts, In<float> x, In<float> y, In<float> z, In<float> squares) {
+                                           auto i = global_index();
+                                           Private<uint32_t, 8> mine;
+                                           for (int b = 0; b < 8; ++b) mine[b] = 0u;
+                                           $if(in_range()) {
+                                               $for(j, range(x.size(0))) {
+                                                   Val<float3> away(x[j] - x[i], y[j] - y[i], z[j] - z[i]);
+                                                   auto square = dot(away, away);
+                                                   for (int b = 0; b < 8; ++b) mine[b] += cast<uint32_t>(square < squares[b]);
+                                               }
+                                           }
+                                           for (int b = 0; b < 8; ++b) {
+                                               auto sum = group::reduce_add(mine[b]);
+                                               $if(local_index() == 0) { atomic_add(counts[b], sum); }
+                                           }
+                                       });
+
+Kernel pair_counts() {
+    struct Shape {
+        explicit Shape(Size size) : points(size == Size::test ? 203 : 5003) {}
+        int points;
+        std::vector<float> coordinate(uint32_t seed) const {
+            std::vector<float> out = uniform<float>(size_t(points), seed, 0.0f, 1000.0f);
+            for (float& v : out) v = std::floor(v);
+            return out;
+        }
+        std::vector<float> squares() const {
+            std::vector<float> out;
+            for (int b = 1; b <= 8; ++b) out.push_back(float(b * b * 2500) + 0.5f);
+            return out;
+        }
+    };
+    return {"pair_counts", 0,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const Array<float> x = d.upload(s.coordinate(12)), y = d.upload(s.coordinate(13)), z = d.upload(s.coordinate(14)),
+                                   squares = d.upload(s.squares());
+                const Array<uint32_t> counts = d.zeros<uint32_t>(8);
+                return Side{[=] {
+                                counts.fill(0u);
+                                pair_counts_kernel(ndrange(s.points), counts, x, y, z, squares);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{counts.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<float> x(s.coordinate(12)), y(s.coordinate(13)), z(s.coordinate(14)), squares(s.squares());
+                const Buffer<uint32_t> counts(8);
+                return Side{[=] { openmp::pair_counts(counts.data(), x.data(), y.data(), z.data(), squares.data(), s.points); },
+                            [=] { return std::vector<Values>{counts.vector()}; }};
+            }};
+}
+
+// ---- coulomb_grid: the potential of point charges at the points of a grid, summed directly ----
+const auto coulomb_grid_kernel = kernel("coulomb_grid", [](Out<float, 3> potential, In<float4> atoms, Val<float> spacing) {
+    auto [i, j, k] = global_index<3>();
+    auto place = Val<float3>(cast<float>(i), cast<float>(j), cast<float>(k)) * spacing;
+    Var sum = 0.0f;
+    $for(a, range(atoms.size(0))) {
+        auto away = place - swizzle<"xyz">(atoms[a]);
+        sum += atoms[a].w * rsqrt(dot(away, away));
+    }
+    potential(i, j, k) = sum;
+});
+
+Kernel coulomb_grid() {
+    struct Shape {
+        explicit Shape(Size size) : size(size == Size::test ? 11 : 43), atoms(size == Size::test ? 23 : 301) {}
+        int size, atoms;
+        float spacing = 0.5f;
+        /// No charge is nearer than a tenth to a point of the grid: each lies a little off the middle of a cell.
+        std::vector<float> charges() const {
+            std::vector<float> out = uniform<float>(4 * size_t(atoms), 15, -1.0f, 1.0f);
+            for (size_t k = 0; k < out.size(); ++k)
+                if (k % 4 != 3) out[k] = (std::floor((out[k] + 1.0f) * 0.5f * float(size)) + 0.5f + 0.2f * out[k]) * spacing;
+            return out;
+        }
+    };
+    return {"coulomb_grid", 2e-5,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const Array<float4> atoms = d.upload(fours(s.charges()));
+                const Array<float, 3> potential = d.zeros<float>({s.size, s.size, s.size});
+                return Side{[=] {
+                                coulomb_grid_kernel(ndrange(s.size, s.size, s.size), potential, atoms, s.spacing);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{potential.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<float> atoms(s.charges()), potential(size_t(s.size) * size_t(s.size) * size_t(s.size));
+                return Side{[=] { openmp::coulomb_grid(potential.data(), atoms.data(), s.spacing, s.atoms, s.size); },
+                            [=] { return std::vector<Values>{potential.vector()}; }};
+            }};
+}
+
+// ---- lorenz: many trajectories of the Lorenz system by Runge and Kutta's steps of fourth order, in double ----
+const auto lorenz_kernel =
+    kernel("lorenz", [](Out<double> x, Out<double> y, Out<double> z, In<double, 2> starts, Val<double> step, Val<int> steps) {
+        auto i = global_index();
+        const auto slope = [](Val<double3> p) {
+            return Val<double3>(10.0 * (p.y - p.x), p.x * (28.0 - p.z) - p.y, p.x * p.y - (8.0 / 3.0) * p.z);
+        };
+        Var<double3> p = Val<double3>(starts(0, i), starts(1, i), starts(2, i));
+        $for(s, range(steps)) {
+            auto a = slope(p);
+            auto b = slope(p + 0.5 * step * a);
+            auto c = slope(p + 0.5 * step * b);
+            auto d = slope(p + step * c);
+            p += step / 6.0 * (a + 2.0 * b + 2.0 * c + d);
+        }
+        x[i] = p.x;
+        y[i] = p.y;
+        z[i] = p.z;
+    });
+
+Kernel lorenz() {
+    struct Shape {
+        explicit Shape(Size size) : count(size == Size::test ? 101 : 24003), steps(size == Size::test ? 11 : 200) {}
+        int count, steps;
+        double step = 0.005;
+        std::vector<double> starts() const { return uniform<double>(3 * size_t(count), 16, 5.0, 15.0); }
+    };
+    return {"lorenz", 1e-11,
+            [](const Device& d, Size size) {
+                const Shape s(size);
+                const Array<double, 2> starts = d.upload(s.starts()).reshape({3, s.count});
+                const Array<double> x = d.zeros<double>(s.count), y = d.zeros<double>(s.count), z = d.zeros<double>(s.count);
+                return Side{[=] {
+                                lorenz_kernel(ndrange(s.count), x, y, z, starts, s.step, s.steps);
+                                d.synchronize();
+                            },
+                            [=] { return std::vector<Values>{x.download(), y.download(), z.download()}; }};
+            },
+            [](Size size) {
+                const Shape s(size);
+                const Buffer<double> starts(s.starts()), x{size_t(s.count)}, y{size_t(s.count)}, z{size_t(s.count)};
+                return Side{[=] { openmp::lorenz(x.data(), y.data(), z.data(), starts.data(), s.step, s.count, s.steps); },
+                            [=] { return std::vector<Values>{x.vector(), y.vector(), z.vector()}; }};
+            }};
+}
+
+}  // namespace
+
+std::vector<Kernel> scores() { return {docking(), mixture_density(), pair_counts(), coulomb_grid(), lorenz()}; }
+
+}  // namespace bench::corpus
