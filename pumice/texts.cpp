@@ -1,4 +1,4 @@
-// What a kernel compiles to, without a device: declared with the kernel in core, made by code generation.
+// The texts that a kernel compiles to, without a device: declared with the kernel in core, made by code generation.
 #include "autodiff/api/derivative_call.h"
 #include "codegen/glsl/codegen.h"
 #include "core/kernel/kernel.h"

@@ -1,5 +1,6 @@
-// Mathematical functions of doubles, which GLSL has none of but sqrt, fma and rounding. The rules are those of prelude.glsl; the
-// methods are those of functions.glsl, where they are explained, with longer polynomials. Exact steps are in exact_doubles.glsl.
+// Mathematical functions of doubles, which GLSL has none of but sqrt, fma and rounding. The rules are those of
+// basic_functions.glsl; the methods are those of float_functions.glsl, where they are explained, with longer polynomials. Exact
+// steps are in exact_doubles.glsl.
 
 // ---- roots, exponentials and logarithms ----
 

@@ -1,6 +1,6 @@
 // Doubles taken apart and put together: powers of two, sums and products with what they lose, neighbours, exact remainders and
-// the fma that rounds once. The rules are those of prelude.glsl, whose functions these use. A double's bits are a uvec2, the low
-// word first. Nothing here needs 64-bit integers.
+// the fma that rounds once. The rules are those of basic_functions.glsl, whose functions these use. A double's bits are a uvec2,
+// the low word first. Nothing here needs 64-bit integers.
 
 // 2^n for -1022 <= n <= 1023.
 double pm_power_of_two(int n) {

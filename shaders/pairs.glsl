@@ -1,5 +1,5 @@
 // 64-bit integers as pairs of 32-bit words, the low one first, for devices without 64-bit integers. The rules are those of
-// prelude.glsl. A pm_pair_ function is for signed and unsigned numbers, a pm_i64_ or pm_u64_ function for one kind.
+// basic_functions.glsl. A pm_pair_ function is for signed and unsigned numbers, a pm_i64_ or pm_u64_ function for one kind.
 
 uvec2 pm_pair_add(uvec2 a, uvec2 b) {
     uint carry, low = uaddCarry(a.x, b.x, carry);

@@ -1,12 +1,12 @@
 // Assembler: GLSL to SPIR-V by shaderc (glslang), and SPIR-V to text, validation and optimisation by SPIRV-Tools. The one file
-// that includes their headers.
+// that includes their headers. Declared in codegen/artifact/spirv.h and codegen/glsl/codegen.h.
 //
 // Shaders are compiled at -O0, since drivers optimise anyway and the first launch should be early; spirv-opt -O runs for offline
 // dumps.
 //
-//   assemble(glsl, name)            words, target Vulkan 1.2
-//   with_constants(spirv, {5, 32})  specialisation constants frozen and folded, for translators such as MoltenVK's
-//   disassemble, validate           text; "" or spirv-val's messages
+//   assemble(glsl, name)                 words, target Vulkan 1.2
+//   with_constants(spirv, {{5, bits}})   specialisation constant 5 set, all frozen and folded, for translators such as MoltenVK's
+//   disassemble, validate                text; "" or spirv-val's messages
 //
 // Cost: milliseconds a kernel; the first compile in a process is slow, so warm_up() starts one on a thread, and every other
 // compile waits for it. Limits: GLSL that does not compile is a library bug. SPIRV-Tools prints in the global C++ locale, which

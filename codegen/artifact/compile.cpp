@@ -2,11 +2,19 @@
 //
 //   ir::Kernel -> lower (passes) -> emit_glsl (text, interface) -> assemble (SPIR-V) [-> with_exact_conversions] -> Shader
 //
-// PUMICE_TIME prints the milliseconds of each stage, PUMICE_DUMP=glsl and =spirv the text and the disassembly. Errors gain the
-// kernel's name and source line. Nothing is cached here; the caller has the disk cache (vulkan/vulkan_launch.cpp).
+//   kernel "saxpy" ... {                          #version 450                                OpCapability Shader
+//     %1 = global_index 0 : i32             =>    ...                                   =>    ...
+//     store arg1[%1], ... : f32                   arg1[i] = arg1[i] + arg3 * arg2[i];         %24 = OpFMul %float ...
+//   }
+//
+// Why by GLSL: its text is readable, and users can ask for it (`glsl()` of a kernel). PUMICE_TIME prints the milliseconds of each
+// stage, PUMICE_DUMP=glsl and =spirv the text and the disassembly. Errors gain the kernel's name and source line.
+// Cost: milliseconds a kernel, and more for the first one of a process (assemble.cpp). Limits: nothing is cached here; the caller
+// has the disk cache (vulkan/vulkan_launch.cpp).
 #include <chrono>
 #include <cstdio>
 
+#include "codegen/artifact/exact_conversions.h"
 #include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"

@@ -1,4 +1,16 @@
-// Offline dump: every stage of a kernel's compilation as a file.
+// Offline dump: every stage of a kernel's compilation as a file, for readers and for hosts that launch the kernel without this
+// library.
+//
+//   dump(saxpy, "out")    out/saxpy.ir        the kernel as recorded
+//                         out/saxpy.comp      GLSL, with the source lines as comments
+//                         out/saxpy.spv       SPIR-V, optimised by spirv-opt
+//                         out/saxpy.spvasm    its disassembly
+//                         out/saxpy.json      the manifest (manifest.cpp)
+//
+// The folder is made before compilation, so that an unwritable one is reported at once. A name that is no file name is changed
+// (file_name in core/support/files.h).
+// Cost: one compilation without the disk cache, and one more assembly for spirv-opt, since an offline dump is not urgent.
+// Limits: the default options, not those of a device at hand.
 #include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"

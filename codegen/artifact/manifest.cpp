@@ -4,10 +4,10 @@
 //     "bindings": [{"argument": 1, "set": 0, "binding": 0, "access": "inout", "element": "f32", "rank": 1}, ...],
 //     "push_constants": {"bytes": 12, "fields": [{"kind": "start", "axis": "x", "offset": 0, "type": "i32"}, ...]}, ... }
 //
-// It holds everything of Shader that a launch needs: entry, specialisation constants, bindings with element layouts, push
-// constants or the argument block, local memory with size expressions, features, capabilities, hash. Arguments count from 1;
-// offsets and sizes are bytes. Limits: a description only; the host has to compute fields such as start, end and group_count
-// itself.
+// Why: an application can ship the SPIR-V and launch it by Vulkan alone (docs/shipping.md). The manifest holds everything of Shader
+// that a launch needs: entry, specialisation constants, bindings with element layouts, push constants or the argument block, local
+// memory with size expressions, features, capabilities, hash. Arguments count from 1; offsets and sizes are bytes. Cost: a few
+// kilobytes of text. Limits: a description only; the host has to compute fields such as start, end and group_count itself.
 #include <bit>
 #include <nlohmann/json.hpp>
 

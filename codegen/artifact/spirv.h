@@ -10,10 +10,6 @@ namespace pumice::codegen {
 /// The names of the capabilities that a module declares, in its order.
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
 
-/// The module with NoContraction on its conversions from and to floats. The specification allows that decoration on arithmetic
-/// only; Mesa honours it on conversions, too. Without it Mesa folds float(double(x)) and int(float(i)), which round, to x and i.
-std::vector<uint32_t> with_exact_conversions(const std::vector<uint32_t>& spirv);
-
 /// The module with its specialisation constants frozen: `values` has the id and the bits of a constant, other constants keep
 /// their defaults. Arrays then have a fixed length and groups a fixed size, which translators to other languages need: MoltenVK
 /// cannot declare an array whose length is a specialisation constant.

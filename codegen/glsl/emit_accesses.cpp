@@ -14,9 +14,9 @@
 // Atomics: GLSL's function if the device has one for the type; else a compare-exchange loop on the bits (f32, f64), on the word
 // around the element (emit_subwords.cpp), or a lock (emit_locks.cpp). A float memory with such atomics is declared as unsigned
 // integers. Barriers: barrier() orders local memory; it becomes a controlBarrier with buffer semantics if the items of a group
-// exchange data through a buffer (core/analysis/cross_item_dependence.h). Limits: offsets are 32-bit unless
-// Options::wide_offsets; no bounds checks, except that an index that is constant and out of bounds is hidden from GLSL's
-// compiler, which would refuse it.
+// exchange data through a buffer (core/analysis/cross_item_dependence.h). Cost: a multiplication and an addition for each further
+// index; a loop for each atomic that the device lacks. Limits: offsets are 32-bit unless Options::wide_offsets; no bounds checks,
+// except that an index that is constant and out of bounds is hidden from GLSL's compiler, which would refuse it.
 #include <algorithm>
 #include <limits>
 
@@ -66,7 +66,7 @@ std::string float_update(Atomic a, Scalar type) {
 
 /// True if GLSL's compiler could reject the access: all indices are constants, and the element may lie outside of the array. Of a
 /// local array whose size the launch fixes, only element 0 is known to exist.
-bool Emitter::may_be_refused(const Inst& i) const {
+bool GlslEmitter::may_be_refused(const Inst& i) const {
     const Memory& m = k[i.memory];
     const auto indices = indices_of(k, i);
     const bool fixed = !m.extents.empty(), nested = usage.memories[i.memory.id].nested;
@@ -87,7 +87,7 @@ bool Emitter::may_be_refused(const Inst& i) const {
 
 /// Passes constant indices through a function, so that GLSL's compiler does not see constants. An access outside of its array is
 /// an error only if an item executes it, not at compile time.
-void Emitter::hide_constants(std::vector<Expression>& indices) {
+void GlslEmitter::hide_constants(std::vector<Expression>& indices) {
     const std::string name = "not_constant";
     if (!own_functions.count(name)) {
         own_functions[name] = text("int ", name, "(int index) {\n    return index;\n}\n");
@@ -98,7 +98,7 @@ void Emitter::hide_constants(std::vector<Expression>& indices) {
 
 /// The element's index: one index as it is, several indices as a row-major offset, `((i * extent_j) + j) * extent_k + k`. For
 /// nested memory, all indices.
-std::vector<Expression> Emitter::indices_into(const Inst& i) {
+std::vector<Expression> GlslEmitter::indices_into(const Inst& i) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
     // A single index into a bound array needs no 64-bit arithmetic: a binding ends at 4 GiB.
@@ -137,25 +137,29 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
     return one;
 }
 
-Expression Emitter::load(const Inst& i) {
+Expression GlslEmitter::load(const Inst& i) {
     const bool words = interface.in_words(i.memory, i.leaf);
     Expression e = words ? load_of_word(i) : interface.element(i.memory, i.leaf, indices_into(i));
     if (!words && interface.stored_as_bits(i.memory, i.leaf))
         e = fill(bitcast_text(bits_type(i.type), i.type), {e});
     else if (!words && i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array)
         e = fill("uint($0) != 0u", {e});
+    else if (!words && i.type == Scalar::bf16 && k[i.memory].kind == MemoryKind::array)
+        e = fill("uintBitsToFloat(uint($0) << 16)", {e});
     e.memories.push_back(i.memory.id);
     return e;
 }
 
-Expression Emitter::to_storage(const Inst& i, const Expression& value) const {
+Expression GlslEmitter::to_storage(const Inst& i, const Expression& value) const {
     const Scalar type = k[i.memory].element.leaves[i.leaf].type;
     if (interface.stored_as_bits(i.memory, i.leaf)) return fill(bitcast_text(type, bits_type(type)), {value});
     if (type == Scalar::boolean && k[i.memory].kind == MemoryKind::array) return fill("uint8_t(uint($0))", {value});
+    if (type == Scalar::bf16 && k[i.memory].kind == MemoryKind::array)
+        return fill("uint16_t(floatBitsToUint($0) >> 16)", {value});
     return value;
 }
 
-void Emitter::store(const Inst& i) {
+void GlslEmitter::store(const Inst& i) {
     if (interface.in_words(i.memory, i.leaf)) return store_of_word(i);
     const Expression place = interface.element(i.memory, i.leaf, indices_into(i));
     const Expression value = to_storage(i, use(k.operands(i).back()));
@@ -165,7 +169,7 @@ void Emitter::store(const Inst& i) {
 
 /// Defines, if needed, the function that updates one float atomically by a compare-exchange loop on its bits; returns the
 /// function's name.
-std::string Emitter::atomic_function(const Inst& i) {
+std::string GlslEmitter::atomic_function(const Inst& i) {
     const Memory& m = k[i.memory];
     const std::string_view what = atomic_words[i.immediate];
     std::string name = text("atomic_", what, "_", interface.name(i.memory));
@@ -185,7 +189,7 @@ std::string Emitter::atomic_function(const Inst& i) {
     return name;
 }
 
-void Emitter::atomic(const Inst& i) {
+void GlslEmitter::atomic(const Inst& i) {
     const auto operands = k.operands(i);
     const bool bits = interface.stored_as_bits(i.memory, i.leaf);
     if (size_of(i.type) < 4) return define_atomic(i, atomic_of_word(i, atomic_words[i.immediate]));
@@ -219,7 +223,7 @@ void Emitter::atomic(const Inst& i) {
 }
 
 /// Writes the atomic as a statement at this point, whether its result is used or not.
-void Emitter::define_atomic(const Inst& i, const Expression& e) {
+void GlslEmitter::define_atomic(const Inst& i, const Expression& e) {
     flush(i.memory.id);
     const Value result = k.result(i);
     if (usage.uses[result.id] > 0)
@@ -229,7 +233,7 @@ void Emitter::define_atomic(const Inst& i, const Expression& e) {
 }
 
 /// GLSL's barrier() orders shared memory only. If items exchange data through a buffer, a controlBarrier orders buffers too.
-void Emitter::barrier() {
+void GlslEmitter::barrier() {
     flush(none);
     if (!usage.buffers_exchange()) return line("barrier();");
     interface.need("GL_KHR_memory_scope_semantics");

@@ -10,9 +10,11 @@
 //
 // Why: readable text, and less work for glslang than a variable for each value. Legality: a pending load is evaluated (flushed)
 // before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own; an
-// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. This file also selects
-// the text of an instruction: shorter forms for constant operands (shift for a power of two), and replacements for what a driver
-// does wrongly (Options). Cost: linear, apart from the search of the pending list.
+// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. This file also selects the
+// text of an instruction: shorter forms for constant operands (shift for a power of two), and replacements for what a driver does
+// wrongly (Options). Cost: linear, apart from the search of the pending list. Limits: a value with uses in other blocks or with
+// several uses is always a variable, constants, arguments and indices apart.
+// Textbook name: forward substitution, tree building from SSA (the inverse of value numbering).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -41,7 +43,7 @@ bool is_leaf(Op op) { return op == Op::constant || is_given(op); }
 
 }  // namespace
 
-void Emitter::line(const std::string& statement) {
+void GlslEmitter::line(const std::string& statement) {
     if (options.comments && loc.line != 0 && !(loc == said_loc)) {
         said_loc = loc;
         out += std::string(size_t(indent) * 4, ' ') + "// " + k.where(loc) + "\n";
@@ -49,7 +51,7 @@ void Emitter::line(const std::string& statement) {
     out += std::string(size_t(indent) * 4, ' ') + statement + "\n";
 }
 
-std::string Emitter::main_function() {
+std::string GlslEmitter::main_function() {
     out.clear();
     for (const std::string& array : interface.private_arrays()) line(array);
     name_indices();
@@ -68,7 +70,7 @@ std::string Emitter::main_function() {
     return "void main() {\n" + out + start + body + "}\n";
 }
 
-std::string Emitter::functions() const {
+std::string GlslEmitter::functions() const {
     std::string all;
     for (const std::string& name : function_order) all += own_functions.at(name) + "\n";
     return all;
@@ -76,7 +78,7 @@ std::string Emitter::functions() const {
 
 /// Gives the index values their names at the top of main, where every block sees them: i, j, k in the written order of the
 /// range's axes (axis 0 is the last written).
-void Emitter::name_indices() {
+void GlslEmitter::name_indices() {
     const int rank = k.rank ? k.rank : 3;
     const auto from_origin = [&](const std::string& field) { return text("(", interface.at_origin(), " ? 0 : ", field, ")"); };
     for (int axis = rank - 1; axis >= 0; --axis) {
@@ -127,7 +129,7 @@ void Emitter::name_indices() {
         if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
 }
 
-void Emitter::block(BlockId b) {
+void GlslEmitter::block(BlockId b) {
     ++depth;
     for (const InstId id : k[b].insts) {
         if (!usage.live[id.id]) continue;
@@ -137,7 +139,7 @@ void Emitter::block(BlockId b) {
     --depth;
 }
 
-void Emitter::instruction(const Inst& i) {
+void GlslEmitter::instruction(const Inst& i) {
     if (is_leaf(i.op)) return;  // written out at each use
     if (is_scalar_op(i.op)) return define(i, pure(i));
     if (is_atomic(i.op)) return atomic(i);
@@ -166,7 +168,7 @@ void Emitter::instruction(const Inst& i) {
 
 /// True for + - * / neg sqrt and fma of floats under strict maths, where the kernel promises their bits. GLSL's `precise` applies
 /// only to what is assigned to a precise variable in the same function, so each such operation gets a variable.
-bool Emitter::strict(const Inst& i) const {
+bool GlslEmitter::strict(const Inst& i) const {
     if (k.math != Math::strict || !is_float(i.type)) return false;
     return i.op == Op::add || i.op == Op::sub || i.op == Op::mul || i.op == Op::div || i.op == Op::neg || i.op == Op::sqrt ||
            i.op == Op::fma;
@@ -175,11 +177,11 @@ bool Emitter::strict(const Inst& i) const {
 /// True if strict operations are emitted as calls of functions with precise variables. glslang propagates `precise` to the
 /// operands of a precise variable, and that propagation does not terminate where arrays are reached by address; it stops at
 /// calls.
-bool Emitter::strict_by_call() const {
+bool GlslEmitter::strict_by_call() const {
     return std::any_of(options.by_address.begin(), options.by_address.end(), [](bool address) { return address; });
 }
 
-void Emitter::define(const Inst& i, Expression e) {
+void GlslEmitter::define(const Inst& i, Expression e) {
     const Value v = k.result(i);
     if (usage.uses[v.id] == 0) return;
     const bool local_use = usage.uses[v.id] == 1 && usage.user[v.id] == usage.block[k[v].inst.id];
@@ -189,7 +191,7 @@ void Emitter::define(const Inst& i, Expression e) {
         declare(v, e);
 }
 
-void Emitter::declare(Value v, const Expression& e) {
+void GlslEmitter::declare(Value v, const Expression& e) {
     const ValueInfo& info = k[v];
     names[v.id] = text("v", next_name++);
     const bool precise = info.inst.id != none && strict(k[info.inst]) && !strict_by_call();
@@ -197,7 +199,7 @@ void Emitter::declare(Value v, const Expression& e) {
               ";"));
 }
 
-Expression Emitter::use(Value v) {
+Expression GlslEmitter::use(Value v) {
     const auto at = std::find_if(pending.begin(), pending.end(), [&](const auto& p) { return p.first == v.id; });
     if (at != pending.end()) {
         Expression e = std::move(at->second);
@@ -213,20 +215,20 @@ Expression Emitter::use(Value v) {
 }
 
 /// The value as a name or a constant, for uses that write or evaluate its text more than once.
-Expression Emitter::use_named(Value v) {
+Expression GlslEmitter::use_named(Value v) {
     Expression e = use(v);
     if (e.is_atom() || (k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
     declare(v, e);
     return use(v);
 }
 
-std::vector<Expression> Emitter::use_all(std::span<const Value> values) {
+std::vector<Expression> GlslEmitter::use_all(std::span<const Value> values) {
     std::vector<Expression> all;
     for (const Value v : values) all.push_back(use(v));
     return all;
 }
 
-Expression Emitter::leaf(const Inst& i) {
+Expression GlslEmitter::leaf(const Inst& i) {
     const int n = int(i.immediate);
     switch (i.op) {
         case Op::constant: {
@@ -237,7 +239,7 @@ Expression Emitter::leaf(const Inst& i) {
             const Scalar push = glsl_type(i.type).push_type;
             Expression e{interface.field(Field::Kind::argument, n, 0, push), primary, {}, {}};
             if (push == i.type) return e;
-            return i.type == Scalar::f16 ? fill("float16_t(unpackHalf2x16($0).x)", {e}) : fill(cast_text(push, i.type), {e});
+            return fill(is_narrow_float(i.type) ? from_bits_text(i.type) : cast_text(push, i.type), {e});
         }
         case Op::global_size: return {interface.field(Field::Kind::size, 0, n, Scalar::i32), primary, {}, {}};
         case Op::group_count: return {interface.field(Field::Kind::group_count, 0, n, Scalar::i32), primary, {}, {}};
@@ -264,7 +266,7 @@ Expression Emitter::leaf(const Inst& i) {
 /// The pattern of a product, fma or quotient with a constant zero operand; "" for any other instruction. Drivers fold such
 /// products and quotients to zero, which is wrong for NaN and infinity, so prelude functions compute them on the bits. A quotient
 /// by a constant zero is undefined on lavapipe.
-std::string Emitter::zero_pattern(const Inst& i) const {
+std::string GlslEmitter::zero_pattern(const Inst& i) const {
     if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
     const auto operands = k.operands(i);
     for (size_t o = 0; o < 2; ++o) {
@@ -281,7 +283,7 @@ std::string Emitter::zero_pattern(const Inst& i) const {
 
 /// Correctly rounded division and square root of f32 and f16, whatever the precision of the device's own. f16 is computed in f32
 /// and rounded once more.
-std::string Emitter::rounded_pattern(const Inst& i) const {
+std::string GlslEmitter::rounded_pattern(const Inst& i) const {
     const bool half = i.type == Scalar::f16;
     const char* const pattern = i.op == Op::sqrt ? (half ? "float16_t(pm_sqrt_strict(float($0)))" : "pm_sqrt_strict($0)")
                                 : half           ? "float16_t(pm_div_strict(float($0), float($1)))"
@@ -299,7 +301,7 @@ std::string Emitter::rounded_pattern(const Inst& i) const {
 
 /// GLSL's own function under Math::fast. GLSL's pow is undefined for a negative base, so constant integral exponents get a
 /// pattern that takes the sign apart.
-std::string Emitter::fast_pattern(const Inst& i) const {
+std::string GlslEmitter::fast_pattern(const Inst& i) const {
     uint64_t bits = 0;
     if (i.op != Op::pow || !k.constant(k.operands(i)[1], bits)) return std::string(fast_text(i.op));
     const float exponent = from_bits<float>(bits);
@@ -311,7 +313,7 @@ std::string Emitter::fast_pattern(const Inst& i) const {
 
 /// True for an i32 that is known to be non-negative: sizes, indices within the range's groups, and operations that keep the sign
 /// bit clear.
-bool Emitter::never_negative(Value v) const {
+bool GlslEmitter::never_negative(Value v) const {
     uint64_t bits = 0;
     if (k.constant(v, bits)) return int32_t(bits) >= 0;
     if (k[v].inst.id == none) return false;
@@ -338,7 +340,7 @@ bool Emitter::never_negative(Value v) const {
 }
 
 /// True for a bit-field merge `(a & M) | (b & ~M)` of 32 or 64 bits with a constant M; ^ and + in place of | are equivalent.
-bool Emitter::merges_under_masks(const Inst& i) const {
+bool GlslEmitter::merges_under_masks(const Inst& i) const {
     if (i.op != Op::or_ && i.op != Op::xor_ && i.op != Op::add) return false;
     if (!is_int(i.type) || size_of(i.type) < 4) return false;
     uint64_t masks[2] = {};
@@ -354,7 +356,15 @@ bool Emitter::merges_under_masks(const Inst& i) const {
 
 /// The GLSL pattern of a pure instruction: the one of its row in ops.def, or a plain GLSL operator if a constant operand rules
 /// out the cases that the row guards against (division by zero, shift counts past the width).
-std::string Emitter::pattern_of(const Inst& i) const {
+std::string GlslEmitter::pattern_of(const Inst& i) const {
+    const std::string pattern = exact_pattern(i);
+    // The sign of a bf16 needs no rounding.
+    const bool rounds = i.type == Scalar::bf16 && is_scalar_op(i.op) && i.op != Op::neg;
+    return rounds ? rounded_to_bf16(pattern) : pattern;
+}
+
+/// The same, but a bf16 result is not yet rounded: a float.
+std::string GlslEmitter::exact_pattern(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
     if (const std::string zero = zero_pattern(i); !zero.empty()) return zero;
@@ -403,7 +413,7 @@ std::string Emitter::pattern_of(const Inst& i) const {
 
 /// True for the number of the range's items that a group has along an axis, as Rewriter::members_along and group operations
 /// compute it: min(group_size, global_size - group_index * group_size).
-bool Emitter::counts_members(const Inst& i) const {
+bool GlslEmitter::counts_members(const Inst& i) const {
     const auto is = [&](Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; };
     if (i.op != Op::min || !is(k.operands(i)[0], Op::group_size) || !is(k.operands(i)[1], Op::sub)) return false;
     const Value size = k.operands(i)[0];
@@ -415,7 +425,7 @@ bool Emitter::counts_members(const Inst& i) const {
 }
 
 /// x + -2 as x - 2. (The lowest integer, which has no positive counterpart, is not spelt with a sign in GLSL.)
-std::optional<Expression> Emitter::less(const Inst& i) {
+std::optional<Expression> GlslEmitter::less(const Inst& i) {
     uint64_t bits = 0;
     if (i.op != Op::add || pattern_of(i) != "$0 + $1" || !k.constant(k.operands(i)[1], bits)) return std::nullopt;
     const std::string constant = glsl_constant(i.type, bits, options.pairs);
@@ -425,11 +435,11 @@ std::optional<Expression> Emitter::less(const Inst& i) {
 
 /// True if GLSL evaluates the operands after the first one lazily (?:, &&, ||), that is in a branch. Loads in these operands are
 /// therefore named before the expression: they are then issued together, not each in a branch.
-bool Emitter::may_skip(const Inst& i) const {
+bool GlslEmitter::may_skip(const Inst& i) const {
     return i.op == Op::select || (i.type == Scalar::boolean && (i.op == Op::and_ || i.op == Op::or_));
 }
 
-Expression Emitter::pure(const Inst& i) {
+Expression GlslEmitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
     if (const std::optional<Expression> difference = less(i)) return *difference;
     // With full_groups, drivers know the trip counts of loops over the group's items, and unroll them.
@@ -447,7 +457,7 @@ Expression Emitter::pure(const Inst& i) {
 }
 
 /// Declares the pending values that load from this memory (`none`: from any memory), because a write to it comes next.
-void Emitter::flush(uint32_t memory) {
+void GlslEmitter::flush(uint32_t memory) {
     const auto reads = [&](const Expression& e) {
         return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();
     };

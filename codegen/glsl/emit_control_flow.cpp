@@ -1,18 +1,19 @@
-// Structured control flow as GLSL, and out-of-SSA translation of what it carries: the results of an if and the carried values of
-// a loop become variables, which yield, break and continue assign.
+// Structured control flow as GLSL, and out-of-SSA translation of what it carries: the results of an if and the carried values of a
+// loop become variables, which yield, break and continue assign.
 //
 //   %a, %b = for %i = 0 to %4 step 3      float v4 = 1.0; float v5 = -2.0;
 //       carry (%ca = 1.0, %cb = -2.0) {   for (int v6 = 0; v6 < arg2; v6 += ...) {
 //     ...                                     ...
-//     yield %cb, %s                           const float v8 = v5; v5 = v4; v4 = v8;   (a swap: parallel copy)
+//     yield %cb, %ca                          const float v8 = v5; v5 = v4; v4 = v8;   (a swap: parallel copy)
 //   }                                     }
 //
 // The assignments of a yield form a parallel copy, which parallel_copy.cpp puts in sequence (Boissinot et al. 2009). A loop's
 // results share the variables of its carried values, and an if's unused results are never assigned. A for step saturates at the
-// bound: the IR ends a loop whose index would overflow, so the step is min(step, to - index) in unsigned arithmetic unless the
-// bounds rule overflow out. A while is `while (condition)` if its test block is a single expression, else `while (true)` with a
-// break. Limits: the control flow is structured, so no relooper is needed; bounds and steps are names or constants, since GLSL
-// evaluates them again in every iteration.
+// bound, because the IR ends a loop whose index would overflow: a positive step is min(step, to - index) in unsigned arithmetic,
+// a step of unknown sign is a function of the prelude. Steps of 1 and -1, and bounds that rule overflow out, need neither. A
+// while is `while (condition)` if its test block is a single expression, else `while (true)` with a break. Cost: linear in the
+// text, and in each yield that of the parallel copy. Limits: structured control flow alone; bounds and steps are names or
+// constants, since GLSL evaluates them again in every iteration.
 #include <algorithm>
 
 #include "codegen/glsl/glsl_emitter.h"
@@ -59,14 +60,14 @@ bool leads_up(const Kernel& k, Value step) {
 }  // namespace
 
 /// Writes `head {`, the body, which is already indented, and `}`.
-void Emitter::braced(const std::string& head, const std::string& body) {
+void GlslEmitter::braced(const std::string& head, const std::string& body) {
     line(head + " {");
     out += body;
     out += std::string(size_t(indent) * 4, ' ') + "}\n";
 }
 
-/// Declares one variable a value. `initial` is empty where every path assigns it.
-void Emitter::new_variables(std::span<const Value> values, std::span<const Expression> initial) {
+/// Declares one variable a value. `initial` is empty if every path assigns it.
+void GlslEmitter::new_variables(std::span<const Value> values, std::span<const Expression> initial) {
     for (size_t n = 0; n < values.size(); ++n) {
         const Value v = values[n];
         names[v.id] = text("v", next_name++);
@@ -77,7 +78,7 @@ void Emitter::new_variables(std::span<const Value> values, std::span<const Expre
 }
 
 /// A parallel copy, sequentialised: all targets take the values that their sources had before the first assignment.
-void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
+void GlslEmitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
     std::vector<Value> to;
     std::vector<Expression> from;
     std::vector<Copy> copies;
@@ -101,7 +102,7 @@ void Emitter::assign(std::span<const Value> targets, std::span<const Value> sour
     }
 }
 
-void Emitter::if_statement(const Inst& i) {
+void GlslEmitter::if_statement(const Inst& i) {
     const Value condition = k.operands(i)[0];
     Expression test = use(condition);
     flush(none);
@@ -123,8 +124,8 @@ void Emitter::if_statement(const Inst& i) {
     out += " else {\n" + otherwise + std::string(size_t(indent) * 4, ' ') + "}\n";
 }
 
-std::string Emitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
-                                    const std::string& step) const {
+std::string GlslEmitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
+                                        const std::string& step) const {
     const Value step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
     uint64_t bits = 0;
@@ -156,7 +157,7 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
 
 /// The third part of the for statement. An index that the step would carry past its type's limit becomes `to`, which ends the
 /// loop. The distance to `to` always fits the unsigned type.
-std::string Emitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
+std::string GlslEmitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
     const Value to_value = k.operands(i)[1], step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
     const std::string& name = names[index.id];
@@ -192,7 +193,7 @@ std::string Emitter::step_text(const Inst& i, Value index, const std::string& to
     return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");
 }
 
-void Emitter::for_statement(const Inst& i) {
+void GlslEmitter::for_statement(const Inst& i) {
     const auto operands = k.operands(i);
     const Block& body = k[i.blocks[0]];
     std::vector<Value> results;
@@ -230,7 +231,7 @@ void Emitter::for_statement(const Inst& i) {
 
 /// `while (condition)` if the test block is one expression whose results are the carried values themselves; otherwise `while
 /// (true)` with the test block's statements at its start.
-void Emitter::while_statement(const Inst& i) {
+void GlslEmitter::while_statement(const Inst& i) {
     std::vector<Value> results;
     for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
     const std::vector<Expression> initial = use_all(k.operands(i));
@@ -271,7 +272,7 @@ void Emitter::while_statement(const Inst& i) {
     braced(simple ? "while (" + condition.text + ")" : "while (true)", statements);
 }
 
-void Emitter::terminator(const Inst& i) {
+void GlslEmitter::terminator(const Inst& i) {
     const auto operands = k.operands(i);
     switch (i.op) {
         case Op::yield:

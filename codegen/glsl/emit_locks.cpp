@@ -14,6 +14,7 @@
 // Cost: two atomics an update, and the items of a subgroup go one after another. Limits: the lock makes an element atomic only
 // against other accesses under the lock; progress relies on the device to keep running the group that holds a lock, which Vulkan
 // does not promise.
+// Textbook name: spin lock (test-and-set) with lock striping (Herlihy and Shavit, "The Art of Multiprocessor Programming").
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -30,7 +31,7 @@ using namespace ir;
 /// subgroup tries at a time: should a compiler move the release out of the loop, no other item of the subgroup waits for it.
 /// There is no election where the driver elects lanes without an item (Options::idle_lanes). The memory barriers keep the
 /// accesses between the lock's atomics.
-Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
+Expression GlslEmitter::atomic_under_lock(const Inst& i, const char* what) {
     interface.need_locks();
     const Memory& m = k[i.memory];
     const bool exchanges = i.op == Op::compare_exchange, local = m.kind == MemoryKind::local;

@@ -1,17 +1,17 @@
 // Assembly of a kernel's GLSL text: version, extensions, declarations, the prelude functions it calls, its own functions, main.
 //
-// The order of emission is not the order of the text. main is written first, because the body decides what has to be declared:
-// push constants, bindings, extensions, helper functions. Interface collects these, then the parts are put together:
+// The order of emission is not the order of the text. main is written first, because the body decides what has to be declared: push
+// constants, bindings, extensions, helper functions. Interface collects these, then the parts are put together:
 //
 //   #version 450, #extension ...          <- Interface::extension_lines
 //   layout(...) push, buffers, shared     <- Interface::declarations
 //   float pm_...(...)                     <- prelude_for: the reachable part of shaders/
-//   float atomic_add_arg1(...)            <- Emitter::functions
-//   void main() { ... }                   <- Emitter::main_function
+//   float atomic_add_arg1(...)            <- GlslEmitter::functions
+//   void main() { ... }                   <- GlslEmitter::main_function
 //
-// Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time
-// with an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's
-// version.
+// Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time with
+// an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's version.
+// Limits: one entry point, main; at most one argument block.
 #include "codegen/glsl/codegen.h"
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/prelude.h"
@@ -55,7 +55,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
         if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
 
     // The body first: it decides what has to be declared.
-    Emitter emitter(lowered, options, usage, interface);
+    GlslEmitter emitter(lowered, options, usage, interface);
     const std::string main = emitter.main_function();
     const std::string functions = emitter.functions();
     const std::string declarations = interface.declarations();

@@ -6,16 +6,16 @@
 //
 // Sums of a constant become bit counts of a ballot. Shuffles by a constant use the relative forms, which devices execute faster.
 // Types of 8 and 16 bits are widened to 32 bits, as devices need not support narrow types in subgroups; 64-bit integers are
-// shuffled as two words. An operation is emitted exactly where the IR has it, since elsewhere other items may be active.
-// If the device lacks any capability that the kernel needs (Interface::subgroups), the whole kernel sees subgroups of one item.
-// A record of print or require takes its room in the ring with one atomicAdd; without room, it is counted as lost
-// (core/host/ring.h). Cost: a failing require writes twice only for the first failure of all.
+// shuffled as two words. An operation is emitted exactly where the IR has it, since elsewhere other items may be active. If the
+// device lacks any capability that the kernel needs (Interface::subgroups), the whole kernel sees subgroups of one item. A record
+// of print or require takes its room in the ring with one atomicAdd; without room, it is counted as lost (core/host/ring.h). Cost:
+// a failing require writes twice only for the first failure of all. Limits: the order of float reductions is the driver's.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
 #include "core/host/ring.h"
-#include "core/ir/neutral_element.h"
+#include "core/ir/ops.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {
@@ -41,7 +41,7 @@ std::string combining_function(Subgroup what) {
 }  // namespace
 
 /// The operation's result in a subgroup of one item.
-Expression Emitter::alone(const Inst& i) {
+Expression GlslEmitter::alone(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     if (what == Subgroup::elect) return {"true", primary, {}, {}};
     const Expression x = use(k.operands(i)[0]);
@@ -55,14 +55,14 @@ Expression Emitter::alone(const Inst& i) {
 
 /// The text of `call`, which takes the value $0 from another lane: narrow types are widened, and 64-bit integers are packed from
 /// two words.
-Expression Emitter::from_lane(const Inst& i, const std::string& call, const std::vector<Expression>& operands) {
+Expression GlslEmitter::from_lane(const Inst& i, const std::string& call, const std::vector<Expression>& operands) {
     const Scalar type = i.type, wide = combined_in(type);
     if (is_pair(type) && !options.pairs) {
         const char* const whole = type == Scalar::i64 ? "Int2x32(" : "Uint2x32(";
         const std::string pack = text("pack", whole), unpack = text("unpack", whole, "$0)");
         return fill(pack + fill(call, {fill(unpack, {operands[0]}), operands.back()}).text + ")", std::span<const Expression>());
     }
-    if (wide == type) return fill(call, operands);
+    if (glsl_type(wide).value == glsl_type(type).value) return fill(call, operands);
     std::vector<Expression> widened = operands;
     if (type == Scalar::f16) {
         // As bits: lavapipe crashes on a float from another lane that is converted to a half.
@@ -75,7 +75,7 @@ Expression Emitter::from_lane(const Inst& i, const std::string& call, const std:
 
 /// The sum or scan of a constant: the number of active items (all, up to this one, or before this one) times the constant, by
 /// counting the bits of a ballot.
-std::optional<Expression> Emitter::counted(const Inst& i) {
+std::optional<Expression> GlslEmitter::counted(const Inst& i) {
     uint64_t bits = 0;
     const bool whole = i.type == Scalar::i32 || i.type == Scalar::u32;
     if (!whole || !(options.subgroups & Subgroups::ballot) || !k.constant(k.operands(i)[0], bits)) return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Expression> Emitter::counted(const Inst& i) {
     return bits == 1 ? count : fill(text("$0 * ", glsl_constant(i.type, bits)), {count});
 }
 
-Expression Emitter::combined(const Inst& i) {
+Expression GlslEmitter::combined(const Inst& i) {
     if (const auto count = counted(i)) return *count;
     interface.need("GL_KHR_shader_subgroup_arithmetic");
     if (i.type == Scalar::i64 || i.type == Scalar::u64) interface.need("GL_EXT_shader_subgroup_extended_types_int64");
@@ -119,7 +119,7 @@ Expression Emitter::combined(const Inst& i) {
     return fill(cast_text(wide, i.type), {e});
 }
 
-void Emitter::subgroup(const Inst& i) {
+void GlslEmitter::subgroup(const Inst& i) {
     if (usage.uses[k.result(i).id] == 0) return;
     // Declared here, never pending: at another place other items may be active.
     declare(k.result(i), interface.subgroups() ? together(i) : alone(i));
@@ -128,7 +128,7 @@ void Emitter::subgroup(const Inst& i) {
 /// A relative shuffle by a constant, which devices execute faster than a shuffle from a computed lane. In GLSL the value of a
 /// lane that does not exist is undefined, so an item keeps its own value there. All items execute the shuffle; the choice comes
 /// after it.
-std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
+std::optional<Expression> GlslEmitter::shuffled_by_constant(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     const auto v = k.operands(i);
     uint64_t distance = 0;
@@ -148,7 +148,7 @@ std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
     return fill(there + " ? $0 : $1", {Expression{name, primary, {}, {}}, x});
 }
 
-Expression Emitter::together(const Inst& i) {
+Expression GlslEmitter::together(const Inst& i) {
     interface.need("GL_KHR_shader_subgroup_basic");
     const Subgroup what = Subgroup(i.immediate);
     const auto v = k.operands(i);
@@ -189,7 +189,7 @@ Expression Emitter::together(const Inst& i) {
 }
 
 /// subgroup_size, subgroup_lane, subgroup_index, subgroup_count.
-Expression Emitter::subgroup_index_value(const Inst& i) {
+Expression GlslEmitter::subgroup_index_value(const Inst& i) {
     const bool real = interface.subgroups();
     if (real) interface.need("GL_KHR_shader_subgroup_basic");
     // Mesa 22's gallivm numbers and counts subgroups as if there were no idle lanes, so they are computed here.
@@ -234,7 +234,8 @@ void append_words(std::vector<std::string>& words, Scalar type, const std::strin
         case Scalar::f64:
             for (const char* half : {".x", ".y"}) words.push_back("unpackDouble2x32" + in + half);
             return;
-        case Scalar::f16: words.push_back("floatBitsToUint(float" + in + ")"); return;
+        case Scalar::f16:
+        case Scalar::bf16: words.push_back("floatBitsToUint(float" + in + ")"); return;
         case Scalar::f32: words.push_back("floatBitsToUint" + in); return;
         case Scalar::i8:
         case Scalar::i16: words.push_back("uint(int" + in + ")"); return;
@@ -257,7 +258,7 @@ static_assert(ring::used == 0 && ring::lost == 1 && ring::failed == 2 && ring::c
 
 }  // namespace
 
-void Emitter::report(const Inst& i) {
+void GlslEmitter::report(const Inst& i) {
     const bool requirement = i.op == Op::require;
     const auto operands = k.operands(i).subspan(requirement);
     std::vector<std::string> words{interface.field(Field::Kind::launch, 0, 0, Scalar::u32), text(i.immediate, "u")};

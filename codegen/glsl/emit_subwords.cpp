@@ -10,6 +10,7 @@
 // element is briefly 0. A store of zeros or ones is shorter. Cost: a store is up to two atomics, an atomic a loop. Limits: two
 // items that store to one element at once are a race, as for any other element. A struct of sub-word
 // members is addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
+// Textbook name: read-modify-write of the containing word, compare-exchange loop.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/scalar_text.h"
@@ -22,26 +23,14 @@ using namespace ir;
 
 namespace {
 
-/// The patterns that convert an element to the low bits of a uint, whose other bits are zero, and back.
-std::string to_bits_text(Scalar type) {
-    if (type == Scalar::f16) return "packHalf2x16(vec2(float($0), 0.0))";
-    const std::string bits = "uint($0)";
-    return is_signed_int(type) ? text("(", bits, " & ", (1 << 8 * size_of(type)) - 1, "u)") : bits;
-}
-std::string from_bits_text(Scalar type) {
-    if (type == Scalar::boolean) return "$0 != 0u";
-    if (type == Scalar::f16) return "float16_t(unpackHalf2x16($0).x)";
-    return text(glsl_type(type).value, "($0)");
-}
-
 Expression named(const std::string& name) { return {name, primary, {}, {}}; }
 
 }  // namespace
 
 /// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, and returns its name. In its statements, $0 is the word around the
 /// element or member, and `shift` the position of its lowest bit in that word.
-std::string Emitter::word_function(const Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
-                                   const std::string& statements) {
+std::string GlslEmitter::word_function(const Inst& i, std::string_view result, const std::string& what,
+                                       const std::string& parameters, const std::string& statements) {
     const Element& element = k[i.memory].element;
     std::string name = what + "_" + interface.name(i.memory);
     if (!element.is_scalar()) name += text("_", i.leaf);
@@ -86,7 +75,7 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
 }
 
 /// A call of a function that word_function defined, with the element's index and `more` arguments.
-Expression Emitter::word_call(const Inst& i, const std::string& name, const std::vector<Expression>& more) {
+Expression GlslEmitter::word_call(const Inst& i, const std::string& name, const std::vector<Expression>& more) {
     const bool wide = options.wide_offsets && interface.by_address(i.memory);
     std::vector<Expression> arguments = indices_into(i);
     std::string pattern = name + (wide ? "($0" : "(uint($0)");
@@ -97,13 +86,13 @@ Expression Emitter::word_call(const Inst& i, const std::string& name, const std:
     return fill(pattern + ")", arguments);
 }
 
-Expression Emitter::load_of_word(const Inst& i) {
+Expression GlslEmitter::load_of_word(const Inst& i) {
     const std::string statements = text("    return bitfieldExtract($0, shift, ", 8 * size_of(i.type), ");\n");
     return fill(from_bits_text(i.type), {word_call(i, word_function(i, "uint", "read", "", statements), {})});
 }
 
 /// Stores by atomicAnd and atomicOr, which preserve the other bits of the word even if other items change them meanwhile.
-void Emitter::store_of_word(const Inst& i) {
+void GlslEmitter::store_of_word(const Inst& i) {
     const uint32_t mask = (1u << 8 * size_of(i.type)) - 1;
     const std::string statements = text("    if (bits != ", mask, "u) atomicAnd($0, ~(", mask,
                                         "u << shift));\n    if (bits != 0u) atomicOr($0, bits << shift);\n");
@@ -115,7 +104,7 @@ void Emitter::store_of_word(const Inst& i) {
 }
 
 /// A compare-exchange loop on the word; its result is the element's old value.
-Expression Emitter::atomic_of_word(const Inst& i, const char* what) {
+Expression GlslEmitter::atomic_of_word(const Inst& i, const char* what) {
     const int width = 8 * size_of(i.type);
     const auto operands = k.operands(i);
     const auto bits = [&](Value v) { return fill(to_bits_text(i.type), {use(v)}); };
@@ -135,11 +124,14 @@ Expression Emitter::atomic_of_word(const Inst& i, const char* what) {
         const std::string_view type = glsl_type(i.type).value;
         const std::string old = fill(from_bits_text(i.type), {named("before")}).text;
         const Atomic kind = Atomic(i.immediate);
+        const bool rounds = i.type == Scalar::bf16 && kind != Atomic::exchange;
         const std::string updated = kind == Atomic::exchange
                                         ? "value"
                                         : fill(op_text(ops[i.immediate], i.type, false), {named("element"), named("value")}).text;
         const std::string statements =
-            loop + text("        const ", type, " element = ", old, ", next = ", type, "(", updated, ");\n") +
+            loop +
+            text("        const ", type, " element = ", old,
+                 ", next = ", rounds ? rounded_to_bf16(updated) : text(type, "(", updated, ")"), ";\n") +
             "        const uint now = " + fill(to_bits_text(i.type), {named("next")}).text + ";\n" + exchange;
         const std::string name = word_function(i, "uint", std::string("atomic_") + what, text(type, " value"), statements);
         call = word_call(i, name, {use(operands.back())});

@@ -16,9 +16,9 @@ namespace pumice::codegen {
 /// Writes main and the functions that only this kernel has. A value with one use, in the block that defines it, becomes part of
 /// its user's expression; until then the value is pending. Other values become const variables. Values that control flow carries
 /// (results of if and loops) become mutable variables, which are assigned only where a block ends.
-class Emitter {
+class GlslEmitter {
 public:
-    Emitter(const ir::Kernel& kernel, const Options& options, const Usage& usage, Interface& interface)
+    GlslEmitter(const ir::Kernel& kernel, const Options& options, const Usage& usage, Interface& interface)
         : k(kernel),
           options(options),
           usage(usage),
@@ -46,6 +46,7 @@ private:
     bool never_negative(ir::Value v) const;
     bool merges_under_masks(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
+    std::string exact_pattern(const ir::Inst& i) const;
     std::string rounded_pattern(const ir::Inst& i) const;
     std::string fast_pattern(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
@@ -126,7 +127,7 @@ private:
     int depth = 0;  ///< of blocks; 1 in the body
 };
 
-template <class F> std::string Emitter::captured(F&& statements) {
+template <class F> std::string GlslEmitter::captured(F&& statements) {
     std::string before;
     std::swap(out, before);
     ++indent;

@@ -1,16 +1,25 @@
 // Use counts and liveness of a lowered kernel: the mark phase of dead-code elimination, which also collects what the GLSL has to
 // declare.
 //
-// Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it
-// goes. Loads, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory
-// it notes which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested arrays).
+// Why: the emitter writes a value with one use into its user's expression, leaves dead code out, and declares a memory by the
+// accesses that there are. It has to know all that before it writes the first line.
+//
+//   %2 = load arg2[%0] : f32                live; uses[%2] = 1; arg2: loaded, touched[0]
+//   %3 = exp %2 : f32                       dead: nothing live uses it, so it does not count as a use of %2
+//   %4 = atomic add arg1[%0], %2 : f32      a root; arg1: loaded and stored, float_atomics[0]
+//
+// Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it goes.
+// Loads, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory it notes
+// which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested arrays).
 // Cost: linear in the instructions and operands. Limits: uses are counted without regard to branches; dead block parameters stay.
+// Textbook name: mark phase of dead-code elimination (Cooper and Torczon, "Engineering a Compiler", section 10.2).
 #include "codegen/glsl/kernel_usage.h"
 
 #include <algorithm>
 
 #include "codegen/glsl/codegen.h"
 #include "core/analysis/cross_item_dependence.h"
+#include "core/analysis/uniformity.h"
 
 namespace pumice::codegen {
 namespace {
@@ -35,16 +44,13 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     if (!is_float(i.type) && size_of(i.type) < 8) return;
     m.nested = false;  // the functions that stand in for float and 64-bit atomics take one index
     if (!is_float(i.type)) return;
-    const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
-    (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
+    (is_atomic_sum(i) ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
 }
 
 }  // namespace
 
 uint32_t subgroup_needs(const Kernel& k, const Inst& i) {
-    const bool place =
-        i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
-    if (i.op != Op::subgroup) return place ? Subgroups::basic : 0;
+    if (i.op != Op::subgroup) return asks_subgroup(i.op) ? Subgroups::basic : 0;
     const bool int64 = i.type == Scalar::i64 || i.type == Scalar::u64;
     const Subgroup what = Subgroup(i.immediate);
     if (combines(what)) return Subgroups::basic | Subgroups::arithmetic | (int64 ? Subgroups::int64 : 0u);

@@ -9,10 +9,11 @@
 //   local local1: f32[4, 8]     shared float local1[4][8];
 //
 // Push constants: wide fields first, so that no field needs padding; if they are too many, all fields that do not depend on the
-// dispatch go to an argument block, a storage buffer. Structs: members have the host's offsets under scalar block layout; gaps
-// are filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached
-// by device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
-// exchange data through the array. Limits: fails for an element whose members GLSL cannot place at the host's offsets.
+// dispatch go to an argument block, a storage buffer. Structs: members have the host's offsets under scalar block layout; gaps are
+// filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached by
+// device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
+// exchange data through the array. Cost: linear in the parameters and in what the body asked for. Limits: fails for an element
+// whose members GLSL cannot place at the host's offsets.
 #include "codegen/glsl/shader_interface.h"
 
 #include <algorithm>
@@ -112,8 +113,10 @@ bool Interface::in_words(MemoryId m, uint32_t leaf) const {
     const std::vector<Leaf>& leaves = memory.element.leaves;
     if (size_of(leaves[leaf].type) >= 4) return false;
     const auto is_bool = [](const Leaf& l) { return l.type == Scalar::boolean; };
+    const auto is_bf16 = [](const Leaf& l) { return l.type == Scalar::bf16; };
     const bool lacks_bytes = !options.byte_storage && std::any_of(leaves.begin(), leaves.end(), is_bool);
-    return usage.memories[m.id].small_atomics || (lacks_bytes && memory.kind == MemoryKind::array);
+    const bool lacks_shorts = !options.short_storage && std::any_of(leaves.begin(), leaves.end(), is_bf16);
+    return usage.memories[m.id].small_atomics || ((lacks_bytes || lacks_shorts) && memory.kind == MemoryKind::array);
 }
 
 bool Interface::all_in_words(MemoryId m) const {
@@ -128,6 +131,14 @@ std::string Interface::storage_type(MemoryId m, uint32_t leaf) const {
     if (stored_as_bits(m, leaf)) return std::string(glsl_type(bits_type(type), options.pairs).value);
     const GlslType& t = glsl_type(type, options.pairs);
     return std::string(k[m].kind == MemoryKind::array ? t.storage : t.value);
+}
+
+/// Bytes of an element in local memory, where a bf16 is a float.
+uint32_t Interface::local_size(MemoryId m) const {
+    const Element& element = k[m].element;
+    if (all_in_words(m)) return element.size;
+    const auto is_bf16 = [](const Leaf& l) { return l.type == Scalar::bf16; };
+    return element.size + 2 * uint32_t(std::count_if(element.leaves.begin(), element.leaves.end(), is_bf16));
 }
 
 Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expression>& indices) {
@@ -274,8 +285,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
 std::string Interface::size_constant(MemoryId m) {
     const std::vector<SizeStep> steps = codegen::size_steps(k, k[m].size);
     Shader with;
-    with.sized_locals.push_back(
-        {uint32_t(5 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
+    with.sized_locals.push_back({uint32_t(5 + sized_locals.size()), 0, uint32_t(steps.size()), local_size(m), all_in_words(m)});
     with.size_steps = steps;
     SizedLocal local = with.sized_locals[0];
     const std::string out = text("layout(constant_id = ", local.constant, ") const int ", names[m.id],
@@ -313,7 +323,7 @@ std::string Interface::declarations() {
             if (memory.extents.empty())
                 blocks += size_constant(m);
             else
-                local_bytes += count * memory.element.size;
+                local_bytes += count * local_size(MemoryId{id});
             blocks += text("shared ", element_type(m), " ", names[id], array_extents(m), ";\n");
         }
     }

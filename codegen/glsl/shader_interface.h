@@ -31,6 +31,7 @@ public:
     /// True if all leaves are in words: the memory is then an array of words, indexed by word. Else each word is a member of the
     /// element.
     bool all_in_words(ir::MemoryId m) const;
+    uint32_t local_size(ir::MemoryId m) const;
     /// True if 64-bit atomics on this memory are done under the device's locks; see emit_locks.cpp.
     bool by_locks(ir::MemoryId m) const {
         return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);

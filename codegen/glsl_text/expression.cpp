@@ -9,6 +9,7 @@
 // result's precedence is that of the template's loosest operator outside of parentheses. The memories and variables that the
 // operands read are united, so that the emitter knows what must not be written before the result. Cost: linear in the template.
 // Limits: the templates of ops.def and the emitter: one expression, no literals in quotes.
+// Textbook name: unparsing with precedence (Ramsey, "Unparsing Expressions with Prefix and Postfix Operators", 1998).
 #include "codegen/glsl_text/expression.h"
 
 #include <algorithm>

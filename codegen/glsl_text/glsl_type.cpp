@@ -19,7 +19,8 @@ constexpr std::string_view storage8 = "GL_EXT_shader_8bit_storage";
 constexpr std::string_view storage16 = "GL_EXT_shader_16bit_storage";
 
 // In the order of Scalar. GLSL 4 has double without an extension. A bool in a buffer is a byte without arithmetic
-// (Options::byte_storage). A half is passed in the push-constant block as its bits.
+// (Options::byte_storage). Narrow floats are passed in the push-constant
+// block as their bits.
 constexpr GlslType types[scalar_count] = {
     {"bool", "uint8_t", "uint", Scalar::u32, "", storage8, std::nullopt},
     {"int8_t", "int8_t", "int", Scalar::i32, arithmetic8, storage8, Feature::int8},
@@ -33,6 +34,7 @@ constexpr GlslType types[scalar_count] = {
     {"float16_t", "float16_t", "uint", Scalar::u32, arithmetic_half, storage16, Feature::float16},
     {"float", "float", "float", Scalar::f32, "", "", std::nullopt},
     {"double", "double", "double", Scalar::f64, "", "", Feature::float64},
+    {"float", "uint16_t", "uint", Scalar::u32, "", storage16, std::nullopt},  // bf16: the float of the same value
 };
 
 template <class T> std::string digits(T value, int base = 10) {
@@ -64,6 +66,7 @@ std::string float_constant(Scalar type, uint64_t bits) {
             return text("packDouble2x32(uvec2(0x", digits(uint32_t(bits), 16), "u, 0x", digits(uint32_t(bits >> 32), 16), "u))");
         return decimal(value) + "lf";
     }
+    if (type == Scalar::bf16) return float_constant(Scalar::f32, bits << 16);
     half h;
     h.bits = uint16_t(bits);
     const float value = float(h);
@@ -96,6 +99,8 @@ std::string glsl_constant(Scalar type, uint64_t bits, bool pairs) {
 
 std::string cast_text(Scalar from, Scalar to, bool pairs) {
     if (from == to) return "$0";
+    if (from == Scalar::bf16) return cast_text(Scalar::f32, to, pairs);
+    if (to == Scalar::bf16) return rounded_to_bf16(cast_text(from, Scalar::f32, pairs));
     if (pairs && (is_pair(from) || is_pair(to))) return pair_cast_text(from, to);
     if (to == Scalar::boolean) return "$0 != " + glsl_constant(from, 0);
     const std::string spelling(glsl_type(to).value);
@@ -113,6 +118,10 @@ std::string cast_text(Scalar from, Scalar to, bool pairs) {
 std::string bitcast_text(Scalar from, Scalar to, bool pairs) {
     if (from == to) return "$0";
     if (pairs && size_of(from) == 8) return pair_bitcast_text(from, to);
+    if (from == Scalar::bf16 || to == Scalar::bf16) {
+        std::string whole = from_bits_text(to);
+        return whole.replace(whole.find("$0"), 2, to_bits_text(from));
+    }
     if (is_int(from) && is_int(to)) return std::string(glsl_type(to).value) + "($0)";
     // GLSL names these functions in three styles, by the type of the float.
     const Scalar number = is_float(from) ? from : to;
@@ -127,6 +136,22 @@ std::string bitcast_text(Scalar from, Scalar to, bool pairs) {
     }
     if (!is_float(from)) return text(integer, "BitsTo", ascii::upper(real[0]), real.substr(1), "($0)");
     return text(real, "BitsTo", ascii::upper(integer[0]), integer.substr(1), "($0)");
+}
+
+std::string rounded_to_bf16(const std::string& value) { return text("pm_rounded_to_bf16(", value, ")"); }
+
+std::string to_bits_text(Scalar type) {
+    if (type == Scalar::f16) return "packHalf2x16(vec2(float($0), 0.0))";
+    if (type == Scalar::bf16) return "(floatBitsToUint($0) >> 16)";
+    const std::string bits = "uint($0)";
+    return is_signed_int(type) ? text("(", bits, " & ", (1 << 8 * size_of(type)) - 1, "u)") : bits;
+}
+
+std::string from_bits_text(Scalar type) {
+    if (type == Scalar::boolean) return "$0 != 0u";
+    if (type == Scalar::f16) return "float16_t(unpackHalf2x16($0).x)";
+    if (type == Scalar::bf16) return "uintBitsToFloat($0 << 16)";
+    return text(glsl_type(type).value, "($0)");
 }
 
 Scalar bits_type(Scalar type) {

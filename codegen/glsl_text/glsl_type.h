@@ -31,6 +31,13 @@ std::string cast_text(Scalar from, Scalar to, bool pairs = false);
 /// The expression that reinterprets the bits of $0; the types have one size.
 std::string bitcast_text(Scalar from, Scalar to, bool pairs = false);
 
+/// bf16 values are floats of which only the upper 16 bits may be set. Rounds a float to one.
+std::string rounded_to_bf16(const std::string& value);
+
+/// The patterns that convert a value of at most 16 bits to the low bits of a uint, whose other bits are zero, and back.
+std::string to_bits_text(Scalar type);
+std::string from_bits_text(Scalar type);
+
 /// The unsigned integer with as many bits.
 Scalar bits_type(Scalar type);
 

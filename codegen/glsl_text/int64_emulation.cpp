@@ -9,6 +9,7 @@
 // loops: see shaders/pairs.glsl. In memory a pair has the layout of a 64-bit integer. Devices with 64-bit integers do not use
 // this. Cost: an addition is a few instructions, a division a function. Limits: every integer op has a text, else a library bug;
 // 64-bit atomics need locks (codegen/glsl/emit_locks.cpp); not together with 64-bit offsets.
+// Textbook name: multiple-precision arithmetic (Knuth, TAOCP 2, section 4.3.1).
 #include "codegen/glsl_text/int64_emulation.h"
 
 #include "core/support/error.h"

@@ -23,8 +23,8 @@
 namespace pumice::codegen {
 
 // shaders/NAME.glsl, embedded at build time.
-extern const char* const prelude_text;
-extern const char* const functions_text;
+extern const char* const basic_functions_text;
+extern const char* const float_functions_text;
 extern const char* const exact_doubles_text;
 extern const char* const double_functions_text;
 extern const char* const pairs_text;
@@ -74,9 +74,9 @@ struct Prelude {
     std::multimap<std::string_view, size_t> by_name;
 
     Prelude() {
-        cut(prelude_text);
+        cut(basic_functions_text);
         // Each file uses functions of the files before it.
-        cut(functions_text);
+        cut(float_functions_text);
         cut(exact_doubles_text);
         cut(double_functions_text);
         cut(pairs_text);
@@ -121,7 +121,7 @@ bool prelude_has(std::string_view name, Scalar type) {
 
 std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks) {
     const Prelude& prelude = the_prelude();
-    if (types.count(Scalar::f16)) types.insert(Scalar::f32);  // halves are computed in float
+    if (types.count(Scalar::f16) || types.count(Scalar::bf16)) types.insert(Scalar::f32);  // in which they are computed
     std::vector<bool> wanted(prelude.functions.size());
     std::vector<std::string_view> work = prelude_names(body);
     bool redefined = false;
@@ -133,7 +133,7 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaq
             redefined = true;
         }
         const auto [first, last] = prelude.by_name.equal_range(name);
-        if (first == last) library_bug(text("shaders/prelude.glsl has no function ", name));
+        if (first == last) library_bug(text("shaders/basic_functions.glsl has no function ", name));
         for (auto f = first; f != last; ++f) {
             const Function& function = prelude.functions[f->second];
             if (wanted[f->second]) continue;

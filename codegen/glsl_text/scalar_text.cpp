@@ -6,10 +6,12 @@
 //   min on i8:    int8_t(min(int($0), int($1)))               promoted to 32 bits, computed, wrapped
 //   clz on u16:   uint16_t(pm_clz(uint(uint16_t($0))) - 16u)  without the leading zeros that the promotion adds
 //   exp on f16:   float16_t(pm_exp(float($0)))                computed in f32, rounded
+//   exp on bf16:  pm_exp($0)                                  values are floats; the emitter rounds the result
 //   add on i64:   $0 + $1                                     operators are GLSL's on all types; functions need an overload
 //
 // The results equal the host column of ops.def, which also computes narrow integers in 32 bits and halves in float.
-// Limits: "" for a 64-bit type without a function. With `pairs`, 64-bit integers take int64_emulation.cpp.
+// Cost: a narrow operation takes one or two more conversions. Limits: "" for a 64-bit type without a function. With `pairs`, 64-bit
+// integers take int64_emulation.cpp.
 #include "codegen/glsl_text/scalar_text.h"
 
 #include "codegen/glsl_text/glsl_type.h"
@@ -71,6 +73,7 @@ std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs) {
     const std::string pattern = row_text(op, operand, strict);
     const bool is_operator = pattern.find('(') == pattern.npos;
     if (operand == Scalar::boolean || size_of(operand) == 4 || is_operator) return pattern;
+    if (operand == Scalar::bf16) return pattern;
     if (size_of(operand) == 8) return has_functions(pattern, operand) ? pattern : "";
     std::string computed = narrow_bits_text(op, operand);
     if (is_float(operand) || computed.empty()) {

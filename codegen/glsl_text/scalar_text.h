@@ -10,7 +10,8 @@ namespace pumice::codegen {
 /// The pattern over $0 $1 $2, or "" if there is none. The rows of ops.def have patterns for 32 bits. Others are derived:
 /// - Patterns without parentheses are operators, which GLSL has on all types. 64-bit types also use GLSL's own functions.
 /// - A pm_ function exists for a 64-bit type if shaders/ has an overload whose first parameter is of that type.
-/// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does.
+/// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does. bf16 is
+///   computed in float, and the caller rounds.
 /// `strict`: an fma that rounds once. `pairs`: for a device without 64-bit integers.
 std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs = false);
 

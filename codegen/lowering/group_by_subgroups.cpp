@@ -5,12 +5,12 @@
 //   %r = group reduce_add scratch, %x     %p = subgroup reduce_add %x
 //                                         if subgroup elect and several { store scratch[subgroup_index] = %p }
 //                                         barrier
-//                                         %r = %p; if several, and they are few {
-//                                           for k = 0 to subgroup_count { %r = %r + scratch[k] }  (in two parts)
+//                                         if several, and they are few {
+//                                           %r = 0; for k = 0 to subgroup_count { %r = %r + scratch[k] }
 //                                         } else if several {
-//                                           for k = rank to subgroup_count step active { %v = %v + scratch[k] }
+//                                           %v = 0; for k = rank to subgroup_count step active { %v = %v + scratch[k] }
 //                                           %r = subgroup reduce_add %v
-//                                         }
+//                                         } else { %r = %p }
 //
 // `several`: the group has more than one subgroup. The sizes of group and subgroup decide the branch, so a compiler that knows
 // both drops the other branches. `rank` and `active` number and count the active items of a subgroup, since no subgroup need be
@@ -23,7 +23,7 @@
 #include <algorithm>
 
 #include "codegen/glsl/kernel_usage.h"
-#include "core/ir/neutral_element.h"
+#include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
 
 namespace pumice::codegen {
@@ -58,8 +58,7 @@ private:
 
     /// True if a later instruction, or a later iteration of a loop around this one, may access the scratch memory.
     bool used_again(InstId id) const {
-        for (InstId around = where.around(id); around.id != none; around = where.around(around))
-            if (is_loop(from[around].op)) return true;
+        if (where.loop_around(id).id != none) return true;
         const auto& order = where.order();
         return std::any_of(std::find(order.begin(), order.end(), id) + 1, order.end(),
                            [&](InstId other) { return from[other].memory == from[id].memory; });
@@ -151,7 +150,8 @@ private:
         return subgroup(reduction, to.result(to[made], 1));
     }
 
-    /// True for the last active item of a subgroup. In the group's last subgroup it may hold for no item: no item reads that sum.
+    /// True for the last active item of a subgroup. In the group's last subgroup it may be false for all items, since no item reads the
+    /// sum of that subgroup.
     Value is_last_of_subgroup() {
         if (packed) return b.op(Op::eq, {b.index(Op::subgroup_lane), b.op(Op::sub, {b.index(Op::subgroup_size), number(1)})});
         const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));

@@ -1,5 +1,5 @@
-// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that
-// loops still run.
+// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that loops
+// still run.
 //
 // Mesa's gallivm (lavapipe, llvmpipe) counts the iterations of all loops of a shader down from 65,535, once for a vector of
 // work-items. At 0 every loop ends after one iteration, and the shader continues with whatever its variables hold. Nothing resets
@@ -11,9 +11,10 @@
 //                                                  require(turns >= 2, message); return
 //
 // The check observes the limit itself, so it is exact whatever the driver counts. Cost: two iterations an item, and none for a
-// kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration,
-// and would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant
-// bounds only; a while, a call, and an atomic without an instruction count as unbounded.
+// kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration, and
+// would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant bounds
+// only; a while, a call, and an atomic without an instruction count as unbounded. Textbook name: static loop bounds; the check is a
+// self-test of the driver at run time.
 #include "codegen/lowering/loop_limit.h"
 
 #include <algorithm>
@@ -65,9 +66,9 @@ bool has_loop(Op op, Scalar type) {
     return here == 2;
 }
 
-class Bound {
+class IterationBound {
 public:
-    explicit Bound(const Kernel& kernel) : k(kernel) {}
+    explicit IterationBound(const Kernel& kernel) : k(kernel) {}
 
     int64_t of(BlockId block) const {
         int64_t sum = 0;
@@ -136,7 +137,7 @@ private:
 
 }  // namespace
 
-int64_t most_iterations(const Kernel& kernel) { return Bound(kernel).of(BlockId{0}); }
+int64_t most_iterations(const Kernel& kernel) { return IterationBound(kernel).of(BlockId{0}); }
 
 Kernel require_loops(const Kernel& kernel, int64_t limit, const std::string& device) {
     // A margin for the iterations of the check's own loop.

@@ -7,8 +7,8 @@
 
 namespace pumice::codegen {
 
-/// Upper bound on the iterations of all loops of a work-item together, including those of the prelude's functions behind
-/// operations; INT64_MAX if no bound is known. The kernel's calls must have been inlined.
+/// Upper bound on the iterations of all loops of a work-item together, including those in the prelude's functions that
+/// operations call; INT64_MAX if no bound is known. The kernel's calls must have been inlined.
 int64_t most_iterations(const ir::Kernel& kernel);
 
 /// The kernel with the requirement in front of each return, under the kernel's own source line; unchanged if its bound is below

@@ -1,9 +1,9 @@
 // The pass pipeline of the GLSL back end: recorded IR to the IR that the emitter takes.
 //
-// The order is the table below; each entry gives the reason for its place. In short: inline and promote first, so that every
-// later pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist,
-// cross_loop_cse) before the range guard, which would hide it in ifs; expand group instructions after the guard, since all items
-// of a group take part in them; reassociate and drop dead code last.
+// The order is the table below; each entry gives the reason for its place. In short: inline and promote first, so that every later
+// pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist, cross_loop_cse)
+// before predicate_range_tail, which would hide it in ifs; expand group instructions after it, since all items of a group take part
+// in them; reassociate and drop dead code last.
 //
 // Example (saxpy; only predicate_range_tail changes it):
 //
@@ -11,6 +11,7 @@
 //   %2 = load arg2[%1] : f32            if %0 { %2 = global_index 0 : i32; %3 = load arg2[%2] : f32; ... }
 //
 // PUMICE_DUMP=NAME prints the kernel after a pass; debug builds and PUMICE_VALIDATE=1 verify it there (core/passes/pipeline.h).
+// Cost: linear in the kernel for each pass, apart from those whose openings say otherwise. Limits: a fixed order; see pipeline.h.
 // Options switch off passes that the device has no use for: linearize_indices with 64-bit offsets, subgroup_aggregated_atomics
 // without subgroup arithmetic, cross_loop_cse where recomputing is cheaper than private memory.
 #include <iterator>
@@ -18,10 +19,19 @@
 #include "codegen/glsl/codegen.h"
 #include "codegen/lowering/group_by_subgroups.h"
 #include "codegen/lowering/subgroup_aggregated_atomics.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/lowering/linearize_indices.h"
+#include "core/lowering/owner_computes_atomics.h"
+#include "core/lowering/predicate_range_tail.h"
 #include "core/passes/cross_loop_cse.h"
-#include "core/passes/owner_computes_atomics.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
+#include "core/passes/forward_stores.h"
+#include "core/passes/hoist.h"
+#include "core/passes/inlining.h"
 #include "core/passes/pipeline.h"
+#include "core/passes/promote.h"
+#include "core/passes/reassociate_for_fma.h"
+#include "core/passes/simplify.h"
 #include "core/support/debug.h"
 
 namespace pumice::codegen {
@@ -59,13 +69,13 @@ const Pass pipeline[] = {
     // One atomic a subgroup. After hoist, so that uniform indices are recognised; before predicate_range_tail, which makes
     // subgroup operations act on the items of the range.
     {"subgroup_aggregated_atomics", subgroup_aggregated_atomics},
-    // Predicates effects and possible faults of items past the range. After all code motion, so that nothing moves out of a
-    // guard.
+    // Predicates effects and possible faults of items past the range. After all code motion, so that nothing moves out of
+    // its ifs.
     {"predicate_range_tail", ir::predicate_range_tail},
     // The other group reductions and scans. After predicate_range_tail, so that all items of the group take part, and subgroups
     // are as full as the group allows.
     {"group_by_subgroups", [](const ir::Kernel& k) { return group_by_subgroups(k, {}); }},
-    // Folds the guard's conditions in kernels that test in_range() themselves.
+    // Folds the conditions of predicate_range_tail in kernels that test in_range() themselves.
     {"simplify", ir::simplify},
     // Sums start with their constant, so that products contract to fma. Late: other passes recognise sums in the order of the
     // source.
@@ -81,7 +91,7 @@ std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     std::vector<std::string_view> stages = pass_names();
     stages.insert(stages.begin(), "ir");
-    stages.insert(stages.end(), {"glsl", "spirv"});
+    stages.insert(stages.end(), {"analysis", "glsl", "spirv"});
     debug::check_dump(stages);
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
     if (!options.subgroup_sums)

@@ -50,7 +50,7 @@ TEST(lower, dumps_the_passes_that_are_asked_for) {
     debug::reload();
     EXPECT_EQ(printed.find("---- sum: ir ----\nkernel \"sum\""), 0u) << printed;
     EXPECT_NE(printed.find("---- sum: hoist ----"), std::string::npos) << printed;
-    EXPECT_EQ(printed.find("---- sum: guard ----"), std::string::npos) << printed;
+    EXPECT_EQ(printed.find("---- sum: predicate_range_tail ----"), std::string::npos) << printed;
 }
 
 TEST(lower, lists_its_stages) {
@@ -65,7 +65,7 @@ TEST(lower, lists_its_stages) {
     EXPECT_EQ(printed,
               "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, group_by_memory, promote, simplify, "
               "forward_stores, linearize_indices, hoist, cross_loop_cse, owner_computes_atomics, subgroup_aggregated_atomics, "
-              "predicate_range_tail, group_by_subgroups, reassociate_for_fma, dead, glsl, spirv, all\n");
+              "predicate_range_tail, group_by_subgroups, reassociate_for_fma, dead, analysis, glsl, spirv, all\n");
 }
 
 }  // namespace

@@ -40,8 +40,7 @@ private:
     /// reduce.
     bool combines(InstId id) const {
         const Inst& i = from[id];
-        if (i.op != Op::atomic || uses.any(from.result(i)) || uniformity.control(id) > Scope::subgroup) return false;
-        if (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) return false;
+        if (!is_atomic_sum(i) || uses.any(from.result(i)) || uniformity.control(id) > Scope::subgroup) return false;
         if (size_of(i.type) < 4 || (size_of(i.type) == 8 && !is_float(i.type))) return false;
         const auto indices = indices_of(from, i);
         return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
@@ -49,18 +48,18 @@ private:
 
     /// True if the value's GLSL text calls no function of shaders/. Such a function may jump, and the emitter may write the call
     /// where the value is used, that is between the reduction and the election.
-    bool straight(Value v) {
+    bool calls_no_function(Value v) {
         const InstId id = from[v].inst;
         if (id.id == none) return true;
         const Inst& i = from[id];
         if (!is_pure(i.op)) return true;  // written in its own place
-        if (const auto known = straight_values.find(v.id); known != straight_values.end()) return known->second;
+        if (const auto known = known_values.find(v.id); known != known_values.end()) return known->second;
         const auto operands = from.operands(i);
         bool plain = true;
         if (is_scalar_op(i.op)) plain = op_text(i.op, from.type_of(operands[0]), false).find("pm_") == std::string::npos;
         if (i.op == Op::cast) plain = !is_float(from.type_of(operands[0])) || is_float(i.type);
-        for (const Value o : operands) plain = plain && straight(o);
-        return straight_values[v.id] = plain;
+        for (const Value o : operands) plain = plain && calls_no_function(o);
+        return known_values[v.id] = plain;
     }
 
     void inst(InstId id) override {
@@ -68,13 +67,14 @@ private:
         if (combines(id)) {
             b.loc = i.loc;
             const Value value = of(from.operands(i).back());
-            if (!straight(from.operands(i).back())) flush();
+            if (!calls_no_function(from.operands(i).back())) flush();
             sums.push_back({id, b.subgroup(Subgroup::reduce_add, {&value, 1})});
             if (sums.size() == 1) elected = b.subgroup(Subgroup::elect, {});
             return;
         }
-        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(),
-                                                            [&](const Sum& s) { return from[s.atomic].memory == i.memory; });
+        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(), [&](const PendingAtomic& s) {
+                               return from[s.atomic].memory == i.memory;
+                           });
         if (!is_pure(i.op) && !apart) flush();
         copy(id);
     }
@@ -87,7 +87,7 @@ private:
         one.op = Op::if_;
         one.loc = b.loc;
         control(one, {&elected, 1}, {}, [&](int which, std::span<const Value>) {
-            for (const Sum& s : sums) {
+            for (const PendingAtomic& s : sums) {
                 if (which == 1) break;
                 const Inst& i = from[s.atomic];
                 b.loc = i.loc;
@@ -98,15 +98,15 @@ private:
         sums.clear();
     }
 
-    struct Sum {
+    struct PendingAtomic {
         InstId atomic;
         Value value;
     };
     const Uniformity uniformity;
     const Uses uses;
-    std::vector<Sum> sums;  ///< of the current block, still to be added
-    Value elected;          ///< for all of them
-    std::map<uint32_t, bool> straight_values;
+    std::vector<PendingAtomic> sums;  ///< of the current block, still to be added
+    Value elected;                    ///< for all of them
+    std::map<uint32_t, bool> known_values;
 };
 
 }  // namespace

@@ -5,35 +5,26 @@
 namespace pumice::ir {
 namespace {
 
-/// A value as base + constant.
-struct Sum {
-    Value base;  ///< none for a constant
-    uint64_t offset = 0;
-};
-
-Sum as_sum(const Kernel& k, Value v) {
-    Sum sum{v, 0};
-    if (k.constant(v, sum.offset)) return {{}, sum.offset};
-    const InstId source = k[v].inst;
-    if (source.id == none) return sum;
-    const Inst& i = k[source];
-    if (i.op != Op::add && i.op != Op::sub) return sum;
-    const Value a = k.operands(i)[0], b = k.operands(i)[1];
-    uint64_t bits = 0;
-    if (k.constant(b, bits)) return {a, i.op == Op::add ? bits : -bits};
-    if (i.op == Op::add && k.constant(a, bits)) return {b, bits};
-    return sum;
-}
-
 /// True if the indices differ for sure: they have the same base and different constants, modulo 2^bits of their type.
 bool differ(const Kernel& k, Value a, Value b) {
     if (k.type_of(a) != k.type_of(b)) return false;
     const int unused = 64 - 8 * size_of(k.type_of(a));
-    const Sum x = as_sum(k, a), y = as_sum(k, b);
-    return x.base == y.base && ((x.offset - y.offset) << unused) != 0;
+    const BasePlusConstant x = base_plus_constant(k, a), y = base_plus_constant(k, b);
+    return x.base == y.base && ((x.constant - y.constant) << unused) != 0;
 }
 
 }  // namespace
+
+BasePlusConstant base_plus_constant(const Kernel& k, Value v) {
+    uint64_t bits = 0;
+    if (k.constant(v, bits)) return {{}, bits};
+    const InstId source = k[v].inst;
+    if (source.id == none || (k[source].op != Op::add && k[source].op != Op::sub)) return {v, 0};
+    const Value a = k.operands(k[source])[0], b = k.operands(k[source])[1];
+    if (k.constant(b, bits)) return {a, k[source].op == Op::add ? bits : -bits};
+    if (k[source].op == Op::add && k.constant(a, bits)) return {b, bits};
+    return {v, 0};
+}
 
 bool must_alias(const MemoryLocation& a, const MemoryLocation& b) {
     return a.memory == b.memory && a.leaf == b.leaf &&

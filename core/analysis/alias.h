@@ -22,6 +22,14 @@
 
 namespace pumice::ir {
 
+/// A value as base + constant, modulo 2^n of its type; the base of a constant is none.
+struct BasePlusConstant {
+    Value base;
+    uint64_t constant = 0;
+};
+/// Looks through one addition or subtraction of a constant.
+BasePlusConstant base_plus_constant(const Kernel& k, Value v);
+
 /// One scalar in memory, as a load, store or atomic of a kernel names it.
 struct MemoryLocation {
     MemoryId memory;

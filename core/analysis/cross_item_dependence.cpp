@@ -14,18 +14,12 @@ struct PhasedAccess {
     uint32_t phase;
 };
 
-bool has_barrier(const Kernel& k, const Inst& i) {
-    bool found = is_barrier(i.op);
-    each_inside(k, i, [&](InstId inner) { found = found || is_barrier(k[inner].op); });
-    return found;
-}
-
 void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std::vector<PhasedAccess>& out) {
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
         if (is_barrier(i.op)) ++barriers;
         if (accesses_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
-        const bool divides = divided || (is_loop(i.op) && has_barrier(k, i));
+        const bool divides = divided || (is_loop(i.op) && contains_barrier(k, i));
         for (const BlockId inner : i.blocks)
             if (inner.id != none) walk(k, inner, divides, barriers, out);
     }
@@ -39,8 +33,7 @@ bool own_element(const Kernel& k, const AffineForm& f) {
     if (k.rank != 1 || !step || *step == 0 || *step > most || *step < -most || f.composed || !f.exact) return false;
     if (!f.base) return true;
     const Op op = k[f.base].inst.id == none ? Op::get : k[k[f.base].inst].op;
-    return op == Op::argument || op == Op::extent || op == Op::global_size || op == Op::group_index || op == Op::group_size ||
-           op == Op::group_count;
+    return is_given(op) && !has_trait(op, traits::by_item | traits::by_subgroup);
 }
 
 }  // namespace

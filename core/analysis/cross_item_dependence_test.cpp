@@ -5,7 +5,7 @@
 namespace pumice::ir {
 namespace {
 
-/// True where these statements exchange data through arg1; %i is the item, %n an argument, %z 0, %one 1.
+/// True if these statements exchange data through arg1; %i is the item, %n an argument, %z 0, %one 1.
 bool has_dependence(const std::string& body, int rank = 1) {
     const Kernel k = parse("kernel \"k\" math contract whole_groups rank " + std::to_string(rank) +
                            " (arg1: inout i32[1], arg2: i32, arg3: inout i32[1]) files [] {\n  %i = global_index 0 : i32\n"

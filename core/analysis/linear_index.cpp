@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
+#include "core/analysis/loop_info.h"
+
 namespace pumice::ir {
 namespace {
-
-/// Factors and offsets wrap, as the values do.
-int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-
-int bits_of(Scalar type) { return 8 * size_of(type); }
-
-/// The number that is equal modulo 2^bits, at least -2^(bits - 1) and below 2^(bits - 1).
-int64_t wrapped(int64_t number, int bits) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); }
-
-int64_t constant_of(uint64_t bits, Scalar type) {
-    return is_unsigned_int(type) ? int64_t(bits) : wrapped(int64_t(bits), bits_of(type));
-}
 
 bool add(Coefficient& to, Coefficient other, int64_t sign) {
     if (other.zero()) return true;
@@ -121,7 +110,7 @@ AffineForm LinearIndex::form_of(const Inst& i) const {
     uint64_t bits = 0;
     f.known = true;
     switch (i.op) {
-        case Op::constant: f.offset = constant_of(i.immediate, i.type); return f;
+        case Op::constant: f.offset = int64_t(wide_integer(i.type, i.immediate)); return f;
         case Op::local_index: f.local[i.immediate].factor = 1; return f;
         case Op::global_index: f.global[i.immediate].factor = 1; return f;
         case Op::add: f = sum(operand(0), operand(1), 1); break;
@@ -130,7 +119,7 @@ AffineForm LinearIndex::form_of(const Inst& i) const {
         case Op::neg: f = sum(f, operand(0), -1); break;
         case Op::shl:
             f.known = k.constant(v[1], bits);
-            f.offset = wrapping_mul(1, int64_t(uint64_t(1) << (bits & uint64_t(8 * size_of(i.type) - 1))));
+            f.offset = int64_t(uint64_t(1) << (bits & uint64_t(bits_of(i.type) - 1)));
             f = f.known ? product(operand(0), f) : AffineForm{};
             break;
         case Op::cast: f = converted(k.type_of(v[0]), operand(0), i.type); break;
@@ -149,7 +138,7 @@ AffineForm LinearIndex::converted(Scalar from, AffineForm f, Scalar to) const {
     if (!is_int(from) || (f.uniform() && !is_constant(f))) return {};
     // All coefficients have cancelled, so the value is a constant of its type, and holds in 64 bits.
     if (f.known && f.uniform() && f.bits >= bits_of(from))
-        f.bits = 64, f.offset = constant_of(uint64_t(f.offset) & (~uint64_t(0) >> (64 - bits_of(from))), from);
+        f.bits = 64, f.offset = int64_t(wide_integer(from, uint64_t(f.offset)));
     const bool holds_all = size_of(to) > size_of(from) && (is_signed_int(to) || is_unsigned_int(from));
     if (f.known && !holds_all) limit(f, bits_of(to));
     return f;

@@ -42,6 +42,9 @@ struct Coefficient {
 /// range's indices. A sum or product of an n-bit type wraps, so it equals the form modulo 2^n only, and still does after a cast
 /// to a wider type. A form modulo 2^8 says nothing about a place in an array, so each user of a form asks for the bits that it
 /// needs: `step(bits)`.
+///
+/// Two items in the same iterations of the loops have the same base. To compare items in different iterations, the base must be
+/// the same all over the launch: autodiff/analysis/item_disjointness.cpp has a form of that kind.
 struct AffineForm {
     bool known = false;  ///< if false, the other members have no meaning
     std::array<Coefficient, 3> local, global;

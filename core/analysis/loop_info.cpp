@@ -21,9 +21,17 @@ int64_t trip_count(WideInt from, WideInt to, WideInt step) {
     return int64_t(std::min<WideInt>((distance - 1) / stride + 1, INT64_MAX));
 }
 
+int unit_step(const Kernel& kernel, const Inst& loop) {
+    if (loop.op != Op::for_ || kernel.type_of(kernel.operands(loop)[0]) != Scalar::i32) return 0;
+    const auto step = constant_integer(kernel, kernel.operands(loop)[2]);
+    return step == 1 ? 1 : step == -1 ? -1 : 0;
+}
+
 std::optional<int64_t> constant_trip_count(const Kernel& kernel, const Inst& loop) {
-    if (loop.op != Op::for_) return std::nullopt;
-    const auto v = kernel.operands(loop);
+    return loop.op == Op::for_ ? constant_trip_count(kernel, kernel.operands(loop)) : std::nullopt;
+}
+
+std::optional<int64_t> constant_trip_count(const Kernel& kernel, std::span<const Value> v) {
     const auto from = constant_integer(kernel, v[0]), to = constant_integer(kernel, v[1]), step = constant_integer(kernel, v[2]);
     if (!from || !to || !step) return std::nullopt;
     return trip_count(*from, *to, *step);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/loop_info.h"
+
 namespace pumice::ir {
 
 namespace {
@@ -12,8 +14,6 @@ bool is_constant(const Kernel& k, Value v, uint64_t wanted) {
 }
 
 bool stores_zero(const Kernel& k, const Inst& i) { return i.op == Op::store && is_constant(k, k.operands(i).back(), 0); }
-
-bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
 
 /// True if the instruction, or one inside it, accesses the memory, jumps or returns.
 bool touches(const Kernel& k, InstId id, MemoryId m) {
@@ -65,8 +65,7 @@ std::optional<PrivateAccumulator> private_accumulator(const Kernel& k, const Str
         else if (own.clears.empty() && touches(k, *here, m))
             break;
     }
-    bool again = false;
-    for (InstId c = where.around(loop); c.id != none; c = where.around(c)) again = again || is_loop(k[c].op);
+    const bool again = where.loop_around(loop).id != none;
     return again && own.clears.empty() ? std::nullopt : std::optional(own);
 }
 

@@ -30,6 +30,11 @@ Uniformity::Flow Uniformity::walk(BlockId block, Flow flow) {
     return flow;
 }
 
+bool Uniformity::returns_early() const {
+    const auto early = [&](InstId i) { return k[i].op == Op::return_ && where.around(i).id != none; };
+    return std::any_of(where.order().begin(), where.order().end(), early);
+}
+
 void Uniformity::raise(Scope& s, Scope least) {
     if (s >= least) return;
     s = least;

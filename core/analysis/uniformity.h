@@ -1,4 +1,21 @@
 // Uniformity (divergence) analysis: which items agree on a value, and which follow the same control flow?
+// Why: a value that is uniform in a subgroup is computed once there, a uniform branch needs no mask, and a barrier may stand only
+// in control flow that is uniform in the group.
+//
+//   %0 = group_index 0 : i32              # group
+//   %1 = load arg2[%0] : f32              # group; if nothing writes arg2, else group at best in any case
+//   %2 = local_index 0 : i32              # item, unless the constructor's argument promises more along this axis
+//   %3 = lt %2, %n : bool                 # item
+//   if %3 { ... break } else { yield }    # parting: item; the break's jump: item
+//
+// Method: an optimistic fixpoint over the structured control flow. All scopes start as launch and are raised where an operand, a
+// condition or the convergence of the items contradicts that, until nothing changes. So a carried value is uniform if its initial
+// value is, and if each next value is under the assumption that the carried value is.
+// Cost: each pass is linear in the operands, plus one scan of the contents of each loop. A pass but the last raises some scope, and
+// a scope is raised three times at most.
+// Limits: loads of private memory count as different in each item, loads of memory that is written as uniform in the group at best.
+// `uniform(x)` in a kernel is believed. Memory is assumed free of races.
+// Textbook name: divergence analysis (Coutinho, Sampaio, Pereira, Meira, PACT 2011; Karrenberg and Hack, CC 2012).
 #pragma once
 #include <array>
 #include <vector>
@@ -14,6 +31,12 @@ namespace pumice::ir {
 enum class Scope : uint8_t { launch, group, subgroup, item };
 /// The largest scope over which both promises hold: the smaller of two sets.
 constexpr Scope common_scope(Scope a, Scope b) { return a > b ? a : b; }
+
+/// True for instructions whose result depends on how the device forms subgroups.
+constexpr bool asks_subgroup(Op op) {
+    return op == Op::subgroup || op == Op::subgroup_size || op == Op::subgroup_lane || op == Op::subgroup_index ||
+           op == Op::subgroup_count;
+}
 
 /// Scopes of a kernel's values and of its control flow. A value is uniform over the items of the scope that execute its
 /// instruction in the same iterations of the loops around it. So if items leave a loop at different times, its index is uniform
@@ -32,6 +55,8 @@ public:
     /// The scope in which items that began an iteration together take a break or continue together.
     Scope jump(InstId i) const { return jumps[i.id]; }
     const Structure& structure() const { return where; }
+    /// True if a return stands inside a construct: some items may miss what follows.
+    bool returns_early() const;
 
 private:
     /// The scope in which items are converged: among all items, and among those that began the innermost loop's iteration

@@ -7,6 +7,7 @@
 #include "core/host/device.h"
 #include "core/host/element_type.h"
 #include "core/host/strided_region.h"
+#include "core/host/view.h"
 
 namespace pumice {
 
@@ -16,7 +17,7 @@ template <class T, int N = 1> class Array {
 public:
     static_assert(N >= 1 && N <= ir::max_rank, "pumice: arrays have 1 to 6 dimensions");
     static_assert(ScalarType<T> || detail::Composite<T>,
-                  "pumice: array elements are bool, a fixed-width integer, half, float, double, a vector, or a "
+                  "pumice: array elements are bool, a fixed-width integer, half, bfloat16, float, double, a vector, or a "
                   "struct that PUMICE_STRUCT describes");
 
     Array() = default;
@@ -178,5 +179,3 @@ template <class T, std::size_t N> Array<T, int(N)> Device::upload(const std::vec
 }
 
 }  // namespace pumice
-
-#include "core/host/view.h"

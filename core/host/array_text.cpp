@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/host/device.h"
+#include "core/host/strided_region.h"
 #include "core/ir/ir.h"
 
 namespace pumice::detail {

@@ -94,6 +94,18 @@ public:
     virtual double since(TimeStamp& earlier) = 0;
 };
 
+/// Costs of a device, by which derivatives choose between forms of one kernel. The defaults are those of a graphics card.
+struct BackendTraits {
+    /// The device splits rows of items where a condition on indices changes, so that such conditions cost nothing.
+    bool splits_rows = false;
+    /// Threads add to copies of their own, so that additions of many items to one element cost little.
+    bool private_sums = false;
+    /// A work-item that makes one store costs less than a loop over several stores.
+    bool cheap_items = false;
+    /// A subgroup may add up the terms of its items before it touches memory: a sum is then rounded fewer times.
+    bool sums_by_subgroups = true;
+};
+
 /// One device. All functions may be called from several threads at once.
 class Backend : public std::enable_shared_from_this<Backend> {
 public:
@@ -119,8 +131,7 @@ public:
     virtual std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) = 0;
     /// Group extents for a range where the user gave none: within Limits, and never an error.
     virtual std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const = 0;
-    /// True if the device splits rows of items where a condition on indices changes, so that such conditions cost nothing.
-    virtual bool splits_ranges() const { return false; }
+    virtual BackendTraits traits() const { return {}; }
     /// Asynchronous, in order within its stream. Keeps the memory of the arguments alive until the launch is done.
     virtual void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) = 0;
 

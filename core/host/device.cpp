@@ -1,5 +1,6 @@
 #include "core/host/device.h"
 
+#include "core/host/strided_region.h"
 #include "core/host/trace_hook.h"
 
 namespace pumice {

@@ -1,4 +1,4 @@
-// Devices, streams, events and arrays: the host's side.
+// Devices, streams and events: the host's side.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -157,7 +157,7 @@ public:
     /// A new stream. Throws Error for an unknown priority.
     Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }
 
-    // Arrays; extents in elements, dimension 0 the slowest. Throw Error for a negative extent and for lack of memory.
+    // Arrays (core/host/array.h); extents in elements, dimension 0 the slowest. A negative extent or lack of memory is an Error.
     /// Copies the host's elements, row-major. Extents, if given, must have as many elements.
     template <class T> Array<T, 1> upload(const std::vector<T>& host) const;
     template <class T, std::size_t N> Array<T, int(N)> upload(const std::vector<T>& host, const int64_t (&extents)[N]) const;
@@ -175,5 +175,3 @@ public:
 };
 
 }  // namespace pumice
-
-#include "core/host/array.h"

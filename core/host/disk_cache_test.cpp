@@ -294,7 +294,7 @@ TEST_F(DiskCacheTest, UnfinishedFilesAreNotWrittenThroughLinks) {
 
 /// Run by the next test, as a program that runs with another group than its caller.
 TEST(DISABLED_Rights, NothingIsTakenFromTheEnvironment) {
-    if (getauxval(AT_SECURE) == 0) GTEST_SKIP();
+    if (getauxval(AT_SECURE) == 0) GTEST_SKIP() << "SKIPPED: this process has no more rights than its user";
     int taken = 0;
     for (const debug::Switch& s : debug::switches()) taken += !debug::value(s.name).empty();
     EXPECT_EQ(taken, 0);

@@ -25,7 +25,7 @@ void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begi
 void LaunchTimes::count(const Launched& one) {
     const double seconds = one.end->since(*one.begin);
     const std::lock_guard lock(mutex);
-    Sum& sum = sums[one.kernel];
+    Total& sum = sums[one.kernel];
     ++sum.launches;
     sum.seconds += seconds;
 }

@@ -21,7 +21,7 @@ private:
         std::string kernel;
         std::shared_ptr<TimeStamp> begin, end;
     };
-    struct Sum {
+    struct Total {
         int64_t launches = 0;
         double seconds = 0;
     };
@@ -29,7 +29,7 @@ private:
 
     std::mutex mutex;
     std::vector<Launched> waiting;
-    std::map<std::string, Sum> sums;
+    std::map<std::string, Total> sums;
 };
 
 }  // namespace pumice::detail

@@ -142,7 +142,7 @@ bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
     failed = all ? head[ring::failed] - taken.failed : std::max(failed, seen);
     taken.failed += failed, failures += failed;
     if (all) tell_lost(head[ring::lost], head[ring::capacity]);
-    // Behind the record of a launch that still runs there may be more of those that have ended.
+    // Records of launches that have ended may follow the record of one that still runs.
     const bool whole = all || at >= area.size();
     if (whole) std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
     return whole;

@@ -35,7 +35,7 @@ public:
         size_t words = 0;     ///< words of records
         uint64_t failed = 0;  ///< failed requirements already counted
     };
-    /// The same while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
+    /// Takes records while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
     /// launches in `ended` up to the first record of another launch. `head` are the ring's first 64 words, `records` those from
     /// taken.words on. `all`: no other launch has begun since the ring was cleared. Returns false if such a record stood in the way:
     /// then the launches in `ended` stay registered, and the caller names them again.
@@ -46,7 +46,7 @@ public:
     /// Hands the taken lines to the sink, ordered by launch, group, item in the group, and time within an item; then throws Error
     /// for the first failed requirement, if any. The caller must hold no lock: the sink is the user's code.
     void deliver();
-    /// The same, but a failed requirement stays for a later deliver().
+    /// Hands the taken lines to the sink like deliver(), but leaves a failed requirement for a later deliver().
     void deliver_lines();
 
 private:

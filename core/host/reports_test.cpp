@@ -143,7 +143,7 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
 }
 
 /// The record of a launch that is not known to have ended comes first: what the other one wrote is taken later.
-TEST_F(Ring, KeepsWhatStandsBehindALaunchThatRuns) {
+TEST_F(Ring, KeepsRecordsAfterThatOfALaunchThatRuns) {
     room(200);
     std::fill(ring.begin() + ring::records, ring.end(), 0u);
     reports.on_print([this](const std::string& line) { lines.push_back(line); });

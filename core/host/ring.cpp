@@ -40,7 +40,7 @@ void write(uint32_t* ring, bool failure, uint32_t launch, uint32_t format, const
 }
 
 void put(std::vector<uint32_t>& to, Scalar type, uint64_t bits) {
-    if (type == Scalar::f16) bits = cast_bits(Scalar::f16, Scalar::f32, bits);
+    if (is_narrow_float(type)) bits = cast_bits(type, Scalar::f32, bits);
     if (is_signed_int(type)) bits = cast_bits(type, Scalar::i64, bits);
     to.push_back(uint32_t(bits));
     if (words_of(type) == 2) to.push_back(uint32_t(bits >> 32));
@@ -48,7 +48,7 @@ void put(std::vector<uint32_t>& to, Scalar type, uint64_t bits) {
 
 uint64_t get(const uint32_t* from, Scalar type) {
     if (words_of(type) == 2) return from[0] | uint64_t(from[1]) << 32;
-    if (type == Scalar::f16) return cast_bits(Scalar::f32, Scalar::f16, from[0]);
+    if (is_narrow_float(type)) return cast_bits(Scalar::f32, type, from[0]);
     return is_int(type) ? cast_bits(Scalar::u32, type, from[0]) : from[0];
 }
 

@@ -33,7 +33,7 @@ void write_region(const ArrayState& to, const StridedRegion& region, const void*
 void check_dimension(const char* what, int d, int rank);
 /// Throws Error: the host lacks memory of this size.
 [[noreturn]] void no_host_memory(int64_t bytes);
-/// Calls act(), which allocates this many bytes of host memory; throws Error where the allocation fails.
+/// Calls act(), which allocates this many bytes of host memory; throws Error if the allocation fails.
 template <class F> auto with_host_memory(int64_t bytes, F&& act) {
     try {
         return act();

@@ -1,4 +1,4 @@
-// Views: strided regions of an array's elements.
+// Views: strided regions of an array's elements. Include core/host/array.h, which defines what views convert from and to.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -28,7 +28,11 @@
 #include "core/interp/interp_program.h"
 #include "core/interp/interp_run.h"
 #include "core/interp/interp_shadow.h"
-#include "core/passes/passes.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/passes/dead.h"
+#include "core/passes/inlining.h"
+#include "core/passes/promote.h"
+#include "core/passes/simplify.h"
 #include "core/support/error.h"
 
 namespace pumice {
@@ -142,6 +146,7 @@ public:
         return l;
     }
     bool supports(Feature) const override { return true; }
+    BackendTraits traits() const override { return {.sums_by_subgroups = false}; }
 
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
         // The system overcommits: it would grant more memory than there is, and end the process when the memory is used.
@@ -337,6 +342,4 @@ std::shared_ptr<Backend> open_interp(InterpMode mode, int subgroup_size) {
         fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
     return std::make_shared<Interp>(mode, subgroup_size);
 }
-bool is_interp(const Backend& device) { return dynamic_cast<const Interp*>(&device) != nullptr; }
-
 }  // namespace pumice

@@ -29,7 +29,5 @@ enum class InterpMode {
 /// private memory that nothing reads. New device memory that is not zeroed on request holds bytes 0xCD. Subgroups are items of
 /// consecutive linear indices (axis 0 the fastest), of this size, 1 to 128.
 std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared, int subgroup_size = 8);
-/// True if the device is an interpreter. Its items add to memory one after another; on other devices, subgroups may sum first.
-bool is_interp(const Backend& device);
 
 }  // namespace pumice

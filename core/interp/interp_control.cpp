@@ -49,7 +49,7 @@ void Run::execute(BlockId block, Items& items) {
     for (const InstId id : k[block].insts) {
         if (items.empty()) return;
         const Inst& inst = k[id];
-        if (const Loop compute = program.loops[id.id]) {
+        if (const ItemLoop compute = program.loops[id.id]) {
             const auto operands = k.operands(inst);
             const size_t n = operands.size();
             const Value to = inst.op == Op::set ? operands[0] : k.result(inst);

@@ -29,16 +29,16 @@ template <int size> void copy_items(Items items, void* result, const void* opera
 
 }  // namespace
 
-Loop cast_loop(Scalar from, Scalar to) {
+ItemLoop cast_loop(Scalar from, Scalar to) {
     return with_scalar(
-        from, [&](auto f) { return with_scalar(to, [](auto t) -> Loop { return cast_items<decltype(t), decltype(f)>; }); });
+        from, [&](auto f) { return with_scalar(to, [](auto t) -> ItemLoop { return cast_items<decltype(t), decltype(f)>; }); });
 }
 
-Loop select_loop(Scalar type) {
-    return with_scalar(type, [](auto t) -> Loop { return select_items<decltype(t)>; });
+ItemLoop select_loop(Scalar type) {
+    return with_scalar(type, [](auto t) -> ItemLoop { return select_items<decltype(t)>; });
 }
 
-Loop copy_loop(Scalar type) {
+ItemLoop copy_loop(Scalar type) {
     switch (size_of(type)) {
         case 1: return copy_items<1>;
         case 2: return copy_items<2>;

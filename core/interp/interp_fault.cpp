@@ -98,7 +98,7 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
     library_bug("no index is out of bounds: " + print(k, inst));
 }
 
-void Run::race(const Inst& inst, Touch how, int item, int64_t offset, Access other, Touch other_how) {
+void Run::race(const Inst& inst, Touch how, int item, int64_t offset, ShadowAccess other, Touch other_how) {
     const auto other_group = group_at(other.when);
     fail("Kernel \"", k.name, "\" has a race on ", memory_text(inst.memory), " at ", element_text(inst, offset, item), ": ",
          item_text(other_group, int(other.item)), " ", verb(other_how), " it (", k.where(k.insts[other.inst].loc), ") and ",

@@ -61,13 +61,14 @@ void Run::prepare_memory() {
             view.extents = memory.extents.empty() ? std::vector<int64_t>{view.elements} : memory.extents;
             const int64_t size = view.elements * memory.element.size;
             if (memory.kind == MemoryKind::local) {
-                view.data = scratch.local.data() + bytes;
-                view.cells = scratch.local_cells.data() + granules;
+                if (pass == 1) view.data = scratch.local.data() + bytes, view.cells = scratch.local_cells.data() + granules;
                 bytes += size;
                 granules += size >> view.granule_shift;
             } else {
-                view.data = scratch.private_.data() + private_bytes;
-                view.private_written = scratch.private_written.data() + private_bytes;
+                if (pass == 1) {
+                    view.data = scratch.private_.data() + private_bytes;
+                    view.private_written = scratch.private_written.data() + private_bytes;
+                }
                 view.item_bytes = size;
                 private_bytes += size * group_items;
             }

@@ -84,7 +84,8 @@ void Run::find_offsets(const Inst& inst, Items items) {
     each(items, [=](int i) { offset[i] = offset[i] * stride + leaf + i * item_bytes; });
 }
 
-/// Checks an access for races and for reads of memory that was never written.
+/// Checks an access for races (Epochs::touch) and for reads of memory that was never written. Items are checked one after another,
+/// so each one's store is made here at once: the next item that stores the same value there does not race.
 void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     if (view.private_written) return check_private(inst, how, items);
@@ -104,9 +105,9 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
         Cell* const first = view.cells + (offsets[item] >> shift);
         for (Cell* cell = first; cell < first + granules; ++cell) {
             if (local_memory && how != Touch::write && !known.of_this_group(cell->writes[0])) unset(inst, item, offsets[item]);
-            const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
+            const ShadowAccess access{epochs.now, uint32_t(item) % max_items, id % max_insts};
             Touch other;
-            if (const Access* before = known.touch(*cell, how, access, unchanged, other))
+            if (const ShadowAccess* before = known.touch(*cell, how, access, unchanged, other))
                 race(inst, how, item, offsets[item], *before, other);
         }
         // The store happens here, item by item, so that the stores of later items are compared with it.

@@ -16,14 +16,14 @@ using namespace ir;
 namespace {
 
 /// The loop that computes an instruction; null for instructions that Run::execute handles.
-Loop loop_of(const Kernel& k, const Inst& i) {
+ItemLoop loop_of(const Kernel& k, const Inst& i) {
     switch (i.op) {
 #define OP1(name, ...) case Op::name:
 #define OP2(name, ...) case Op::name:
 #define OP3(name, ...) case Op::name:
 #include "core/ir/ops.def"
         {
-            const Loop loop = scalar_loop(i.op, k.type_of(k.operands(i)[0]));
+            const ItemLoop loop = scalar_loop(i.op, k.type_of(k.operands(i)[0]));
             if (!loop) library_bug(text("the interpreter has no loop for ", print(k, i)));
             return loop;
         }
@@ -38,20 +38,8 @@ Loop loop_of(const Kernel& k, const Inst& i) {
 }
 
 bool same_for_all_groups(Op op) {
-    switch (op) {
-        case Op::constant:
-        case Op::argument:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_size:
-        case Op::group_count:
-        case Op::subgroup_size:
-        case Op::subgroup_lane:
-        case Op::subgroup_index:
-        case Op::subgroup_count:
-        case Op::extent: return true;
-        default: return false;
-    }
+    const bool moves = op == Op::global_index || op == Op::group_index || op == Op::in_range;
+    return op == Op::constant || (is_given(op) && !moves);
 }
 
 /// The value of an expression of group_size and constants, as bits.

@@ -17,7 +17,7 @@ struct InterpProgram : Executable {
 
     const ir::Kernel kernel;
     const int subgroup_size;
-    std::vector<Loop> loops;             ///< per instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
+    std::vector<ItemLoop> loops;         ///< per instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
     std::vector<uint32_t> value_offset;  ///< per value: start of its array over the items, divided by the items of the group
     uint32_t value_bytes = 0;            ///< of all values, for one item
     std::vector<ir::InstId> constants;   ///< instructions whose result is the same for all groups of a launch

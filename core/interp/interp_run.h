@@ -25,13 +25,13 @@ struct Scratch {
     std::vector<Cell> local_cells;
     std::vector<uint32_t> private_written;  ///< the epoch of the last write of each granule
     std::vector<uint32_t> group_starts;     ///< the first epoch of each group so far
-    uint32_t epoch = 0;                     ///< the last epoch used; see Access
+    uint32_t epoch = 0;                     ///< the last epoch used; see ShadowAccess
     uint32_t generation = 1;                ///< how often the epochs have been reset, plus 1
     std::vector<uint32_t> ring;             ///< of print and require (core/host/ring.h); empty until a kernel reports
     uint32_t launch_number = 0;             ///< in its records
 };
 
-/// The memory behind one Memory of the kernel in this launch.
+/// The bytes of one Memory of the kernel in this launch.
 struct View {
     std::byte* data = nullptr;
     Cell* cells = nullptr;                ///< shadow cells from the byte at `data` on; null if no race is possible
@@ -106,7 +106,7 @@ private:
 
     // interp_fault.cpp
     [[noreturn]] void out_of_bounds(const ir::Inst& inst, Items items);
-    [[noreturn]] void race(const ir::Inst& inst, Touch how, int item, int64_t offset, Access other, Touch other_how);
+    [[noreturn]] void race(const ir::Inst& inst, Touch how, int item, int64_t offset, ShadowAccess other, Touch other_how);
     [[noreturn]] void unset(const ir::Inst& inst, int item, int64_t offset);
     [[noreturn]] void not_uniform(const ir::Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits);
     [[noreturn]] void diverged(const ir::Inst& inst, Items items);

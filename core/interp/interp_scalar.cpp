@@ -9,9 +9,6 @@
 namespace pumice::interp {
 namespace {
 
-/// The C++ type in which a scalar is computed: float for f16, else the type itself.
-template <class T> using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
-
 /// The result type of an operation on T.
 template <class T, Result result> using ResultType =
     std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
@@ -23,15 +20,15 @@ template <class T, Result result> using ResultType =
         using Out = ResultType<T, Result::result>;                                                               \
         Out* __restrict r = static_cast<Out*>(to);
 #define OPERAND(p, from, type) const type* p##_items = static_cast<const type*>(from);
-#define OP1(name, types, result, glsl, llvm, host, ...) \
-    LOOP(name, result)                                  \
-    OPERAND(a, x, T)                                    \
-    each(items, [=](int i) {                            \
-        const auto a = Computed<T>(a_items[i]);         \
-        r[i] = Out(host);                               \
-    });                                                 \
+#define OP1(name, types, result, cost, glsl, llvm, host, ...) \
+    LOOP(name, result)                                        \
+    OPERAND(a, x, T)                                          \
+    each(items, [=](int i) {                                  \
+        const auto a = Computed<T>(a_items[i]);               \
+        r[i] = Out(host);                                     \
+    });                                                       \
     }
-#define OP2(name, types, result, glsl, llvm, host, ...)                                \
+#define OP2(name, types, result, cost, glsl, llvm, host, ...)                          \
     LOOP(name, result)                                                                 \
     using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>; \
     OPERAND(a, x, T)                                                                   \
@@ -42,7 +39,7 @@ template <class T, Result result> using ResultType =
         r[i] = Out(host);                                                              \
     });                                                                                \
     }
-#define OP3(name, types, result, glsl, llvm, host, ...)                                                   \
+#define OP3(name, types, result, cost, glsl, llvm, host, ...)                                             \
     LOOP(name, result)                                                                                    \
     OPERAND(a, x, T)                                                                                      \
     OPERAND(b, y, T)                                                                                      \
@@ -58,8 +55,8 @@ template <class T, Result result> using ResultType =
 
 }  // namespace
 
-Loop scalar_loop(ir::Op op, Scalar operand) {
-    return with_scalar(operand, [&](auto type) -> Loop {
+ItemLoop scalar_loop(ir::Op op, Scalar operand) {
+    return with_scalar(operand, [&](auto type) -> ItemLoop {
         using T = decltype(type);
         switch (op) {
 #define PICK(name, types)                                       \

@@ -7,14 +7,14 @@ namespace pumice::interp {
 
 /// r[item] = op(a[item], b[item], c[item]) for each item. The pointers are to arrays over the items of the group; r is none of
 /// the others. Operands that the operation does not have are ignored.
-using Loop = void (*)(Items items, void* r, const void* a, const void* b, const void* c);
+using ItemLoop = void (*)(Items items, void* r, const void* a, const void* b, const void* c);
 
 /// The loop of a scalar op on operands of this type, from its row; null if the row does not allow the type.
-Loop scalar_loop(ir::Op op, Scalar operand);
-Loop cast_loop(Scalar from, Scalar to);
+ItemLoop scalar_loop(ir::Op op, Scalar operand);
+ItemLoop cast_loop(Scalar from, Scalar to);
 /// select: a is the condition.
-Loop select_loop(Scalar type);
+ItemLoop select_loop(Scalar type);
 /// r = a.
-Loop copy_loop(Scalar type);
+ItemLoop copy_loop(Scalar type);
 
 }  // namespace pumice::interp

@@ -50,7 +50,8 @@ struct Column {
 };
 
 /// Runs a loop over all items, and over some, and compares with `expected(item)`; the other items keep the bits of 1.
-template <class F> void check(Loop loop, Scalar result, Column& a, Column& b, Column& c, F&& expected, const std::string& what) {
+template <class F>
+void check(ItemLoop loop, Scalar result, Column& a, Column& b, Column& c, F&& expected, const std::string& what) {
     std::vector<uint16_t> all, some;
     for (uint16_t i = 0; i < count; ++i) {
         all.push_back(i);
@@ -72,7 +73,7 @@ TEST(interp_scalar, loops_agree_with_the_table_of_ops) {
         const ir::Op op = ir::Op(o);
         for (int t = 0; t < scalar_count; ++t) {
             const Scalar type = Scalar(t);
-            const Loop loop = scalar_loop(op, type);
+            const ItemLoop loop = scalar_loop(op, type);
             EXPECT_EQ(loop != nullptr, accepts(op, type)) << row(op).name << " of " << name_of(type);
             if (!loop) continue;
             Column a(type, samples(type, 0)), b(operand_type(op, 1, type), samples(operand_type(op, 1, type), 1)),

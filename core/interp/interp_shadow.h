@@ -13,7 +13,7 @@ namespace pumice::interp {
 /// `when` is an epoch: a logical clock that advances at the start of every group and at every barrier of every launch of a
 /// device. Groups run one after another, so an epoch identifies a launch, a group, and the barriers that the group has passed.
 /// Accesses of different items in one epoch are unordered, and nothing has to be cleared between launches. Zero: no access.
-struct Access {
+struct ShadowAccess {
     uint32_t when = 0;
     uint32_t item : 10 = 0;
     uint32_t inst : 22 = 0;
@@ -25,12 +25,12 @@ inline constexpr uint32_t max_insts = 1u << 22;
 /// atomics) suffice to find every race: the last one, and another one, which is of an earlier group if there is such, else of a
 /// second item in the epoch of the last one. Several items may write a granule if they write the same value.
 struct Cell {
-    Access writes[2], reads[2], atomics[2];
+    ShadowAccess writes[2], reads[2], atomics[2];
 };
 static_assert(sizeof(Cell) == 48);
 
 enum class Touch : uint8_t { read, write, atomic };
-/// How an instruction touches its element of memory.
+/// The access of an instruction to its element of memory.
 constexpr Touch touch_of(ir::Op op) {
     return ir::is_atomic(op) ? Touch::atomic : ir::writes_memory(op) ? Touch::write : Touch::read;
 }
@@ -41,13 +41,13 @@ struct Epochs {
     uint32_t group = 0;   ///< the first of this group
     uint32_t now = 0;
 
-    bool of_earlier_group(Access a) const { return a.when >= launch && a.when < group; }
-    bool of_this_group(Access a) const { return a.when >= group; }
+    bool of_earlier_group(ShadowAccess a) const { return a.when >= launch && a.when < group; }
+    bool of_this_group(ShadowAccess a) const { return a.when >= group; }
     /// True if `a` is by another item than `item`, and unordered with an access by `item` now.
-    bool unordered(Access a, uint32_t item) const { return of_earlier_group(a) || (a.when == now && a.item != item); }
+    bool unordered(ShadowAccess a, uint32_t item) const { return of_earlier_group(a) || (a.when == now && a.item != item); }
 
-    void remember(Access (&history)[2], Access a) const {
-        Access& last = history[0];
+    void remember(ShadowAccess (&history)[2], ShadowAccess a) const {
+        ShadowAccess& last = history[0];
         if (last.when == now && last.item == a.item) return;
         if (of_earlier_group(last) || (last.when == now && !of_earlier_group(history[1]))) history[1] = last;
         last = a;
@@ -56,19 +56,19 @@ struct Epochs {
     /// Records an access; returns the earlier access that it races with, or null. `other` is the kind of that access.
     /// `unchanged`: the access writes the value that is already there, which is no race with other writes, as the order does not
     /// matter.
-    const Access* touch(Cell& cell, Touch how, Access a, bool unchanged, Touch& other) const {
+    const ShadowAccess* touch(Cell& cell, Touch how, ShadowAccess a, bool unchanged, Touch& other) const {
         other = Touch::write;
         if (how != Touch::write || !unchanged)
-            for (const Access& before : cell.writes)
+            for (const ShadowAccess& before : cell.writes)
                 if (unordered(before, a.item)) return &before;
         if (how != Touch::atomic) {
             other = Touch::atomic;
-            for (const Access& before : cell.atomics)
+            for (const ShadowAccess& before : cell.atomics)
                 if (unordered(before, a.item)) return &before;
         }
         if (how != Touch::read) {
             other = Touch::read;
-            for (const Access& before : cell.reads)
+            for (const ShadowAccess& before : cell.reads)
                 if (unordered(before, a.item)) return &before;
         }
         switch (how) {

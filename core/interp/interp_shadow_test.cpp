@@ -46,7 +46,7 @@ TEST(interp_shadow, finds_the_races_of_random_accesses) {
                         bool expected = false;
                         for (const Past& before : all) expected = expected || races(before, now);
                         Touch other;
-                        const Access* before = epochs.touch(cell, how, {now.epoch, now.item, 0}, now.unchanged, other);
+                        const ShadowAccess* before = epochs.touch(cell, how, {now.epoch, now.item, 0}, now.unchanged, other);
                         ASSERT_EQ(before != nullptr, expected) << "trial " << trial;
                         if (before) {
                             bool real = false;

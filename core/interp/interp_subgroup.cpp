@@ -1,7 +1,6 @@
 // Subgroup operations of the reference interpreter. A subgroup is a run of consecutive items of the group.
 #include "core/interp/interp_run.h"
 #include "core/ir/evaluate.h"
-#include "core/ir/neutral_element.h"
 #include "core/ir/ops.h"
 
 namespace pumice::interp {

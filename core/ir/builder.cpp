@@ -39,19 +39,11 @@ bool commutes(Op op) {
     }
 }
 
-uint64_t float_bits(Scalar type, double value) {
-    switch (type) {
-        case Scalar::f16: return half(float(value)).bits;
-        case Scalar::f32: return std::bit_cast<uint32_t>(float(value));
-        default: return std::bit_cast<uint64_t>(value);
-    }
-}
-
 bool is_whole(Scalar type, uint64_t bits, int64_t value) {
-    return is_float(type) ? bits == float_bits(type, double(value)) : bits == (uint64_t(value) & mask_of(type));
+    return is_float(type) ? bits == real_bits(type, double(value)) : bits == (uint64_t(value) & mask_of(type));
 }
 
-bool is_minus_zero(Scalar type, uint64_t bits) { return is_float(type) && bits == float_bits(type, -0.0); }
+bool is_minus_zero(Scalar type, uint64_t bits) { return is_float(type) && bits == real_bits(type, -0.0); }
 
 /// The operand that an algebraic identity makes the result, or none. Only identities that hold for every operand in IEEE
 /// arithmetic: x + 0.0 is not x (-0.0 + 0.0 is +0.0), but x + -0.0 and x - 0.0 are.
@@ -192,7 +184,7 @@ Value Builder::constant(Scalar type, uint64_t bits) {
 Value Builder::constant_int(Scalar type, int64_t value) {
     return is_float(type) ? constant_float(type, double(value)) : constant(type, uint64_t(value));
 }
-Value Builder::constant_float(Scalar type, double value) { return constant(type, float_bits(type, value)); }
+Value Builder::constant_float(Scalar type, double value) { return constant(type, real_bits(type, value)); }
 
 Value Builder::op(Op op, std::span<const Value> operands) {
     Inst inst;

@@ -84,13 +84,13 @@ private:
     struct KeyHash {
         size_t operator()(const Key& key) const;
     };
-    struct Scope {
+    struct BlockScope {
         BlockId block;
         std::vector<Key> added;
     };
     using Numbers = std::unordered_map<Key, Value, KeyHash>;
     struct Outside {
-        std::vector<Scope> scopes;
+        std::vector<BlockScope> scopes;
         Numbers numbers;
     };
 
@@ -98,7 +98,7 @@ private:
     Value numbered_or_new(Inst inst, std::span<const Value> operands);
 
     Kernel& k;
-    std::vector<Scope> scopes;
+    std::vector<BlockScope> scopes;
     Numbers numbers;
     std::vector<Outside> outside;  ///< saved states of the code around each open function, which are invisible in it
 };

@@ -11,10 +11,10 @@ namespace pumice {
 /// The language's cast: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`; to a narrower
 /// float rounds to nearest even.
 template <class To, class From> constexpr To cast_scalar(From a) {
-    if constexpr (std::is_same_v<From, half>)
+    if constexpr (NarrowFloat<From>)
         return cast_scalar<To>(float(a));
-    else if constexpr (std::is_same_v<To, half>)
-        return half(float(a));
+    else if constexpr (NarrowFloat<To>)
+        return To(float(a));
     else if constexpr (std::is_same_v<To, bool>)
         return a != From(0);
     else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -32,30 +32,22 @@ template <class To, class From> constexpr To cast_scalar(From a) {
 /// Calls f with a zero of the C++ type of `type`: turns a run-time Scalar into a template argument.
 template <class F> decltype(auto) with_scalar(Scalar type, F&& f) {
     switch (type) {
-        case Scalar::boolean: return f(bool());
-        case Scalar::i8: return f(int8_t());
-        case Scalar::i16: return f(int16_t());
-        case Scalar::i32: return f(int32_t());
-        case Scalar::i64: return f(int64_t());
-        case Scalar::u8: return f(uint8_t());
-        case Scalar::u16: return f(uint16_t());
-        case Scalar::u32: return f(uint32_t());
-        case Scalar::u64: return f(uint64_t());
-        case Scalar::f16: return f(half());
-        case Scalar::f32: return f(float());
-        case Scalar::f64: break;
+#define SCALAR(name, text, type, kind) \
+    case Scalar::name: return f(type());
+#include "core/ir/scalars.def"
+#undef SCALAR
     }
-    return f(double());
+    __builtin_unreachable();
 }
 
 /// Converts a scalar from and to bits, in the low bytes of a word whose other bytes are zero.
 template <class T> T from_bits(uint64_t bits) {
     if constexpr (std::is_same_v<T, bool>)
         return bits != 0;
-    else if constexpr (std::is_same_v<T, half>) {
-        half h;
-        h.bits = uint16_t(bits);
-        return h;
+    else if constexpr (NarrowFloat<T>) {
+        T narrow;
+        narrow.bits = uint16_t(bits);
+        return narrow;
     } else if constexpr (std::is_same_v<T, float>)
         return std::bit_cast<float>(uint32_t(bits));
     else if constexpr (std::is_same_v<T, double>)
@@ -66,7 +58,7 @@ template <class T> T from_bits(uint64_t bits) {
 template <class T> uint64_t to_bits(T value) {
     if constexpr (std::is_same_v<T, bool>)
         return value;
-    else if constexpr (std::is_same_v<T, half>)
+    else if constexpr (NarrowFloat<T>)
         return value.bits;
     else if constexpr (std::is_same_v<T, float>)
         return std::bit_cast<uint32_t>(value);
@@ -79,6 +71,21 @@ template <class T> uint64_t to_bits(T value) {
 inline uint64_t cast_bits(Scalar from, Scalar to, uint64_t bits) {
     return with_scalar(from, [&](auto f) {
         return with_scalar(to, [&](auto t) { return to_bits(cast_scalar<decltype(t)>(from_bits<decltype(f)>(bits))); });
+    });
+}
+
+/// A float of any type from and to double. From double to a narrow float rounds to f32 first, as casts do.
+inline double real_of(Scalar type, uint64_t bits) { return from_bits<double>(cast_bits(type, Scalar::f64, bits)); }
+inline uint64_t real_bits(Scalar type, double value) { return cast_bits(Scalar::f64, type, to_bits(value)); }
+
+/// The largest finite number of a float type.
+inline double largest_real(Scalar type) {
+    return with_scalar(type, [](auto zero) {
+        using T = decltype(zero);
+        if constexpr (NarrowFloat<T>)
+            return T::largest;
+        else
+            return double(std::numeric_limits<T>::max());
     });
 }
 

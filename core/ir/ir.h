@@ -9,6 +9,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -197,7 +198,7 @@ inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {
     return k.operands(i).first(i.operand_count - uint32_t(instruction_row(i.op).operand_count()));
 }
 
-/// What a subgroup operation combines with: add, mul, min, max, and, or, xor; nothing for the others.
+/// The op by which a reduction or scan combines values: add, mul, min, max, and, or, xor; nothing for other operations.
 std::optional<Op> combines(Subgroup what);
 constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
 /// True when an instruction, or anything in its blocks, is a barrier.
@@ -212,6 +213,10 @@ inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {
 
 /// Kernel text; docs/ir.md defines the format. print(parse(print(k))) == print(k).
 std::string print(const Kernel& kernel);
+/// A comment for an instruction's line, or "". `name` gives a value's name in the text.
+using Note = std::function<std::string(InstId, const std::function<std::string(Value)>& name)>;
+/// The same with comments; parses to the same kernel.
+std::string print(const Kernel& kernel, const Note& note);
 /// A constant as in kernel text: "true", "-3", "1.5".
 std::string constant_text(Scalar type, uint64_t bits);
 /// One instruction, as in the kernel's text.

@@ -19,14 +19,14 @@ inline constexpr int scalar_op_count = int(Op::constant);
 inline constexpr int op_count = int(Op::return_) + 1;
 constexpr bool is_scalar_op(Op op) { return int(op) < scalar_op_count; }
 
-/// What kernel text has between an instruction's name and its type.
+/// The operands of an instruction in kernel text, between its name and its type.
 enum class Layout : uint8_t {
     values,          ///< `%0, %1`
     literal,         ///< `1.5`
     parameter,       ///< `arg3`
     axis,            ///< `0`
     memory_axis,     ///< `arg1, 0`
-    element,         ///< `arg1[%0, %1].mass, %2`: the operands behind the indices come last
+    element,         ///< `arg1[%0, %1].mass, %2`: the operands after the indices come last
     atomic_element,  ///< `add arg1[%0], %1`
     function,        ///< `"f" %0, %1`
     subgroup,        ///< `reduce_add %0`

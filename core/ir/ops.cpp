@@ -1,6 +1,7 @@
 #include "core/ir/ops.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/ir/builder.h"
 #include "core/ir/evaluate.h"
@@ -17,14 +18,15 @@ struct Tolerance {
 };
 
 template <size_t intervals, size_t rules>
-constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, std::string_view glsl, std::string_view llvm,
-                         const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
+constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, Cost cost, std::string_view glsl,
+                         std::string_view llvm, const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
                          const std::string_view (&derivatives)[rules]) {
     OpRow r;
     r.name = ir::without_underscore(name);
     r.arity = int(rules);
     r.types = types;
     r.result = result;
+    r.cost = cost;
     r.glsl = glsl;
     r.llvm = llvm;
     for (size_t i = 0; i < 3; ++i) r.domain[i] = domain[i < intervals ? i : intervals - 1];
@@ -40,20 +42,18 @@ constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, 
 }
 
 #define R(low, high) Interval{low, high},
-#define OP1(name, types, result, glsl, llvm, host, da, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da}),
-#define OP2(name, types, result, glsl, llvm, host, da, db, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da, #db}),
-#define OP3(name, types, result, glsl, llvm, host, da, db, dc, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da, #db, #dc}),
+#define OP1(name, types, result, cost, glsl, llvm, host, da, domain, tolerance, doc) \
+    make_row(#name, TypeClass::types, Result::result, Cost::cost, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da}),
+#define OP2(name, types, result, cost, glsl, llvm, host, da, db, domain, tolerance, doc) \
+    make_row(#name, TypeClass::types, Result::result, Cost::cost, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da, #db}),
+#define OP3(name, types, result, cost, glsl, llvm, host, da, db, dc, domain, tolerance, doc)                      \
+    make_row(#name, TypeClass::types, Result::result, Cost::cost, glsl, llvm, {domain}, Tolerance tolerance, doc, \
+             {#da, #db, #dc}),
 constexpr OpRow rows[] = {
 #include "core/ir/ops.def"
 };
 #undef R
 static_assert(std::size(rows) == size_t(ir::scalar_op_count));
-
-/// The C++ type for computing with a scalar: float for f16.
-template <class T> using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
 template <class T> Computed<T> operand(uint64_t bits) { return Computed<T>(from_bits<T>(bits)); }
 
@@ -68,19 +68,19 @@ template <class T, Result result, class Value> uint64_t result_bits(Value value)
 }
 
 // Each row as a function template over the operand's storage type; the second operand of F_I is an int32_t.
-#define OP1(name, types, result, glsl, llvm, host, ...)              \
+#define OP1(name, types, result, cost, glsl, llvm, host, ...)        \
     template <class T> uint64_t evaluate_##name(const uint64_t* x) { \
         const auto a = operand<T>(x[0]);                             \
         return result_bits<T, Result::result>(host);                 \
     }
-#define OP2(name, types, result, glsl, llvm, host, ...)                                    \
+#define OP2(name, types, result, cost, glsl, llvm, host, ...)                              \
     template <class T> uint64_t evaluate_##name(const uint64_t* x) {                       \
         using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>; \
         const auto a = operand<T>(x[0]);                                                   \
         const auto b = operand<Second>(x[1]);                                              \
         return result_bits<T, Result::result>(host);                                       \
     }
-#define OP3(name, types, result, glsl, llvm, host, ...)                              \
+#define OP3(name, types, result, cost, glsl, llvm, host, ...)                        \
     template <class T> uint64_t evaluate_##name(const uint64_t* x) {                 \
         const auto a = operand<T>(x[0]), b = operand<T>(x[1]), c = operand<T>(x[2]); \
         return result_bits<T, Result::result>(host);                                 \
@@ -173,6 +173,26 @@ Scalar result_type(Op op, Scalar operand) {
         case Result::i32: return Scalar::i32;
     }
     return operand;
+}
+
+uint64_t neutral_element(Op op, Scalar type) {
+    return with_scalar(type, [&](auto zero) -> uint64_t {
+        using T = decltype(zero);
+        using C = Computed<T>;
+        using Limits = std::numeric_limits<C>;
+        const C largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+        const C smallest = Limits::has_infinity ? C(-Limits::infinity()) : Limits::lowest();
+        switch (op) {
+            case Op::mul: return to_bits(T(C(1)));
+            case Op::min: return to_bits(T(largest));
+            case Op::max: return to_bits(T(smallest));
+            case Op::and_:
+                if constexpr (std::is_integral_v<T>) return to_bits(T(std::is_same_v<T, bool> ? T(1) : T(-1)));
+                break;
+            default: break;
+        }
+        return 0;
+    });
 }
 
 }  // namespace pumice::ir

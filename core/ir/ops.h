@@ -29,6 +29,9 @@ constexpr bool takes(TypeClass types, Scalar t) {
 }
 /// The type of a scalar op's result.
 enum class Result : uint8_t { same, boolean, i32 };
+/// The cost of one operation: one instruction or a few (cheap); about six, as divisions and roots (moderate); about 16 and more, as
+/// functions (costly).
+enum class Cost : uint8_t { cheap, moderate, costly };
 
 struct Interval {
     double low = 0, high = 0;
@@ -40,6 +43,7 @@ struct OpRow {
     int arity = 0;
     TypeClass types = TypeClass::A;
     Result result = Result::same;
+    Cost cost = Cost::cheap;
     std::string_view glsl;          ///< all variants; glsl_text selects one
     std::string_view llvm;          ///< all variants; llvm_text selects one
     Interval domain[3];             ///< range of test samples for each operand
@@ -53,6 +57,7 @@ struct OpRow {
 };
 
 const OpRow& row(ir::Op op);
+inline bool is_costly(ir::Op op) { return is_scalar_op(op) && row(op).cost == Cost::costly; }
 
 /// True if the first operand may have the type.
 bool accepts(ir::Op op, Scalar operand);
@@ -73,5 +78,9 @@ namespace pumice::ir {
 
 /// The op with this name in kernel text, if there is one.
 std::optional<Op> op_named(std::string_view name);
+
+/// The bits of the neutral element of add, mul, min, max, and, or, xor for the type; an exclusive scan gives it to its first
+/// item.
+uint64_t neutral_element(Op op, Scalar type);
 
 }  // namespace pumice::ir

@@ -22,6 +22,18 @@ void Structure::walk(BlockId block, InstId loop, std::vector<InstId>& order) {
     }
 }
 
+InstId Structure::loop_around(BlockId b) const {
+    InstId i = owner_of(b);
+    while (i.id != none && !is_loop(k[i].op)) i = around(i);
+    return i;
+}
+
+bool Structure::defined_in(InstId construct, Value v) const {
+    InstId owner = owner_of(block_of(v));
+    while (owner.id != none && owner != construct) owner = around(owner);
+    return owner == construct;
+}
+
 InstId Structure::ancestor_in(BlockId block, InstId i) const {
     while (i.id != none && block_of(i) != block) i = block_of(i).id == none ? InstId{} : around(i);
     return i;

@@ -11,12 +11,19 @@ class Structure {
 public:
     explicit Structure(const Kernel& kernel);
 
-    /// The block of an instruction; `none` for one in no block (left behind by a pass).
+    /// The block of an instruction; `none` for one in no block (a pass has removed it).
     BlockId block_of(InstId i) const { return blocks[i.id]; }
+    /// The block of the instruction that yields a value, or whose parameter the value is.
+    BlockId block_of(Value v) const { return k[v].inst.id == none ? k[v].block : block_of(k[v].inst); }
     /// The construct that owns a block; `none` for the body, and for the bodies of functions.
     InstId owner_of(BlockId b) const { return owners[b.id]; }
     /// The construct around an instruction; `none` directly in a body.
     InstId around(InstId i) const { return owner_of(block_of(i)); }
+    /// The innermost loop around an instruction, or a block; `none` outside of loops.
+    InstId loop_around(InstId i) const { return loop_around(block_of(i)); }
+    InstId loop_around(BlockId b) const;
+    /// True if a value is a parameter of the construct's blocks, or is defined in them.
+    bool defined_in(InstId construct, Value v) const;
     /// The breaks and continues of this loop.
     const std::vector<InstId>& jumps_to(InstId loop) const { return jumps[loop.id]; }
     /// All instructions of the kernel's body, in the order of the text; and those of its functions.

@@ -5,9 +5,6 @@
 namespace pumice {
 
 namespace {
-constexpr std::string_view names[scalar_count] = {"bool", "i8",  "i16", "i32", "i64", "u8",
-                                                  "u16",  "u32", "u64", "f16", "f32", "f64"};
-
 /// value / 2^shift to the nearest whole number, ties to even; 1 <= shift <= 31.
 uint32_t shift_right_even(uint32_t value, int shift) {
     const uint32_t half_way = 1u << (shift - 1), rest = value & ((half_way << 1) - 1);
@@ -16,11 +13,9 @@ uint32_t shift_right_even(uint32_t value, int shift) {
 }
 }  // namespace
 
-std::string_view name_of(Scalar type) { return names[int(type)]; }
-
 std::optional<Scalar> scalar_named(std::string_view name) {
     for (int i = 0; i < scalar_count; ++i)
-        if (names[i] == name) return Scalar(i);
+        if (scalar_rows[i].text == name) return Scalar(i);
     return std::nullopt;
 }
 
@@ -51,5 +46,13 @@ half::operator float() const {
     const float magnitude = float(fraction) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
 }
+
+bfloat16::bfloat16(float value) {
+    const uint32_t f = std::bit_cast<uint32_t>(value);
+    const bool is_nan = (f & 0x7fffffff) > 0x7f800000;
+    bits = uint16_t(is_nan ? f >> 16 | 0x40 : shift_right_even(f, 16));  // a carry may reach the exponent
+}
+
+bfloat16::operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 }  // namespace pumice

@@ -1,7 +1,7 @@
 #include "core/kernel/function.h"
 
 #include "core/interp/interp.h"
-#include "core/passes/passes.h"
+#include "core/passes/inlining.h"
 #include "core/support/error.h"
 
 namespace pumice {
@@ -10,21 +10,7 @@ namespace {
 using ir::Op;
 
 /// True for instructions that only work in a launch, not in a host call.
-bool needs_a_launch(Op op) {
-    if (is_scalar_op(op)) return false;
-    switch (op) {
-        case Op::global_index:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_index:
-        case Op::group_size:
-        case Op::group_count:
-        case Op::in_range:
-        case Op::barrier:
-        case Op::group: return true;
-        default: return false;  // values, memory, control flow
-    }
-}
+bool needs_a_launch(Op op) { return layout_of(op) == ir::Layout::axis || op == Op::in_range || is_barrier(op); }
 
 /// One member for each scalar, 8 bytes each.
 Element results_element(const std::vector<Scalar>& types) {

@@ -6,7 +6,11 @@
 #include "core/host/trace_hook.h"
 #include "core/interp/interp_program.h"
 #include "core/ir/memory_limits.h"
-#include "core/passes/passes.h"
+#include "core/lowering/barrier_divergence.h"
+#include "core/passes/dead.h"
+#include "core/passes/inlining.h"
+#include "core/passes/promote.h"
+#include "core/passes/simplify.h"
 #include "core/support/debug.h"
 
 namespace pumice {

@@ -1,7 +1,8 @@
 // Options of launches and kernels: ranges, streams, groups.
+#include "core/kernel/range.h"
+
 #include <algorithm>
 
-#include "core/kernel/kernel.h"
 #include "core/support/error.h"
 
 namespace pumice {

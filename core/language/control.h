@@ -11,7 +11,7 @@
 namespace pumice {
 namespace detail {
 
-/// One open construct. It is live() until leave(); if destroyed while live, the host jumped out of the body.
+/// A construct that is being recorded. It is live() until leave(); if destroyed while live, the host jumped out of the body.
 class Scope {
 public:
     explicit Scope(SourceLocation location) : location(location), exceptions(std::uncaught_exceptions()) {}

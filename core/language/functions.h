@@ -1,8 +1,9 @@
-// The language's functions on device values: one for each row of ops.def, componentwise for vectors; those of vectors and
-// matrices; casts and select, and functions made of them.
+// The language's functions on device values: one for each row of ops.def that is no operator (operators are in value.h),
+// componentwise for vectors; those of vectors and matrices; casts and select, and functions made of them.
 //
-// All but those that name a type (cast, bitcast, swizzle) are friends of a base of all device values. They are found by
-// argument-dependent lookup only, so that `using namespace pumice` takes no name from the user. device_math has them by name.
+// All but those that name a type (cast, bitcast, swizzle) are friends of a base of all device values, and are found by
+// argument-dependent lookup only: after `using namespace pumice`, a user's own function `dot` is still found by its name.
+// device_math declares the same functions as ordinary names.
 #pragma once
 #include "core/ir/ops.h"
 #include "core/language/matrix.h"

@@ -116,8 +116,9 @@ template <class A, class F> auto group_each(const A& x, SourceLocation location,
 
 namespace group {
 
-// reduce_ combines x of all items, inclusive_ up to the item by its linear index in the group, exclusive_ before the item (for
-// the first item 0, 1, the largest, the smallest value, all ones, 0, 0). Componentwise for vectors. The order of float additions
+// reduce_ combines x of all items; inclusive_ combines x of the items whose linear index in the group is at most the item's own,
+// exclusive_ those whose index is smaller (none for the first item, which gets 0, 1, the largest, the smallest value, all ones,
+// 0, 0). Componentwise for vectors. The order of float additions
 // is not fixed.
 #define PUMICE_GROUP_AS(name, kind)                                                                                       \
     template <detail::kind A> auto name(const A& x, PUMICE_AT) {                                                          \

@@ -95,9 +95,7 @@ ir::Value Recorder::whole_constant(Scalar type, Whole whole, SourceLocation loca
 
 ir::Value Recorder::real_constant(Scalar type, double real, SourceLocation location) {
     at(location);
-    const double limit = type == Scalar::f16   ? 65504.0
-                         : type == Scalar::f32 ? double(std::numeric_limits<float>::max())
-                                               : HUGE_VAL;
+    const double limit = largest_real(type);
     if (std::isfinite(real) && std::fabs(real) > limit)
         fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (",
              where(location), ", kernel \"", kernel.name, "\")");

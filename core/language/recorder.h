@@ -81,7 +81,7 @@ public:
     ir::Value constant(Scalar type, std::floating_point auto real, SourceLocation location) {
         return real_constant(type, double(real), location);
     }
-    ir::Value constant(Scalar type, half real, SourceLocation location) {
+    ir::Value constant(Scalar type, NarrowFloat auto real, SourceLocation location) {
         return real_constant(type, double(float(real)), location);
     }
     /// N-dimensional indices make an N-dimensional kernel; throws Error if the kernel already has another rank.

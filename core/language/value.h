@@ -35,8 +35,7 @@ template <class T> struct device_type<Ref<T>> {
 /// T for Val<T>, Var<T>, Ref<T>; void for anything else.
 template <class A> using device_type_t = typename device_type<std::remove_cvref_t<A>>::type;
 template <class A> concept DeviceValue = !std::is_void_v<device_type_t<A>>;
-template <class A> concept HostScalar =
-    std::is_arithmetic_v<std::remove_cvref_t<A>> || std::is_same_v<std::remove_cvref_t<A>, half>;
+template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t<A>> || NarrowFloat<std::remove_cvref_t<A>>;
 
 /// A host scalar that adopts a device type: any number for floats, whole numbers for integers, bool for bool.
 template <class T, class U> concept Adopts = ScalarType<T> && HostScalar<U> &&
@@ -278,7 +277,7 @@ PUMICE_CLASH(<<) PUMICE_CLASH(>>)
 /// An immutable device value of scalar type T. Host scalars convert to it.
 template <class T> class Val : public detail::Infix<T> {
 public:
-    static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, float or double");
+    static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, bfloat16, float or double");
     explicit Val(detail::Handle h) : handle(h) {}
     explicit Val(detail::HandleSource& members);
     explicit Val(const detail::ParameterSource& source);

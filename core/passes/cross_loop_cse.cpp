@@ -49,18 +49,13 @@ public:
 
     bool simple(InstId id) const {
         const Inst& loop = k[id];
-        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step(id) == 0)
-            return false;
+        if (step(id) == 0 || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty()) return false;
         bool stays = true;
         each_inside(k, loop, [&](InstId i) { stays = stays && k[i].op != Op::return_; });
         return stays && uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
     }
 
-    int64_t step(InstId loop) const {
-        const auto v = k.operands(k[loop]);
-        const auto by = k.type_of(v[0]) == Scalar::i32 ? number(v[2]) : std::nullopt;
-        return by == 1 || by == -1 ? *by : 0;
-    }
+    int64_t step(InstId loop) const { return unit_step(k, k[loop]); }
 
     /// The trip count; -1 if the bounds are not constant.
     int64_t trips(InstId loop) const { return constant_trip_count(k, k[loop]).value_or(-1); }
@@ -69,7 +64,7 @@ public:
     bool covers(InstId other, InstId loop) const {
         if (trips(other) < 0 || trips(loop) < 0) return false;
         const auto ends = [&](InstId l) {
-            const int64_t first = *number(k.operands(k[l])[0]), last = first + (trips(l) - 1) * step(l);
+            const int64_t first = int64_t(*constant_integer(k, k.operands(k[l])[0])), last = first + (trips(l) - 1) * step(l);
             return std::minmax({first, last});
         };
         const auto [low, high] = ends(loop);
@@ -105,11 +100,6 @@ private:
         for (size_t o = 0; o < x.size(); ++o)
             if (!same(loop_a, x[o], loop_b, y[o])) return false;
         return true;
-    }
-
-    std::optional<int64_t> number(Value v) const {
-        const auto constant = k.type_of(v) == Scalar::i32 ? constant_integer(k, v) : std::nullopt;
-        return constant ? std::optional(int64_t(*constant)) : std::nullopt;
     }
 
     const MemoryEffects effects;
@@ -152,7 +142,7 @@ private:
                 step = like.step(where.around(from[source].inst));
             }
             if (dead || source) {
-                saved += instructions_of(from, i);
+                saved += instructions_of(i);
                 continue;
             }
             const auto use = [&](InstId user) {
@@ -189,7 +179,7 @@ private:
     int cost(InstId loop, Value v, std::set<uint32_t>& seen) const {
         if (!like.inside(loop, v) || !seen.insert(v.id).second) return 0;
         const Inst& i = from[from[v].inst];
-        int sum = instructions_of(from, i);
+        int sum = instructions_of(i);
         for (const Value o : from.operands(i)) sum += cost(loop, o, seen);
         return sum;
     }
@@ -358,11 +348,14 @@ private:
 
 }  // namespace
 
-int instructions_of(const Kernel& k, const Inst& i) {
+int instructions_of(const Inst& i) {
     if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
-    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
-    if (cell.starts_with("sleef") || cell == "host") return 16;
-    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
+    switch (row(i.op).cost) {
+        case Cost::cheap: return 1;
+        case Cost::moderate: return 6;
+        case Cost::costly: return 16;
+    }
+    return 1;
 }
 
 Kernel cross_loop_cse(const Kernel& kernel, const CrossLoopCseBudget& room) { return CrossLoopCse(kernel, room).run(); }

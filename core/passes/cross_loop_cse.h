@@ -13,6 +13,6 @@ struct CrossLoopCseBudget {
 Kernel cross_loop_cse(const Kernel& kernel, const CrossLoopCseBudget& room);
 
 /// Rough cost of an instruction, in machine instructions.
-int instructions_of(const Kernel& kernel, const Inst& inst);
+int instructions_of(const Inst& inst);
 
 }  // namespace pumice::ir

@@ -19,10 +19,11 @@
 // Limits: a loop is taken to end, so one without effects goes. Memory is all or nothing: one read keeps every store to it.
 // Everything that a function yields is needed, whatever its callers use, and calls always stay.
 // Textbook name: mark-and-sweep dead-code elimination (Cytron et al., TOPLAS 1991, section 7.1).
+#include "core/passes/dead.h"
+
 #include <numeric>
 
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {
@@ -220,19 +221,20 @@ private:
         const Inst& i = from[id];
         const auto v = from.operands(i);
         std::vector<Value> operands;
-        const auto hand_on = [&](Value value) {
+        const auto append = [&](Value value) {
             // Unreachable: the operand's instruction may have been removed, and any value will do.
             operands.push_back(live.is_unreachable(id) ? zero(from.type_of(value)) : of(value));
         };
-        if (i.op == Op::test) hand_on(v[0]);
+        if (i.op == Op::test) append(v[0]);
         if (i.op != Op::return_)
-            for (const uint32_t c : i.op == Op::yield ? arms.back() : loops.back()) hand_on(v[c + (i.op == Op::test)]);
+            for (const uint32_t c : i.op == Op::yield ? arms.back() : loops.back()) append(v[c + (i.op == Op::test)]);
         b.loc = i.loc;
         b.terminate(i.op, operands);
     }
 
     const Liveness live;
-    std::vector<std::vector<uint32_t>> arms, loops;  ///< by open construct and by open loop: columns that stay
+    std::vector<std::vector<uint32_t>> arms,
+        loops;  ///< by construct and by loop around the current instruction: columns that stay
 };
 
 }  // namespace

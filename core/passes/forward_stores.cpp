@@ -18,11 +18,13 @@
 // after it. A store or atomic in a loop makes all places of its memory unknown at the start of each iteration. Dead stores are
 // found within one block, and local and array stores do not die across a barrier or an atomic.
 // Textbook name: available expressions for loads, and dead-store elimination (Muchnick, chapters 12 and 13).
+#include "core/passes/forward_stores.h"
+
 #include <algorithm>
 
 #include "core/analysis/alias.h"
+#include "core/analysis/loop_info.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
@@ -100,8 +102,8 @@ private:
         });
     }
 
-    /// Behind the if, the entries from before it that every yielding arm still has. Entries made in an arm are dropped: their
-    /// values are not visible behind the if.
+    /// Keeps after the if the entries from before it that every yielding arm still has. Entries made in an arm are dropped: their
+    /// values are not visible after the if.
     void arms(InstId id) {
         const Inst& i = from[id];
         const auto before = known;
@@ -120,7 +122,7 @@ private:
         });
     }
 
-    /// Kills what the loop's contents may write, then walks the loop; the same entries hold behind the loop.
+    /// Kills what the loop's contents may write, then walks the loop; the same entries hold after the loop.
     void loop(InstId id) {
         each_inside(from, from[id], [&](InstId inner) {
             const Inst& i = from[inner];
@@ -173,7 +175,7 @@ private:
             std::erase_if(later, [&](const MemoryLocation& l) { return may_alias(k, l, location); });
         } else if (is_barrier(i.op) || is_atomic(i.op)) {
             std::erase_if(later, [&](const MemoryLocation& l) { return k[l.memory].kind != MemoryKind::private_; });
-        } else if (has_trait(i.op, traits::effect) || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
+        } else if (has_trait(i.op, traits::effect) || is_jump(i.op)) {
             later.clear();
         }
     }

@@ -18,8 +18,10 @@
 // loop.
 // Limits: no loads of written arrays or of local and private memory, even where no store interferes; no sinking; no stores.
 // Textbook name: code motion (Aho et al., "Compilers", section 9.5; Muchnick, section 13.2).
+#include "core/passes/hoist.h"
+
+#include "core/analysis/loop_info.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
@@ -40,7 +42,7 @@ private:
 
     void in_front(const Inst& loop) {
         // A while's test block runs at least once. A for's body does if its bounds are constants that give an iteration.
-        const bool runs = loop.op == Op::while_ || surely_iterates(loop);
+        const bool runs = surely_iterates(loop);
         for (int which = 0; which < 2 && loop.blocks[which].id != none; ++which)
             block_in_front(loop.blocks[which], runs && which == 0);
     }
@@ -53,9 +55,7 @@ private:
             if (movable && !knows(from.result(i)) && invariant(i)) copy(id);
             for (const BlockId inner : i.blocks)
                 // The first block of a while, or of a for that surely iterates, executes whenever the loop does.
-                if (inner.id != none)
-                    block_in_front(
-                        inner, runs && inner == i.blocks[0] && (i.op == Op::while_ || (i.op == Op::for_ && surely_iterates(i))));
+                if (inner.id != none) block_in_front(inner, runs && inner == i.blocks[0] && surely_iterates(i));
             runs = runs && !may_leave(i);
         }
     }
@@ -66,25 +66,12 @@ private:
         return true;
     }
 
-    bool surely_iterates(const Inst& loop) const {
-        uint64_t bits[3];
-        const auto v = from.operands(loop);
-        for (int o = 0; o < 3; ++o)
-            if (!from.constant(v[o], bits[o])) return false;
-        const Scalar type = from.type_of(v[0]);
-        const int shift = 64 - 8 * size_of(type);
-        const auto value = [&](int o) { return int64_t(bits[o] << shift) >> shift; };
-        if (is_unsigned_int(type)) return bits[2] != 0 && bits[0] < bits[1];
-        return value(2) > 0 ? value(0) < value(1) : value(2) < 0 && value(0) > value(1);
-    }
+    bool surely_iterates(const Inst& i) const { return i.op == Op::while_ || constant_trip_count(from, i).value_or(0) > 0; }
 
-    /// True if the instruction contains a jump or return, so that the instructions behind it may be skipped.
+    /// True if the instruction contains a jump or return, so that the instructions after it may be skipped.
     bool may_leave(const Inst& i) const {
         bool leaves = false;
-        each_inside(from, i, [&](InstId inner) {
-            const Op op = from[inner].op;
-            leaves = leaves || op == Op::break_ || op == Op::continue_ || op == Op::return_;
-        });
+        each_inside(from, i, [&](InstId inner) { leaves = leaves || is_jump(from[inner].op); });
         return leaves;
     }
 };

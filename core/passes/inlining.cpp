@@ -16,11 +16,12 @@
 // Limits: no recursion (ir::verify lets a function call only those in front of it); every call is inlined, without a cost
 // model.
 // Textbook name: procedure integration (Muchnick, chapter 15).
+#include "core/passes/inlining.h"
+
 #include <algorithm>
 #include <set>
 
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {
@@ -38,7 +39,7 @@ class Growth {
 public:
     Growth(const Kernel& kernel, bool keep_rules) : k(kernel), keep_rules(keep_rules) {
         for (const Function& f : k.functions) all.push_back(of(f.body));
-        const Size whole = of(BlockId{0});
+        const CodeSize whole = of(BlockId{0});
         if (whole.depth > deepest_calls)
             fail("kernel \"", k.name, "\" (", k.where(k.loc), ") calls functions in functions ", whole.depth,
                  " deep; the limit is ", deepest_calls);
@@ -53,29 +54,29 @@ public:
     }
 
 private:
-    struct Size {
+    struct CodeSize {
         uint64_t instructions = 0;
         int depth = 0, blocks = 0;
 
-        void add(const Size& part) {
+        void add(const CodeSize& part) {
             if (__builtin_add_overflow(instructions, part.instructions, &instructions)) instructions = UINT64_MAX;
             depth = std::max(depth, part.depth);
             blocks = std::max(blocks, part.blocks);
         }
     };
-    Size of(BlockId body) const {
-        Size size;
+    CodeSize of(BlockId body) const {
+        CodeSize size;
         for (const InstId id : k[body].insts) {
             const Inst& i = k[id];
             size.add({1, 0, 1});
             if (i.op == Op::call && !(keep_rules && k.functions[i.immediate].has_rule())) {
-                Size callee = all[i.immediate];
+                CodeSize callee = all[i.immediate];
                 ++callee.depth;
                 size.add(callee);
             }
             for (const BlockId b : i.blocks) {
                 if (b.id == none) continue;
-                Size inner = of(b);
+                CodeSize inner = of(b);
                 ++inner.blocks;
                 size.add(inner);
             }
@@ -85,7 +86,7 @@ private:
 
     const Kernel& k;
     const bool keep_rules;
-    std::vector<Size> all;  ///< of each function
+    std::vector<CodeSize> all;  ///< of each function
 };
 
 class Inlining : public Rewriter {

@@ -1,5 +1,6 @@
 #include "core/passes/pipeline.h"
 
+#include "core/analysis/annotated.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 
@@ -36,6 +37,7 @@ Kernel run(std::span<const Pass> pipeline, const Kernel& recorded, bool wide_off
         if (pass.when == Pass::When::barriers && !has_barriers(k)) continue;
         k = run(pass, k);
     }
+    if (debug::dumps("analysis")) debug::dump_text("analysis", k.name, "ir", annotated(k));
     return k;
 }
 

@@ -1,4 +1,16 @@
-// Pass manager: runs a backend's list of passes in order.
+// Pass manager: runs a back end's list of passes in order.
+// Why: every back end needs the same service around a pass: leave out passes that a kernel has no use for, verify the result, print
+// it.
+//
+//   {"simplify", simplify},                                            for all kernels
+//   {"linearize_indices", linearize_indices, When::narrow_offsets},    not with 64-bit offsets
+//   {"group_by_memory", group_by_memory, When::barriers}               only in kernels with a barrier
+//
+// Method: a table of names and functions from kernel to kernel. A pass does not see which passes ran before; the tables say why
+// each stands where it does (codegen/lowering/lower_for_glsl.cpp, cpu/plan/lower_for_cpu.cpp).
+// Cost: that of the passes; builds without NDEBUG and PUMICE_VALIDATE=1 add the verifier after each.
+// Limits: a fixed order, no repetition until nothing changes; analyses are made anew by each pass that asks. Field's name: pass
+// manager (LLVM's PassManager), without cached analyses.
 #pragma once
 #include <functional>
 #include <span>

@@ -14,15 +14,17 @@
 //   }                                 |  }
 //   %p = get %v : i32                 |  # %4 stands for %p
 //
-// Cost: one walk, plus one scan of each construct's contents: O(instructions * nesting depth), and a copy of the variables' map
-// at each construct. A result is added wherever a set occurs, even if nothing reads it; `dead` removes such results.
+// Cost: one walk, plus one scan of each construct's contents: O(instructions * nesting depth), and a copy of the variables' map at
+// each construct. A result is added wherever a set occurs, even if nothing reads it; `dead` removes such results.
+// Limits: variables only; memory is left to forward_stores.
 // Textbook name: SSA construction for structured control flow (Brandis and Moessenboeck, TOPLAS 1994). It needs no dominance
 // frontiers.
+#include "core/passes/promote.h"
+
 #include <algorithm>
 #include <unordered_map>
 
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
@@ -122,8 +124,9 @@ private:
     }
 
     std::unordered_map<uint32_t, Value> now;  ///< current value of each variable
-    std::vector<Variables> yielded{{}};       ///< by open construct: variables its yields hand on; for a function none
-    std::vector<Variables> carried;           ///< by open loop: variables that it carries
+    std::vector<Variables> yielded{
+        {}};  ///< by construct around the current instruction: variables that it yields; for a function none
+    std::vector<Variables> carried;  ///< by loop around the current instruction: variables that it carries
 };
 
 }  // namespace

@@ -6,15 +6,16 @@
 //   %t = add %s, %xy : f32             |  %10 = add %9, %5 : f32          # %3 = %half (a constant)
 //   %u = add %t, %half : f32           |  %11 = add %10, %6 : f32
 //
-// `x - constant` counts as `x + -constant`. The old additions stay behind without a user, for `dead`.
+// `x - constant` counts as `x + -constant`. The old additions remain without a user, and `dead` removes them.
 // Cost: linear; one array of use counts, and each sum is followed to its innermost addition.
 // Limits: the rest of the sum keeps its order, and only the constant moves. The innermost addition must have two products as
 // operands, and each intermediate result exactly one user; a sum with a single product contracts as it is. Constants only, not
 // uniform values. Rounding changes, so kernels with `math strict` are left alone.
 // Textbook name: reassociation of floating-point sums for contraction.
+#include "core/passes/reassociate_for_fma.h"
+
 #include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {

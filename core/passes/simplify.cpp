@@ -16,8 +16,10 @@
 // Limits: one sweep, no fixpoint: a carried value that turns out to be invariant only in the result needs a second run. No
 // reassociation, no conditional constant propagation through loops.
 // Textbook name: dominator-based value numbering (Briggs, Cooper, Simpson, "Value numbering", 1997).
+#include "core/passes/simplify.h"
+
+#include "core/analysis/loop_info.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
@@ -95,7 +97,7 @@ private:
         const uint32_t before = uint32_t(to.values.size());
         copy(id);
         const Inst made = to[to[b.current()].insts.back()];
-        if (made.op != Op::if_) return;  // no arm yields, so the code behind it is unreachable
+        if (made.op != Op::if_) return;  // no arm yields, so the code after it is unreachable
         for (int r = 0; r < i.result_count; ++r)
             if (const Value same = on_every_way(made, r, before)) map(from.result(i, r), same);
     }
@@ -143,18 +145,9 @@ private:
     Value initial(const Inst& i, uint32_t c) const { return of(initial_operand(i, c)); }
 
     bool runs_no_iteration(const Inst& i) const {
-        const auto v = from.operands(i);
-        const Value first = of(v[0]), limit = of(v[1]);
-        if (first == limit) return true;
-        uint64_t from_bits = 0, to_bits = 0, step = 0;
-        if (!to.constant(of(v[2]), step)) return false;
-        if (step == 0) return true;
-        if (!to.constant(first, from_bits) || !to.constant(limit, to_bits)) return false;
-        const Scalar type = to.type_of(first);
-        if (is_unsigned_int(type)) return from_bits >= to_bits;
-        const int shift = 64 - 8 * size_of(type);
-        const auto value = [&](uint64_t bits) { return int64_t(bits << shift) >> shift; };
-        return value(step) > 0 ? value(from_bits) >= value(to_bits) : value(from_bits) <= value(to_bits);
+        const std::vector<Value> v = of(from.operands(i).first(3));
+        uint64_t step = 1;
+        return v[0] == v[1] || (to.constant(v[2], step) && step == 0) || constant_trip_count(to, v) == 0;
     }
 
     void ends_at_once(const Inst& i) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr Switch table[] = {
     {"PUMICE_DEVICE", "interp, cpu, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
-    {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, llvm, optimised, asm, or all", "nothing",
+    {"PUMICE_DUMP", "a list of ir, a pass's name, analysis, glsl, spirv, llvm, optimised, asm, or all", "nothing",
      "prints what every compiled kernel looks like at these stages"},
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
     {"PUMICE_VALIDATE", "0, 1", "0",
@@ -35,6 +35,8 @@ constexpr Switch table[] = {
     {"PUMICE_CPU_LLVM", "15 to 22", "19, else a newer, else an older one", "the version of LLVM that the device cpu loads"},
     {"PUMICE_CPU_THREADS", "1 to 1024", "the processor's", "how many threads share a launch on the device cpu"},
     {"PUMICE_CPU_STATIC", "0, 1", "0", "gives each thread of the device cpu one part of a launch, the same every time"},
+    {"PUMICE_CPU_WITHOUT", "a list of rules of cpu/plan/cpu_rules.def, or all", "nothing",
+     "optimisations that the device cpu leaves out"},
     {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches, tapes"},
 };
 constexpr size_t count = std::size(table);

@@ -55,16 +55,16 @@ TEST_F(debug_switches, dump_lists_stages) {
 }
 
 TEST_F(debug_switches, unknown_stages_of_dump_are_reported_once) {
-    const std::string_view stages[] = {"ir", "simplify", "guard", "simplify", "glsl"};
+    const std::string_view stages[] = {"ir", "simplify", "promote", "simplify", "glsl"};
     const auto said = [&] {
         testing::internal::CaptureStderr();
         check_dump(stages);
         return testing::internal::GetCapturedStderr();
     };
     set("PUMICE_DUMP", "glsl,glsll,,all,nonsense");
-    EXPECT_EQ(said(), "pumice: PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, simplify, guard, glsl, all\n");
+    EXPECT_EQ(said(), "pumice: PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, simplify, promote, glsl, all\n");
     EXPECT_EQ(said(), "");
-    set("PUMICE_DUMP", "ir,guard,all");
+    set("PUMICE_DUMP", "ir,promote,all");
     EXPECT_EQ(said(), "");
     set("PUMICE_DUMP", nullptr);
     EXPECT_EQ(said(), "");
@@ -163,8 +163,8 @@ TEST_F(debug_switches, dumps_stay_in_their_folder) {
     // Somebody has put a link under this name before.
     std::filesystem::create_symlink("../precious", own.path / "dumps" / "saxpy.ir.ir");
     std::filesystem::create_hard_link(own.path / "precious", own.path / "dumps" / "saxpy.dead.ir");
-    ASSERT_EQ(mkfifo((own.path / "dumps" / "saxpy.guard.ir").c_str(), 0600), 0);
-    for (const char* stage : {"ir", "dead", "guard"}) {
+    ASSERT_EQ(mkfifo((own.path / "dumps" / "saxpy.promote.ir").c_str(), 0600), 0);
+    for (const char* stage : {"ir", "dead", "promote"}) {
         EXPECT_TRUE(in_child([&] { return dump_text(stage, "saxpy", "ir", "text"), true; })) << stage;
         EXPECT_EQ(contents(text("dumps/saxpy.", stage, ".ir").c_str()), "text");
     }

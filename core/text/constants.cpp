@@ -1,10 +1,11 @@
 // Constants as text and back; printed text parses to the same bits.
+#include "core/text/constants.h"
+
 #include <bit>
 #include <charconv>
 #include <cmath>
 
-#include "core/ir/ir.h"
-#include "core/text/names.h"
+#include "core/ir/evaluate.h"
 
 namespace pumice::ir {
 namespace {
@@ -23,14 +24,10 @@ std::string hex(uint64_t bits) {
 }
 
 std::string float_text(Scalar type, uint64_t bits) {
-    half h;
-    h.bits = uint16_t(bits);
-    const double value = type == Scalar::f16   ? double(float(h))
-                         : type == Scalar::f32 ? double(std::bit_cast<float>(uint32_t(bits)))
-                                               : std::bit_cast<double>(bits);
+    const double value = real_of(type, bits);
     if (std::isnan(value)) return "nan(" + hex(bits) + ")";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    // The shortest decimal for the float also identifies the half, since halves are a subset.
+    // The shortest decimal for the float also identifies the narrow float, which is one of the floats.
     return type == Scalar::f64 ? shortest(value) : shortest(float(value));
 }
 
@@ -54,7 +51,7 @@ bool float_bits(Scalar type, std::string_view literal, uint64_t& bits) {
     }
     float value = 0;
     if (!reads_as(literal, value)) return false;
-    bits = type == Scalar::f16 ? half(value).bits : std::bit_cast<uint32_t>(value);
+    bits = real_bits(type, double(value));
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "core/support/error.h"
-#include "core/text/names.h"
+#include "core/text/lexical_rules.h"
 
 namespace pumice::ir {
 namespace {

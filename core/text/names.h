@@ -1,9 +1,9 @@
-// Words and lexical rules that the printer and the parser of kernel text share.
+// Words of kernel text, which the printer and the parser share.
 #pragma once
+#include <iterator>
 #include <string_view>
 
 #include "core/ir/ir.h"
-#include "core/support/ascii.h"
 
 namespace pumice::ir {
 
@@ -23,27 +23,5 @@ inline std::string_view origin_name(ParameterOrigin g) {
     return g == ParameterOrigin::range_start ? "range_start" : g == ParameterOrigin::range_extent ? "range_extent" : "argument";
 }
 inline std::string_view access_name(Access a) { return access_names[int(a)]; }
-
-/// The bits of a literal; false if it is none of the type, or out of the type's range.
-bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits);
-
-inline bool is_letter(char c) { return ascii::is_letter(c) || c == '_'; }
-using ascii::is_digit;
-
-/// True for a letter or `_`, followed by letters, digits and `_`: a valid name of a memory.
-inline bool is_identifier(std::string_view s) {
-    if (s.empty() || !is_letter(s[0])) return false;
-    for (const char c : s)
-        if (!is_letter(c) && !is_digit(c)) return false;
-    return true;
-}
-
-inline bool is_path_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '[' || c == ']'; }
-/// True for a member path that needs no quotes.
-inline bool is_plain_path(std::string_view s) {
-    for (const char c : s)
-        if (!is_path_char(c)) return false;
-    return !s.empty();
-}
 
 }  // namespace pumice::ir

@@ -23,7 +23,7 @@ Kernel Parser::whole() {
     resolve_rules();
     block(BlockId{0});
     if (!in.at_end()) in.expected("the end of the text");
-    for (const Size& size : sizes) {
+    for (const PendingSize& size : sizes) {
         const auto found = values.find(size.name);
         if (found == values.end())
             fail("kernel text line ", size.line, ": the size %", size.name, " is not defined in the kernel");

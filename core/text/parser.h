@@ -20,7 +20,7 @@ public:
 
 private:
     using Names = std::vector<std::pair<std::string, Scalar>>;
-    struct Size {
+    struct PendingSize {
         uint32_t memory;
         std::string name;
         int line;
@@ -66,7 +66,7 @@ private:
     std::map<std::string, uint64_t> scalars;  ///< numbers of the scalar parameters
     std::map<std::string, uint32_t> functions;
     std::vector<RuleNames> rule_names;  ///< of functions that may be defined later
-    std::vector<Size> sizes;            ///< of local memory, given by values of the body
+    std::vector<PendingSize> sizes;     ///< of local memory, given by values of the body
 };
 
 }  // namespace pumice::ir

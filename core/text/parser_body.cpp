@@ -3,6 +3,7 @@
 
 #include "core/ir/ops.h"
 #include "core/support/error.h"
+#include "core/text/constants.h"
 #include "core/text/names.h"
 #include "core/text/parser.h"
 
@@ -144,7 +145,7 @@ template <class Table> uint64_t Parser::one_of(const Table& names, const char* w
     return uint64_t(found - std::begin(names));
 }
 
-/// What stands between the name and the type.
+/// Parses the operands, which stand between the name and the type.
 void Parser::plain(Inst& i, Layout layout, std::vector<Value>& operands) {
     switch (layout) {
         case Layout::literal: break;

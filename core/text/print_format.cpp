@@ -121,7 +121,7 @@ std::string Format::value(const Spec& spec, Scalar type, uint64_t bits) {
         const T v = from_bits<T>(bits);
         if constexpr (std::is_same_v<T, bool>)
             return spec.type ? (v ? "1" : "0") : (v ? "true" : "false");
-        else if constexpr (std::is_same_v<T, half>)
+        else if constexpr (NarrowFloat<T>)
             return real(float(v), spec.type, spec.precision);
         else if constexpr (std::is_floating_point_v<T>)
             return real(v, spec.type, spec.precision);

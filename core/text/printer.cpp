@@ -4,6 +4,7 @@
 
 #include "core/ir/ir.h"
 #include "core/support/error.h"
+#include "core/text/lexical_rules.h"
 #include "core/text/names.h"
 
 namespace pumice::ir {
@@ -25,7 +26,8 @@ std::string quoted(std::string_view text) {
 
 class Printer {
 public:
-    explicit Printer(const Kernel& kernel) : k(kernel), numbers(kernel.values.size(), none), numbered(kernel.blocks.size()) {}
+    explicit Printer(const Kernel& kernel, const Note& comments = {})
+        : k(kernel), note(comments), numbers(kernel.values.size(), none), numbered(kernel.blocks.size()) {}
 
     std::string whole() {
         number_all();
@@ -189,7 +191,11 @@ private:
     void block(BlockId id) {
         if (brief || id.id >= k.blocks.size()) return;
         ++depth;
-        for (const InstId i : k[id].insts) inst(k[i]);
+        for (const InstId i : k[id].insts) {
+            if (note && i.id < k.insts.size())
+                comment = note(i, [this](Value v) { return v.id < numbers.size() ? text("%", numbers[v.id]) : "%?"; });
+            inst(k[i]);
+        }
         --depth;
     }
 
@@ -203,8 +209,12 @@ private:
         if (is_construct(i.op))
             control(i);
         else
-            plain(i);
+            plain(i), end_line();
         out += "\n";
+    }
+
+    void end_line() {
+        if (!comment.empty()) out += "  # " + std::exchange(comment, {});
     }
 
     void plain(const Inst& i) {
@@ -281,7 +291,9 @@ private:
         result_types(i);
         loc(i.loc);
         if (brief) return;
-        out += " {\n";
+        out += " {";
+        end_line();
+        out += "\n";
         block(i.blocks[0]);
         if (i.op != Op::for_) {
             indent();
@@ -315,6 +327,8 @@ private:
     void indent() { out.append(2 * depth, ' '); }
 
     const Kernel& k;
+    const Note note;
+    std::string comment;  ///< of the line that is being printed
     std::vector<uint32_t> numbers;
     std::vector<bool> numbered;  ///< visited blocks: a broken kernel may contain one twice
     uint32_t next = 0;
@@ -326,6 +340,7 @@ private:
 }  // namespace
 
 std::string print(const Kernel& kernel) { return Printer(kernel).whole(); }
+std::string print(const Kernel& kernel, const Note& note) { return Printer(kernel, note).whole(); }
 std::string print(const Kernel& kernel, const Inst& inst) { return Printer(kernel).one(inst); }
 
 }  // namespace pumice::ir

@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    struct Loop {
+    struct LoopTypes {
         Types carried, results;
         bool in_test = false;
     };
@@ -352,7 +352,7 @@ private:
         if (v.size() < 3 || !is_int(v[0]) || v[1] != v[0] || v[2] != v[0])
             wrong(i, "from, to and step must be of one integer type");
         if (i.immediate > 1) wrong(i, "the hint is ", i.immediate, "; it must be 0 or 1");
-        Loop loop{Types(v.begin() + 3, v.end()), results(i)};
+        LoopTypes loop{Types(v.begin() + 3, v.end()), results(i)};
         expect_types(i, loop.results, loop.carried, "the results are");
         Types params{v[0]};
         params.insert(params.end(), loop.carried.begin(), loop.carried.end());
@@ -378,7 +378,7 @@ private:
     const Kernel& k;
     std::vector<bool> visible, entered, placed;
     size_t in_function = 0;  ///< the function being checked; the number of functions while the body is checked
-    std::vector<Loop> loops;
+    std::vector<LoopTypes> loops;
     std::map<uint64_t, std::pair<Op, Types>> reports;  ///< by format
     std::vector<Types> yields;                         ///< types yielded by the arms of open ifs
     std::vector<Value> test_values;                    ///< the values that the last test block defined

@@ -1,9 +1,20 @@
-// The IR's rules for the tables of a kernel. docs/ir.md lists them.
+// The IR verifier, tables: checks the rules of docs/ir.md for parameters, memories, functions, and all indices into tables.
+//
+// Why: the rest of the verifier, the printer and the passes index the tables of a kernel without checks. This part runs first, so
+// that a broken index is a sentence and not a crash.
+//
+//   arg2: in f32[1] (x), memory "arg1" names parameter 1    ->  "parameter 2 and memory \"arg1\" do not name each other"
+//   local tile: f32[0]                                      ->  "\"tile\" has extent 0; it must be at least 1"
+//   function "f" (f32) : f32 reverse "g", g takes 2 values  ->  "the reverse rule of function \"f\" takes (f32, f32); expected ..."
+//
+// Cost: linear in the tables. Limits: the first broken rule ends the check; blocks and instructions are checked by verifier.cpp.
+// Field's name: IR verifier (LLVM's Verifier.cpp).
 #include "core/verify/verifier_tables.h"
 
 #include <set>
 
 #include "core/ir/ops.h"
+#include "core/text/lexical_rules.h"
 #include "core/text/names.h"
 
 namespace pumice::ir {

@@ -19,17 +19,13 @@
 // its indices. Only sums of i32 are split; a wider index is cut to i32 first. Extents are no longer checked, so not for the
 // interpreter.
 // Textbook name: array address linearisation (Aho et al., "Compilers", section 6.4), with common subexpressions exposed.
+#include "core/lowering/linearize_indices.h"
+
+#include "core/analysis/alias.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
-
-/// An index as base + constant, modulo 2^32. A constant index has no base.
-struct BasePlusConstant {
-    Value base;
-    uint32_t constant = 0;
-};
 
 /// Computes the offset of a(i + c, j + d, k + e) as that of a(i, j, k) plus c planes, d rows and e elements. Neighbours share
 /// the first term.
@@ -66,7 +62,7 @@ private:
         }
         Value stride = b.constant_int(Scalar::i32, 1);  // elements from one index to the next
         for (int d = rank - 1; d >= 0; --d) {
-            whole = moved(whole, decomposed[size_t(d)].constant, stride);
+            whole = moved(whole, uint32_t(decomposed[size_t(d)].constant), stride);
             if (d > 0) stride = b.op(Op::mul, {b.extent(array, rank - 1 - d), stride});
         }
         return whole ? whole : b.constant_int(Scalar::i32, 0);
@@ -83,25 +79,14 @@ private:
     /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split; a sum of another type may
     /// not, and is cast to i32.
     BasePlusConstant decompose(Value v) {
-        BasePlusConstant s;
-        uint64_t bits = 0;
-        while (from.type_of(v) == Scalar::i32) {
-            if (from.constant(v, bits)) return {{}, s.constant + uint32_t(bits)};
-            if (from[v].inst.id == none) break;
-            const Inst& i = from[from[v].inst];
-            if (i.op != Op::add && i.op != Op::sub) break;
-            const auto operands = from.operands(i);
-            if (from.constant(operands[1], bits)) {
-                s.constant += i.op == Op::add ? uint32_t(bits) : 0u - uint32_t(bits);
-                v = operands[0];
-            } else if (i.op == Op::add && from.constant(operands[0], bits)) {
-                s.constant += uint32_t(bits);
-                v = operands[1];
-            } else {
-                break;
-            }
+        BasePlusConstant s{v, 0};
+        while (from.type_of(s.base) == Scalar::i32) {
+            const BasePlusConstant next = base_plus_constant(from, s.base);
+            if (next.base == s.base) break;
+            s = {next.base, s.constant + next.constant};
+            if (!s.base) return s;
         }
-        s.base = from.type_of(v) == Scalar::i32 ? of(v) : b.cast(Scalar::i32, of(v));
+        s.base = from.type_of(s.base) == Scalar::i32 ? of(s.base) : b.cast(Scalar::i32, of(s.base));
         return s;
     }
 };

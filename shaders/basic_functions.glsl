@@ -1,4 +1,4 @@
-// What shaders may call beyond GLSL's own functions: exact integer and bit operations, and the maths that GLSL lacks or leaves
+// Functions for shaders beyond GLSL's own: exact integer and bit operations, and the maths that GLSL lacks or leaves
 // too loose. A shader gets the functions that it uses, with those that they use: so each begins at column 0 with
 // `TYPE pm_name(` and ends with `}` at column 0, a function comes after those that it calls, and overloads on all types but
 // double lie together.
@@ -21,6 +21,15 @@ float16_t pm_precise_add(float16_t a, float16_t b) {
 double pm_precise_add(double a, double b) {
     precise double r = a + b;
     return r;
+}
+
+// The nearest bfloat16, ties to even: the upper 16 bits, whose increment may carry into the exponent. A NaN stays one.
+float pm_rounded_to_bf16(float a) {
+    const uint bits = floatBitsToUint(a);
+    const uint even = bits + (0x7fffu + ((bits >> 16) & 1u));
+    const uint quiet = bits | 0x400000u;
+    const uint chosen = (bits & 0x7fffffffu) > 0x7f800000u ? quiet : even;
+    return uintBitsToFloat(chosen & 0xffff0000u);
 }
 
 float pm_precise_sub(float a, float b) {

@@ -1,5 +1,5 @@
 // Mathematical functions of the prelude: roots, exponentials, trigonometry, error and gamma functions. The rules are those of
-// prelude.glsl, whose functions these use.
+// basic_functions.glsl, whose functions these use.
 
 // ---- roots, exponentials and logarithms ----
 

@@ -15,8 +15,10 @@
 // Limits: conservative. Uniformity does not know, for example, that all items loaded equal elements from different places;
 // uniform(x) is the user's promise. A barrier in a function that is never called is not checked.
 // Textbook name: barrier divergence, decided by divergence analysis (Coutinho et al., PACT 2011; core/analysis/uniformity.h).
+#include "core/lowering/barrier_divergence.h"
+
 #include "core/analysis/uniformity.h"
-#include "core/passes/passes.h"
+#include "core/passes/inlining.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {

@@ -18,26 +18,27 @@
 // Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
 // run past the range, too. Later passes do not look across the ifs.
 // Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).
+#include "core/lowering/predicate_range_tail.h"
+
 #include <algorithm>
 
 #include "core/analysis/uses.h"
-#include "core/ir/neutral_element.h"
+#include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {
 namespace {
 
-/// The backward slice of the control flow around barriers, which items past the range execute, too: the constructs that contain
-/// barriers ("open": all items enter their blocks), their conditions and bounds, the breaks and continues of open loops with
-/// the constructs around these, and all that these values are computed from.
+/// The backward slice of the control flow around barriers, which items past the range execute, too: the constructs
+/// around barriers (all items enter their blocks), their conditions and bounds, the breaks and continues of the loops among them
+/// with the constructs around these, and all that these values are computed from.
 class Slice {
 public:
     explicit Slice(const Kernel& kernel, const Structure& structure)
         : k(kernel), where(structure), insts(k.insts.size()), values(k.values.size()) {
         for (const InstId i : where.order())
-            if (is_barrier(k[i].op)) open_around(i);
+            if (is_barrier(k[i].op)) add_construct_around(i);
         while (!pending.empty()) {
             const Value v = pending.back();
             pending.pop_back();
@@ -45,8 +46,8 @@ public:
         }
     }
 
-    /// True if the instruction is outside of the predicate: a barrier, an open construct (whose blocks are predicated in turn),
-    /// or in the slice.
+    /// True if the instruction is outside of the predicate: a barrier, a construct around a barrier (whose blocks are predicated
+    /// in turn), or in the slice.
     bool operator[](InstId i) const { return insts[i.id] || is_barrier(k[i].op); }
 
 private:
@@ -56,19 +57,19 @@ private:
         pending.push_back(v);
     }
 
-    void open_around(InstId i) {
+    void add_construct_around(InstId i) {
         const InstId construct = where.around(i);
-        if (construct.id != none) open(construct);
+        if (construct.id != none) add_construct(construct);
     }
 
-    void open(InstId construct) {
+    void add_construct(InstId construct) {
         if (insts[construct.id]) return;
         insts[construct.id] = true;
         const Inst& i = k[construct];
-        open_around(construct);
+        add_construct_around(construct);
         for (uint32_t o = 0; o < leading_operands(i.op); ++o) need(k.operands(i)[o]);
         if (i.op == Op::while_) need(k.operands(last_inst(k, i.blocks[0]))[0]);
-        for (const InstId jump : where.jumps_to(construct)) open_around(jump);
+        for (const InstId jump : where.jumps_to(construct)) add_construct_around(jump);
     }
 
     void follow(Value v) {
@@ -76,13 +77,13 @@ private:
         if (info.inst.id == none) {
             const InstId loop = where.owner_of(info.block);
             const uint32_t leading = leading_params(k[loop].op);
-            open(loop);
+            add_construct(loop);
             if (info.index >= leading) column(loop, info.index - leading);
         } else if (is_control(k[info.inst].op)) {
-            open(info.inst);
+            add_construct(info.inst);
             column(info.inst, info.index);
         } else {
-            unguard(info.inst);
+            unpredicate(info.inst);
             const Inst& i = k[info.inst];
             if (i.op == Op::load && k[i.memory].kind == MemoryKind::private_) written_too(i.memory);
         }
@@ -92,14 +93,14 @@ private:
         where.each_source(construct, c, [&](Value v, InstId) { need(v); });
     }
 
-    void unguard(InstId id) {
+    void unpredicate(InstId id) {
         const Inst& i = k[id];
         const bool atomic = is_atomic(i.op);
         if (atomic || i.op == Op::subgroup)
             fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
                  atomic ? "atomic" : "subgroup operation", " on line ", i.loc.line,
                  ", which items past the range do not run; share the result through local memory, or use whole_groups");
-        if (!insts[id.id]) open_around(id);
+        if (!insts[id.id]) add_construct_around(id);
         insts[id.id] = true;
         if (i.op == Op::group) return;  // its operand past the range is the neutral element (contribute)
         for (const Value v : k.operands(i)) need(v);
@@ -108,7 +109,7 @@ private:
     /// A load of private memory in the slice needs all stores to that memory in the slice.
     void written_too(MemoryId m) {
         for (const InstId i : where.order())
-            if (k[i].op == Op::store && k[i].memory == m && !insts[i.id]) unguard(i);
+            if (k[i].op == Op::store && k[i].memory == m && !insts[i.id]) unpredicate(i);
     }
 
     const Kernel& k;
@@ -143,7 +144,7 @@ private:
 
     void whole_body() {
         const Inst& end = last_inst(from, BlockId{0});
-        guarded(end.loc, {}, [&] {
+        predicated(end.loc, {}, [&] {
             for (const InstId i : from.body().insts) {
                 if (b.terminated()) return;
                 if (&from[i] != &end) inst(i);
@@ -163,7 +164,7 @@ private:
             insts(construct.blocks[which]);
     }
 
-    /// Emits the body, or a block of an open construct. Consecutive instructions that need the predicate are gathered into a
+    /// Emits the body, or a block of a construct around a barrier. Consecutive instructions that need the predicate are gathered into a
     /// run.
     void runs(BlockId id) {
         std::vector<InstId> run;
@@ -191,14 +192,14 @@ private:
         const uint64_t neutral = neutral_element(*combines(what), i.type);
         Value x = of(from.operands(i)[0]);
         // The result of a run is zero past the range, so a neutral element of zero needs no select.
-        if (neutral != 0 || !guarded_zero(from.operands(i)[0])) {
+        if (neutral != 0 || !is_zero_past_the_range(from.operands(i)[0])) {
             const Value otherwise = b.constant(i.type, neutral);
             x = b.select(b.in_range(), x, otherwise);
         }
         map(from.result(i), b.group(what, of(i.memory), x));
     }
 
-    bool guarded_zero(Value v) const { return from[v].inst.id != none && was_in_run[from[v].inst.id]; }
+    bool is_zero_past_the_range(Value v) const { return from[v].inst.id != none && was_in_run[from[v].inst.id]; }
 
     bool uses_run(const Inst& i) const {
         for (const Value v : from.operands(i)) {
@@ -215,7 +216,7 @@ private:
         for (const InstId i : run)
             for (int r = 0; r < from[i].result_count; ++r)
                 if (used_outside(from.result(from[i], r), where.block_of(i))) later.push_back(from.result(from[i], r));
-        guarded(from[run.front()].loc, later, [&] {
+        predicated(from[run.front()].loc, later, [&] {
             for (const InstId i : run)
                 if (!b.terminated()) inst(i);
         });
@@ -231,7 +232,7 @@ private:
     }
 
     /// `if in_range { emit(); yield results } else { yield zeros }`
-    template <class Emit> void guarded(Loc loc, const std::vector<Value>& results, Emit emit) {
+    template <class Emit> void predicated(Loc loc, const std::vector<Value>& results, Emit emit) {
         b.loc = loc;
         const Value condition = b.in_range();
         Inst i;
@@ -292,10 +293,11 @@ private:
 
 Kernel predicate_range_tail(const Kernel& kernel) {
     if (kernel.whole_groups) return kernel;
-    if (!kernel.functions.empty()) library_bug("guard met a function; inlining must run first\n" + print(kernel));
+    if (!kernel.functions.empty()) library_bug("predicate_range_tail met a function; inlining must run first\n" + print(kernel));
     for (const Block& b : kernel.blocks)
         for (const InstId i : b.insts)
-            if (kernel[i].op == Op::var) library_bug("guard met a variable; promote must run first\n" + print(kernel));
+            if (kernel[i].op == Op::var)
+                library_bug("predicate_range_tail met a variable; promote must run first\n" + print(kernel));
     return PredicateRangeTail(kernel).run();
 }
 

@@ -17,7 +17,7 @@
 // arithmetic, between two barriers; places that depend on the index and on all axes but one; at most 3 loads and 6 operations
 // to recompute; 16 KiB of local memory.
 // Textbook name: owner-computes rule (Callahan and Kennedy, 1988).
-#include "core/passes/owner_computes_atomics.h"
+#include "core/lowering/owner_computes_atomics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@
 #include "core/analysis/rematerialisable_slice.h"
 #include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
+#include "core/passes/dead.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {
@@ -43,14 +43,10 @@ constexpr int64_t least_iterations = 8;    ///< with fewer, most items would be 
 constexpr int64_t local_bytes = 16 << 10;  ///< every Vulkan device has this much
 constexpr int64_t most_items = 1024;       ///< of a group; the size of kept values is computed for this many
 
-bool adds(const Inst& i) {
-    return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
-}
-
 class OwnerComputesAtomics : public Rewriter {
 public:
     explicit OwnerComputesAtomics(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), uses(k) {
-        if (k.rank >= 2 && !returns_early()) find();
+        if (k.rank >= 2 && !uniformity.returns_early()) find();
     }
 
 private:
@@ -65,12 +61,6 @@ private:
     };
 
     // ---- finding additions to rewrite ----
-
-    /// True if some items may miss the barriers that the pass inserts.
-    bool returns_early() const {
-        return std::any_of(where.order().begin(), where.order().end(),
-                           [&](InstId id) { return from[id].op == Op::return_ && where.around(id).id != none; });
-    }
 
     void find() {
         for (const InstId loop : where.order()) {
@@ -111,7 +101,7 @@ private:
 
     std::optional<Shared> shared(InstId loop, InstId id) const {
         const Inst& i = from[id];
-        if (!adds(i) || from[i.memory].kind != MemoryKind::local || uses.any(from.result(i))) return {};
+        if (!is_atomic_sum(i) || from[i.memory].kind != MemoryKind::local || uses.any(from.result(i))) return {};
         Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
         const auto indices = indices_of(from, i);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.address.add(v); })) return {};
@@ -125,7 +115,7 @@ private:
         if (s.axis < 0 || !s.value.add(from.operands(i).back())) return {};
         if (value.memories.size() + value.kept.size() > most_loads || value.recomputed.size() > most_loads + most_operations)
             return {};
-        if (!between_barriers(loop, i.memory, adds)) return {};
+        if (!between_barriers(loop, i.memory, is_atomic_sum)) return {};
         const auto loads = [](const Inst& other) { return other.op == Op::load; };
         for (const MemoryId m : value.memories)
             if (!between_barriers(loop, m, loads)) return {};
@@ -381,11 +371,11 @@ private:
 }  // namespace
 
 Kernel owner_computes_atomics(const Kernel& kernel) {
-    const auto adds_to_local = [&](const Inst& i) { return adds(i) && kernel[i.memory].kind == MemoryKind::local; };
+    const auto adds_to_local = [&](const Inst& i) { return is_atomic_sum(i) && kernel[i.memory].kind == MemoryKind::local; };
     if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
     // Recording leaves an unused load of each element that is added to; `dead` removes it.
-    const Kernel tidy = dead(kernel);
-    return OwnerComputesAtomics(tidy).run();
+    const Kernel without_dead_code = dead(kernel);
+    return OwnerComputesAtomics(without_dead_code).run();
 }
 
 }  // namespace pumice::ir

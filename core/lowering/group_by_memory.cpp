@@ -1,7 +1,7 @@
 // Lowers group reductions (tree, halving distances) and scans (Hillis-Steele) to local memory and barriers.
 // Why: the interpreter, the CPU, derivatives and devices whose subgroups do no arithmetic have no `group` instruction.
 //
-//   %sum = group reduce_add local1, %x : f32  |  store local1[%10], %2 : f32        # %10: the item's number in the range
+//   %sum = group reduce_add local1, %x : f32  |  store local1[%10], %2 : f32        # %10: number of the item in its group
 //                                             |  barrier
 //                                             |  for %18 = %9 to %17 step %8 {      # %17 = ceil(log2(items)), %8 = 1, %9 = 0
 //                                             |    %21 = shl %8, %20 : i32          # the distance, 2^(%17 - 1 - %18)
@@ -18,11 +18,12 @@
 // takes one flag and three barriers. The pass itself is linear in the kernel.
 // Limits: a scan does O(n log n) operations (not Blelloch's O(n)); a float sum is rounded in the order of the tree.
 // Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
+#include "core/lowering/group_by_memory.h"
+
 #include <algorithm>
 
-#include "core/ir/neutral_element.h"
+#include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {

@@ -18,11 +18,13 @@
 // Cost: a scan of each such loop. The code pays a barrier each iteration, and at most 4 carried values go through memory.
 // Limits: no while, no step of another form, no cost model (the array may be in the cache anyway).
 // Textbook name: loop interchange, of the loop over the items with the loop inside (Allen and Kennedy, chapter 5).
+#include "core/lowering/cooperative_strided_loops.h"
+
 #include <algorithm>
 
 #include "core/analysis/linear_index.h"
+#include "core/analysis/rematerialisation.h"
 #include "core/ir/rewriter.h"
-#include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
@@ -31,10 +33,7 @@ constexpr size_t most_carried = 4;  ///< limit on carried values, which go throu
 
 class CooperativeStridedLoops : public Rewriter {
 public:
-    explicit CooperativeStridedLoops(const Kernel& kernel) : Rewriter(kernel), uniformity(kernel), affine(kernel, uniformity) {
-        const Structure& where = uniformity.structure();
-        for (const InstId i : where.order()) returns = returns || (from[i].op == Op::return_ && where.around(i).id != none);
-    }
+    explicit CooperativeStridedLoops(const Kernel& kernel) : Rewriter(kernel), uniformity(kernel), affine(kernel, uniformity) {}
 
 private:
     void inst(InstId id) override {
@@ -60,16 +59,7 @@ private:
     /// True if items past the range can compute the value, too: it is made of pure instructions and loads of `in` arrays, at
     /// most 32 of them.
     bool plain(Value v) const {
-        int budget = 32;
-        return plain(v, budget);
-    }
-    bool plain(Value v, int& budget) const {
-        const InstId source = from[v].inst;
-        if (source.id == none || --budget < 0) return false;
-        const Inst& i = from[source];
-        if (!is_pure(i.op) && !(i.op == Op::load && from[i.memory].access == Access::in)) return false;
-        const auto o = from.operands(i);
-        return std::all_of(o.begin(), o.end(), [&](Value operand) { return plain(operand, budget); });
+        return Rematerialisation(from, [&](const Inst& i) { return is_repeatable(from, i); }).of(v, 32);
     }
 
     /// True for global_size, group_size, and products of these and group_count that have one of the sizes in them.
@@ -146,7 +136,7 @@ private:
 
     const Uniformity uniformity;
     const LinearIndex affine;
-    bool returns = false;  ///< the kernel has an early return, so some items might miss the barriers
+    const bool returns = uniformity.returns_early();  ///< some items might miss the barriers
 };
 
 }  // namespace

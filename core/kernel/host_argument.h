@@ -1,0 +1,93 @@
+// Host arguments: the values of a launch, one for each parameter of the IR.
+#pragma once
+#include <array>
+#include <memory>
+
+#include "core/host/array.h"
+#include "core/language/memory.h"
+
+namespace pumice::detail {
+
+/// A host argument for one parameter of the IR.
+struct HostArgument {
+    bool is_array = false;
+    const Element* element = nullptr;   ///< of an array
+    const ArrayState* array = nullptr;  ///< null: never allocated
+    std::shared_ptr<DeviceState> device;
+    std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
+    int rank = 1;
+    Scalar type = Scalar::f32;  ///< of a scalar
+    uint64_t bits = 0;
+    const void* followed_by = nullptr;  ///< of a traced scalar: its program's scalars, and its number among them
+    int number = -1;
+};
+
+/// Writes `value` as arguments of the IR: one, or for a struct one a member, in order.
+template <class T> void put_host(const T& value, HostArgument*& next) {
+    if constexpr (ScalarType<T>) {
+        next->type = *scalar_of<T>();
+        __builtin_memcpy(&next->bits, &value, sizeof(T));
+        ++next;
+    } else {
+        structure<T>::each_value(value, [&](const auto& member) { put_host(member, next); });
+    }
+}
+template <class T, int N> void put_host(const Array<T, N>& value, HostArgument*& next) {
+    next->is_array = true;
+    next->element = &element_of<T>();
+    next->array = value.state.get();
+    if (next->array) next->device = value.state->device;
+    next->rank = N;
+    for (int d = 0; d < N; ++d) next->extents[size_t(d)] = value.extents[size_t(d)];
+    ++next;
+}
+template <class T> constexpr size_t host_count() {
+    if constexpr (ScalarType<T> || is_array<T>::value)
+        return 1;
+    else if constexpr (requires { typename T::traced; })
+        return host_count<typename T::traced>();
+    else {
+        size_t n = 0;
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += host_count<F>(); });
+        return n;
+    }
+}
+template <class... H> auto host_arguments(const H&... values) {
+    std::array<HostArgument, (host_count<H>() + ... + 0)> all;
+    [[maybe_unused]] HostArgument* next = all.data();
+    (put_host(values, next), ...);
+    return all;
+}
+
+/// True for a traced number, or struct of such, of type T: put_host handles it.
+template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;
+/// The argument for a parameter of host type H: traced values stay as they are.
+template <class H, class A> decltype(auto) given_as(const A& a) {
+    if constexpr (std::is_same_v<A, H> || Follows<A, H>)
+        return (a);
+    else
+        return H(a);
+}
+
+// The host argument for a parameter of the lambda's signature.
+template <class P> struct parameter {
+    static_assert(never<P>, "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> and Val<T>, taken by value");
+};
+template <class T, int N> struct memory_parameter {
+    using host = std::conditional_t<HoldsArrays<T>, T, Array<T, N>>;
+    template <class A> static constexpr bool takes = std::is_same_v<A, host> || Follows<A, host>;
+};
+template <class T, int N> struct parameter<In<T, N>> : memory_parameter<T, N> {};
+template <class T, int N> struct parameter<Out<T, N>> : memory_parameter<T, N> {};
+template <class T, int N> struct parameter<InOut<T, N>> : memory_parameter<T, N> {};
+template <class T> struct parameter<Val<T>> {
+    using host = T;
+    template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;
+};
+/// Checks one argument of a launch: the compiler's message shows its number, and the wanted and the given type.
+template <int Number, class Wanted, class Given, bool right> struct Argument {
+    static_assert(right,
+                  "pumice: an argument of a kernel launch has the wrong type (see its number, the wanted and the given type)");
+};
+
+}  // namespace pumice::detail
