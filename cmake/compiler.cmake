@@ -17,8 +17,8 @@ if(PROJECT_IS_TOP_LEVEL)
         set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
     endif()
 else()
-    # What an application sets for all of its targets, and what breaks ours (sources put together, hidden symbols, our folder vulkan/ as
-    # an include folder) or only holds them up (checkers, moc). These are variables of our folders alone.
+    # Variables that an application may set for all of its targets, and that break ours (sources put together, hidden symbols, our folder
+    # vulkan/ as an include folder) or only slow their build (checkers, moc). They are reset for our folders alone.
     foreach(variable UNITY_BUILD COMPILE_WARNING_AS_ERROR VISIBILITY_INLINES_HIDDEN INTERPROCEDURAL_OPTIMIZATION
             INTERPROCEDURAL_OPTIMIZATION_DEBUG INTERPROCEDURAL_OPTIMIZATION_RELEASE INTERPROCEDURAL_OPTIMIZATION_RELWITHDEBINFO
             INTERPROCEDURAL_OPTIMIZATION_MINSIZEREL INCLUDE_CURRENT_DIR CXX_CLANG_TIDY CXX_CPPCHECK CXX_CPPLINT
@@ -56,7 +56,7 @@ function(pumice_compile_options target)
             -fno-omit-frame-pointer -g1)
         target_link_options(${target} PRIVATE -fsanitize=${PUMICE_SANITIZE})
         if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-            # What the sanitizers put in hides initialisations from g++, which then warns of the standard library's own code.
+            # The code that sanitizers insert hides initialisations from g++, which then warns of the standard library's own code.
             target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
         endif()
     endif()

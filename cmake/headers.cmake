@@ -1,4 +1,4 @@
-# Where who links pumice finds its headers.
+# The include folders of a target that links pumice.
 #
 # Public: what <pumice/pumice.h> and <pumice/vulkan.h> include, and nothing else. tests/layering checks that the list is exactly that and
 # names no third-party header.
@@ -27,10 +27,13 @@ set(PUMICE_PUBLIC_HEADERS
     core/ir/ir.h
     core/ir/op.h
     core/ir/ops.def
+    core/ir/scalars.def
     core/ir/ops.h
     core/ir/type.h
     core/kernel/function.h
+    core/kernel/host_argument.h
     core/kernel/kernel.h
+    core/kernel/range.h
     core/language/composite.h
     core/language/composite_operand.h
     core/language/console.h

@@ -1,4 +1,4 @@
-# What registers tests. Labels: unit, golden, static, package, thorough, and the device's name.
+# Functions that register tests. Labels: unit, golden, static, package, thorough, and the device's name.
 include(${CMAKE_CURRENT_LIST_DIR}/drivers.cmake)
 find_package(GTest REQUIRED)
 
@@ -60,7 +60,7 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
-# Where the loader finds the layers of lavapipe_discrete, lavapipe_poor and radv_*.
+# The folder in which the loader finds the layers of lavapipe_discrete, lavapipe_poor and radv_*.
 set(card_manifests ${PROJECT_BINARY_DIR}/tests/layers/manifests)
 find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
     PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
@@ -88,6 +88,12 @@ function(pumice_device_test target)
         set(manifest "")
         if(device STREQUAL "interp")
             list(APPEND environment PUMICE_DEVICE=interp)
+        elseif(device STREQUAL "cpu_plain")
+            list(APPEND environment PUMICE_DEVICE=cpu PUMICE_CPU_WITHOUT=all ASAN_OPTIONS=detect_leaks=0)
+            if(NOT PUMICE_LLVM_INCLUDE)
+                pumice_missing_driver(${name} ${device})
+                continue()
+            endif()
         elseif(device MATCHES "^cpu(_(v[234])|_llvm([0-9]+))?([0-9]*)$")
             # cpu4 is cpu, 4 wide; cpu_v3 makes code for x86-64-v3; cpu_llvm15 loads LLVM 15. LLVM's own leaks are not ours.
             set(level "${CMAKE_MATCH_2}")
@@ -139,7 +145,13 @@ function(pumice_device_test target)
         if(device MATCHES "_divides$")  # strict division and square root by the library's own functions
             list(APPEND environment PUMICE_VULKAN_DIVIDE=1)
         endif()
-        if(device MATCHES "_wide$")  # offsets into arrays in 64 bits
+        if(device MATCHES "_lanes16$")  # lavapipe's subgroups have as many lanes as a vector has floats: 512 bits
+            list(APPEND environment LP_NATIVE_VECTOR_WIDTH=512)
+        endif()
+        if(device MATCHES "_addresses$")  # every array by its address
+            list(APPEND environment PUMICE_VULKAN_ADDRESSES=1)
+        endif()
+        if(device MATCHES "_wide(_addresses)?$")  # offsets into arrays in 64 bits
             list(APPEND environment PUMICE_VULKAN_WIDE=1)
         endif()
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/support/error.h"
+#include "vulkan/context.h"
 #include "vulkan/vulkan_functions.h"
 #include "vulkan/wrap.h"
 
@@ -17,9 +18,11 @@ class VulkanApplication {
 public:
     enum class Features { all, least, none };  ///< that the device has, or timeline semaphores alone
 
-    /// Opens the device with this number in the loader's order. `version`: the Vulkan version of the instance.
-    explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2)
-        : version(version) {
+    /// Opens the device with this number in the loader's order. `version`: the Vulkan version of the instance. `last_family`: the
+    /// queue is of the last family that computes, else of the first.
+    explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2,
+                               bool last_family = false)
+        : version(version), last_family(last_family) {
         std::string reason;
         const pumice::vulkan::GlobalFunctions* global = pumice::vulkan::global_functions(reason);
         if (!global) pumice::fail(reason);
@@ -122,6 +125,7 @@ public:
 private:
     static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                                      const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+        if (!pumice::vulkan::is_fault(data->pMessageIdName)) return VK_FALSE;
         auto* const self = static_cast<VulkanApplication*>(user);
         const std::lock_guard lock(self->messages_mutex);
         self->messages.push_back(data->pMessage);
@@ -191,9 +195,11 @@ private:
         functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
         std::vector<VkQueueFamilyProperties> found(count);
         functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, found.data());
+        std::vector<uint32_t> computing;
         for (uint32_t family = 0; family < count; ++family)
-            if (found[family].queueFlags & VK_QUEUE_COMPUTE_BIT) return family;
-        pumice::fail("no queue family computes");
+            if (found[family].queueFlags & VK_QUEUE_COMPUTE_BIT) computing.push_back(family);
+        if (computing.empty()) pumice::fail("no queue family computes");
+        return last_family ? computing.back() : computing.front();
     }
 
     bool has_extension(const char* name) const {
@@ -212,6 +218,7 @@ private:
     VkPhysicalDeviceVulkan12Features v12{};
     VkPhysicalDeviceFeatures2 features{};
     const uint32_t version;
+    const bool last_family;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info{};
     std::vector<const char*> extensions;

@@ -17,7 +17,7 @@ void blur(const Plane& to, const Plane& from, const Plane& between);
 /// Adds normal noise of this standard deviation.
 void add_noise(const Plane& to, float deviation, uint64_t seed);
 
-/// What is minimised: half the squared distance of the blurred guess from what was seen, and `smoothness` times the total variation of
+/// The objective: half the squared distance of the blurred guess from what was seen, and `smoothness` times the total variation of
 /// the guess. Adds its value to loss[0]. A plain program of kernels: its derivative is pumice's.
 void objective(pumice::Array<float>& loss, Plane& guess, const Plane& seen, float smoothness);
 

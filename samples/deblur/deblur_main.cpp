@@ -1,4 +1,4 @@
-// The main job's second half: a photograph is blurred and noised, and recovered by the gradient of a program.
+// The second sample of ./run: blurs a photograph, adds noise, and recovers it by the gradient of a program.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

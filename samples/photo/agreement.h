@@ -1,4 +1,4 @@
-// Whether two devices made the same of a picture.
+// Compares the results of two devices for one picture.
 #pragma once
 #include "samples/photo/photo_kernels.h"
 

@@ -18,7 +18,7 @@ Arguments parse_arguments(int count, char** words) {
         const std::string word = words[i];
         const auto value = [&]() -> std::string {
             if (i + 1 == count || !*words[i + 1])
-                pumice::fail("the option ", word, " has no value behind it; --help lists the options");
+                pumice::fail("the option ", word, " has no value after it; --help lists the options");
             return words[++i];
         };
         if (word == "--help" || word == "-h")

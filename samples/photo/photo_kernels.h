@@ -7,7 +7,7 @@
 
 #include "samples/photo/picture.h"
 
-/// What the pipeline makes of a picture.
+/// The results of the pipeline for a picture.
 struct Results {
     std::vector<uint32_t> histogram;  ///< pixels of each luminance, 0 to 255
     std::vector<uint32_t> equalised;  ///< packed pixels, as in Picture

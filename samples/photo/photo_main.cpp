@@ -19,7 +19,7 @@ namespace {
 constexpr double interpreted_megapixels = 1.0;
 constexpr int interpreted_edge = 512;
 
-/// What one device did, a row of the table.
+/// The results of one device, a row of the table.
 struct Row {
     std::string name;
     double compile_ms = 0, kernel_ms = 0;

@@ -29,7 +29,7 @@ const auto step = kernel("step", [](InOut<float, 2> before, In<float, 2> now, In
     auto source = select(i == 3 && j == shot, wavelet, 0.0f);
     before(i, j) = damping(i, j) * (2.0f * now(i, j) - damping(i, j) * before(i, j) + c * c * laplace + source);
 });
-/// What the receivers in the fourth row hear now.
+/// Records the values at the receivers, which are in the fourth row.
 const auto listen = kernel("listen", [](InOut<float, 2> heard, In<float, 2> now, Val<int> time) {
     auto j = global_index();
     heard(time, j) = now(3, j);

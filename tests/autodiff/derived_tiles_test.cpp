@@ -126,7 +126,7 @@ TEST(AutodiffTiles, ThreeAxes) {
     expect_derivatives(k, ndrange(4, 8, 8).group(2, 4, 8), cube(1), cube(2), random<float>(3, 3));
 }
 
-/// Additions to shared elements behind returns, breaks and conditions that split subgroups.
+/// Additions to shared elements after returns, breaks and conditions that split subgroups.
 TEST(AutodiffTiles, SharedElementsUnderConditions) {
     const auto k = kernel("under_conditions", [](Out<float> y, In<float> x, In<float> p) {
         auto i = global_index();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/device/suite.h"
+#include "tests/sanitized.h"
 #include "vulkan/loader_devices.h"
 
 using namespace pumice;
@@ -210,7 +211,7 @@ TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
 }
 
 TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PUMICE_SANITIZED
     GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
 #endif
     autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(1));  // compiled code takes memory, too
@@ -233,7 +234,7 @@ TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
 }
 
 TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PUMICE_SANITIZED
     GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
 #endif
     if (crashes_without_memory(d)) GTEST_SKIP() << "SKIPPED: this driver crashes where it gets no memory for itself";

@@ -1,4 +1,6 @@
 // Derivatives of subgroup and group operations.
+#include "autodiff/analysis/transform.h"
+#include "core/ir/ir.h"
 #include "tests/autodiff/derivatives.h"
 
 using namespace pumice;
@@ -94,6 +96,52 @@ TEST(AutodiffGroups, ReductionsAndScans) {
     check("reduce", [&](const Val<float>& s) { return group::reduce(s, soft); });
     check("inclusive_scan", [&](const Val<float>& s) { return group::inclusive_scan(s, soft); });
     check("exclusive_scan", [&](const Val<float>& s) { return group::exclusive_scan(s, 0.0f, soft); });
+}
+
+TEST(AutodiffGroups, SumsInLoopsAndBranchesOfAllItems) {
+    // Sums that feed each other from iteration to iteration, whose results are needed again, in groups of two dimensions.
+    const auto repeated = kernel("repeated", [](Out<float, 2> y, In<float, 2> x) {
+        auto [row, column] = global_index<2>();
+        Var<float> v = x(row, column);
+        $for(n, range(0, 3)) {
+            $if(group_index<2>()[0] == 0 || n != 1) { v = sin(0.3f * group::reduce_add(Val<float>(v)) * x(row, column)); }
+            $else { v = v + 0.1f * group::inclusive_add(v * v); }
+            v += 0.2f * group::exclusive_add(cos(v));
+        }
+        y(row, column) = v;
+    });
+    for (const int columns : {12, 10}) {
+        const Array<float, 2> x = device().upload(numbers<float>(7 * columns, 4, 0.2, 0.8)).reshape({7, columns});
+        expect_derivatives(repeated, ndrange(7, columns).group(4, 4), device().zeros<float>({7, columns}), x);
+    }
+}
+
+TEST(AutodiffGroups, SumsOfWholeNumbersDecideWhatIsSummed) {
+    const auto selected = kernel("selected", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        auto chosen = i * 7 % 3 != 0;
+        auto place = group::exclusive_add(select(chosen, 1, 0));
+        $if(group::any(chosen)) { y[i] = group::reduce_add(select(chosen, x[i] * x[i], 0.0f)) * cast<float>(place); }
+    });
+    expect_derivatives(selected, ndrange(45).group(16), device().zeros<float>(45),
+                       device().upload(numbers<float>(45, 6, 0.0, 1.0)));
+}
+
+/// The derivative of a sum over the group is a sum over the group, and stays one instruction: back ends then choose subgroups.
+TEST(AutodiffGroups, DerivativesOfSumsAreSums) {
+    const auto sums = kernel("sums", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        y[i] = group::reduce_add(x[i] * x[i]) + group::inclusive_add(x[i]);
+    });
+    const ir::Kernel& primal = *sums.recorded();
+    derive::Signature signature;
+    signature.params = {derive::Activity::duplicated, derive::Activity::duplicated};
+    const std::string reverse = ir::print(derive::adjoint(primal, signature).kernel),
+                      forward = ir::print(derive::forward(primal, signature));
+    for (const std::string& text : {reverse, forward})
+        for (const char* operation : {"group reduce_add", "group inclusive_add"})
+            EXPECT_NE(text.find(operation), std::string::npos) << operation << " in\n" << text;
+    EXPECT_EQ(reverse.find("= for"), std::string::npos) << reverse;
 }
 
 TEST(AutodiffSubgroups, VectorsAndDoubles) {

@@ -121,7 +121,7 @@ TEST(ArraysInStructs, ConstantAndDynamicIndicesWritten) {
         h.on[i % 2] = !h.on[i % 2];
         const Cell& g = got[size_t(i)];
         EXPECT_TRUE(std::equal(h.a, h.a + 4, g.a)) << i;
-        EXPECT_TRUE(std::equal(h.m[0], h.m[0] + 6, g.m[0])) << i;
+        EXPECT_TRUE(std::equal(h.m[0], h.m[0] + 3, g.m[0]) && std::equal(h.m[1], h.m[1] + 3, g.m[1])) << i;
         EXPECT_TRUE(std::equal(h.spots, h.spots + 3, g.spots)) << i;
         EXPECT_EQ(h.counts, g.counts) << i;
         EXPECT_TRUE(std::equal(h.on, h.on + 2, g.on)) << i;
@@ -156,7 +156,9 @@ TEST(ArraysInStructs, WholeStructsVariablesAndParameters) {
         h.spots[i % 3].at = added.spots[(i + 1) % 3].at;
         h.counts[2] = added.counts[size_t(i % 5)];
         const Cell& g = got[size_t(i)];
-        EXPECT_TRUE(std::equal(h.a, h.a + 4, g.a) && std::equal(h.m[0], h.m[0] + 6, g.m[0])) << i;
+        EXPECT_TRUE(std::equal(h.a, h.a + 4, g.a) && std::equal(h.m[0], h.m[0] + 3, g.m[0]) &&
+                    std::equal(h.m[1], h.m[1] + 3, g.m[1]))
+            << i;
         EXPECT_TRUE(std::equal(h.spots, h.spots + 3, g.spots) && h.counts == g.counts) << i;
         EXPECT_EQ(read[size_t(i)], h.m[i % 2][i % 3] + added.a[3] + h.a[i % 4]) << i;
     }

@@ -316,6 +316,7 @@ TEST(Types, AtomicsOnSmallTypes) {
     if (has_type<int8_t>()) sums_in_neighbours<int8_t>("atomics_i8", 128), sums_in_neighbours<uint8_t>("atomics_u8", 128);
     if (has_type<int16_t>()) sums_in_neighbours<int16_t>("atomics_i16", 256), sums_in_neighbours<uint16_t>("atomics_u16", 256);
     if (has_type<half>()) sums_in_neighbours<half>("atomics_f16", 256);
+    sums_in_neighbours<bfloat16>("atomics_bf16", 256);
 }
 
 TEST(Types, AtomicsOn64Bits) {

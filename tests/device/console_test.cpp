@@ -62,6 +62,7 @@ TEST(Device, EveryScalarTypePrints) {
     if (device.supports(Feature::int64))
         prints<int64_t>("{}", INT64_MIN + 1, "-9223372036854775807"), prints<uint64_t>("{}", ~0ull, "18446744073709551615");
     if (device.supports(Feature::float16)) prints<half>("{}", half(-1.5f), "-1.5");
+    prints<bfloat16>("{}", bfloat16(-1.5f), "-1.5");
     if (device.supports(Feature::float64)) prints<double>("{}", 0.1, "0.1");
 }
 

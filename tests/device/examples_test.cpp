@@ -143,7 +143,7 @@ template <int N> Val<float> element(const In<float, N>& a, size_t dimension, int
     }(std::make_index_sequence<N>());
 }
 
-/// Forward, backward and second differences and means along each dimension, one array behind the other.
+/// Forward, backward and second differences and means along each dimension, one array after the other.
 template <int N> void check_differences(const std::array<int64_t, N>& n) {
     SCOPED_TRACE(testing::Message() << N << " dimensions, the first of " << n[0]);
     const auto differences = kernel("differences", [](Out<float, 2> out, In<float, N> a, In<int, N> places) {

@@ -1,4 +1,5 @@
 // Subgroup and group operations.
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <span>
@@ -13,7 +14,7 @@ namespace {
 /// Runs f on the device under test; where that is the interpreter, on one of each subgroup size.
 template <class F> void on_each(F&& f) {
     if (!suite::is_checking_device()) return f(suite::device());
-    for (const int size : {1, 4, 8, 32}) {
+    for (const int size : {1, 4, 8, 32, 64, 128}) {
         SCOPED_TRACE(testing::Message() << "subgroups of " << size);
         f(Device(open_interp(InterpMode::prepared, size)));
     }
@@ -61,6 +62,9 @@ TEST(Device, SubgroupIndicesAreConsistent) {
             }
             EXPECT_EQ(int(seen.size()), n) << "each item has a lane of its own";
             EXPECT_EQ(w.size, device.limits().subgroup_size);
+            // The entry lavapipe_lanes16: a lane for each 32 bits of a vector.
+            const char* const bits = std::getenv("LP_NATIVE_VECTOR_WIDTH");
+            EXPECT_TRUE(!bits || w.size == std::atoi(bits) / 32) << w.size;
             EXPECT_GE(w.count * w.size, n);
         }
     });
@@ -117,7 +121,10 @@ const auto lanes = kernel("lanes", [](Out<int, 2> out, In<int> x) {
     out(5, i) = subgroup::shuffle_down(v, 2);
     out(6, i) = cast<int>(subgroup::any(v > 90)) + 2 * cast<int>(subgroup::all(v >= 0)) + 4 * cast<int>(subgroup::elect());
     const Val<uint4> bits = subgroup::ballot(v % 3 == 0);
-    out(7, i) = cast<int>(bits.x & 0xffffu);
+    out(7, i) = cast<int>(bits.x);
+    out(11, i) = cast<int>(bits.y);
+    out(12, i) = cast<int>(bits.z);
+    out(13, i) = cast<int>(bits.w);
     const Val<float2> pair = subgroup::shuffle(Val<float2>(cast<float>(v), 0.5f), size - 1 - subgroup::lane());
     out(8, i) = cast<int>(pair.x + pair.y);
     out(9, i) = cast<int>(subgroup::reduce_and(v != 7));
@@ -126,11 +133,11 @@ const auto lanes = kernel("lanes", [](Out<int, 2> out, In<int> x) {
 
 TEST(Device, SubgroupShufflesVotesAndBallot) {
     on_each([](const Device& device) {
-        const int n = 64;  // whole subgroups
+        const int n = 128;  // whole subgroups
         const Where w = where_in(device, n, n);
         std::vector<int> x(n);
         for (int i = 0; i < n; ++i) x[size_t(i)] = (i * 37 + 7) % 101;
-        Array<int, 2> out = device.zeros<int>({11, n});
+        Array<int, 2> out = device.zeros<int>({14, n});
         lanes(ndrange(n).group(n), out, device.upload(x));
         const auto got = out.download();
         for (int i = 0; i < n; ++i) {
@@ -138,23 +145,27 @@ TEST(Device, SubgroupShufflesVotesAndBallot) {
             ASSERT_EQ(int(list.size()), w.size);
             const int lane = w.lane[size_t(i)];
             const auto of = [&](int l) { return x[size_t(list[size_t(l >= 0 && l < w.size ? l : lane)])]; };
-            int any = 0, all = 1, bits = 0, same = 1, mixed = 0;
+            int any = 0, all = 1, same = 1, mixed = 0;
+            uint32_t bits[4] = {};
             for (int l = 0; l < w.size; ++l) {
                 any |= of(l) > 90, all &= of(l) >= 0, same &= of(l) != 7, mixed ^= of(l);
-                if (l < 16) bits |= (of(l) % 3 == 0) << l;
+                bits[l / 32] |= uint32_t(of(l) % 3 == 0) << l % 32;
             }
-            const int want[11] = {of(0),
+            const int want[14] = {of(0),
                                   of(0),
                                   of(w.size - 1 - lane),
                                   of(lane ^ 1),
                                   of(lane - 1),
                                   of(lane + 2),
                                   any + 2 * all + 4 * (lane == 0),
-                                  bits,
+                                  int(bits[0]),
                                   of(w.size - 1 - lane),
                                   same,
-                                  mixed};
-            for (int row = 0; row < 11; ++row) EXPECT_EQ(got[size_t(row * n + i)], want[row]) << "row " << row << ", item " << i;
+                                  mixed,
+                                  int(bits[1]),
+                                  int(bits[2]),
+                                  int(bits[3])};
+            for (int row = 0; row < 14; ++row) EXPECT_EQ(got[size_t(row * n + i)], want[row]) << "row " << row << ", item " << i;
         }
     });
 }
@@ -162,7 +173,7 @@ TEST(Device, SubgroupShufflesVotesAndBallot) {
 /// Sums of every numeric type of the device. The terms are small whole numbers times `step`, so that order does not matter. The
 /// kernel itself stores its subgroups: on a device that lacks an operation it needs, subgroups have one item.
 template <class T> void sums_of(const Device& device, const char* name, int64_t step = 1) {
-    using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
+    using Host = Computed<T>;
     const auto k = kernel(name, [](Out<T> out, Out<int> index, Out<int> lane, In<T> x) {
         auto i = global_index();
         out[i] = cast<T>(subgroup::reduce_add(x[i]) + subgroup::inclusive_max(x[i]) + subgroup::shuffle_xor(x[i], 1));
@@ -223,6 +234,7 @@ TEST(Device, SubgroupsOfEveryType) {
         if (device.supports(Feature::int8)) sums_of<int8_t>(device, "i8"), sums_of<uint8_t>(device, "u8");
         if (device.supports(Feature::int16)) sums_of<int16_t>(device, "i16"), sums_of<uint16_t>(device, "u16");
         if (device.supports(Feature::float16)) sums_of<half>(device, "f16");
+        sums_of<bfloat16>(device, "bf16");
         if (device.supports(Feature::float64)) sums_of<double>(device, "f64");
     });
 }

@@ -17,7 +17,7 @@ std::vector<float> numbers(int n) {
     return v;
 }
 
-/// Numbers of rows: less than a packet, whole packets, and packets with a rest.
+/// Numbers of rows: less than a packet, whole packets, and a partial packet at the end.
 const std::vector<int> counts{3, 37, 256};
 
 template <class Make, class Want> void each_size(Make make, Want want) {
@@ -209,7 +209,7 @@ TEST(ItemRows, WhilesThatLoadAndStore) {
 TEST(ItemRows, WrappedAndClampedIndices) {
     // Neighbours that wrap around and neighbours that are clamped, for rows of whole packets and shorter ones; also in stores.
     const Device d = device();
-    const auto k = kernel("bent", [](Out<int, 2> around, Out<int, 2> kept, Out<int> shifted, In<int, 2> from) {
+    const auto k = kernel("boundary_indices", [](Out<int, 2> around, Out<int, 2> kept, Out<int> shifted, In<int, 2> from) {
         auto [j, i] = global_index<2>();
         auto n = from.size(1);
         auto left = select(i == 0, n - 1, i - 1), right = select(i != n - 1, i + 1, 0);
@@ -236,7 +236,7 @@ TEST(ItemRows, WrappedAndClampedIndices) {
 
 /// Kernels that load by an index that wraps or is clamped, for several shifts, against the same index on the host.
 template <class DeviceIndex, class HostIndex>
-void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex on_device, HostIndex on_host) {
+void check_boundary_index(const char* name, std::initializer_list<int> shifts, DeviceIndex on_device, HostIndex on_host) {
     SCOPED_TRACE(name);
     const Device d = device();
     for (const int shift : shifts) {
@@ -258,44 +258,44 @@ void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex
 }
 
 TEST(ItemRows, OtherFormsOfWrappedAndClampedIndices) {
-    check_bent(
+    check_boundary_index(
         "clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },
         [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
-    check_bent(
+    check_boundary_index(
         "rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },
         [](int i, int n, int by) { return (i + by + 64 * n) % n; });
     // Sums may wrap, and the remainder may be negative.
-    check_bent(
+    check_boundary_index(
         "rest_of_wrapped", {2147483000, 2147483640},
         [](auto i, auto n, int by) {
             auto rest = (i + by) % n;
             return select(rest < 0, -rest, rest);
         },
         [](int i, int n, int by) { return std::abs(int(unsigned(i) + unsigned(by)) % n); });
-    check_bent(
+    check_boundary_index(
         "kept_by_comparisons", {-20, -3, 5},
         [](auto i, auto n, int by) {
             auto x = i + by;
             return select(x < 0, 0, select(x >= n, n - 1, x));
         },
         [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
-    check_bent(
+    check_boundary_index(
         "around_by_comparisons", {-1, 1},
         [](auto i, auto n, int by) {
             auto x = i + by;
             return select(0 > x, x + n, select(x >= n, x - n, x));
         },
         [](int i, int n, int by) { return (i + by + n) % n; });
-    check_bent(
+    check_boundary_index(
         "left", {1}, [](auto i, auto n, int by) { return select(i > 0, i - by, n - 1); },
         [](int i, int n, int) { return (i + n - 1) % n; });
-    check_bent(
+    check_boundary_index(
         "right", {1}, [](auto i, auto n, int by) { return select(n - 1 <= i, 0, i + by); },
         [](int i, int n, int) { return (i + 1) % n; });
-    check_bent(
+    check_boundary_index(
         "by_a_bent_one", {0}, [](auto i, auto, int) { return select(min(i, 7) == 7, 0, i); },
         [](int i, int, int) { return i < 7 ? i : 0; });
-    check_bent(
+    check_boundary_index(
         "kept_and_around", {1}, [](auto i, auto n, int by) { return (min(i + by, n - 1) + select(i + 1 < n, i + 1, 0)) / 2; },
         [](int i, int n, int) { return (std::min(i + 1, n - 1) + (i + 1) % n) / 2; });
 }

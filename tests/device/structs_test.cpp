@@ -43,7 +43,7 @@ struct Words {
 };
 PUMICE_STRUCT(Words, input, sample, filter, buffer, active, main, vec3, shared, gl_x, a__b);
 
-/// Names that the macro could use itself.
+/// Member names that the macro may use for its own variables, too.
 struct W {
     float act, source, value;
 };

@@ -27,7 +27,7 @@ template <class T> std::vector<T> box(const std::vector<T>& host, std::array<int
 }
 
 template <class T> class Views : public testing::Test {};
-using Elements = testing::Types<float, int32_t, double, uint8_t, int16_t, half, float3>;
+using Elements = testing::Types<float, int32_t, double, uint8_t, int16_t, half, bfloat16, float3>;
 TYPED_TEST_SUITE(Views, Elements);
 
 template <class T> T made(int i) {

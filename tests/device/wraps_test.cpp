@@ -1,5 +1,8 @@
 // Indices that wrap: sums, differences, products and casts in 8 and 16 bits; products of 32 bits; 64 bits cut to 32. Indices that
 // are adjacent before the wrap may be far apart after it, so several elements must not be moved at once.
+#include <algorithm>
+#include <functional>
+
 #include "tests/device/types.h"
 
 using namespace pumice;
@@ -330,6 +333,133 @@ TEST(WrappingIndices, NumbersOf64BitsCutTo32) {
         EXPECT_EQ(got[size_t(i)], x[size_t(i)]) << i;
         EXPECT_EQ(got[size_t(n + i)], i);
         EXPECT_EQ(got[size_t(2 * n + i)], n - 1 - i);
+    }
+}
+
+int lower(int a, int b) { return std::min(a, b); }
+int higher(int a, int b) { return std::max(a, b); }
+Val<int> lower(Val<int> a, Val<int> b) { return min(a, b); }
+Val<int> higher(Val<int> a, Val<int> b) { return max(a, b); }
+
+/// The element of `n` that item `i` reads in iteration `d` of `taps`: for items at the rim in several ways.
+template <class I> I near_element(int way, I i, I d, I n, int taps) {
+    const I at = i + d - taps / 2, zero = 0;
+    switch (way) {
+        case 0: return lower(higher(at, zero), n - 1);
+        case 1: return higher(at, zero) % n;
+        case 2: return (at + n) % n;
+        case 3: return lower(i, n - taps) + d;
+        default: return (i + d) & 63;
+    }
+}
+constexpr int rim_ways = 5;
+
+/// A sum over neighbours, some of them under a condition that differs from item to item.
+template <class T> void sums_of_neighbours() {
+    static constexpr int taps = 7;
+    for (int way = 0; way < rim_ways; ++way)
+        for (const int n : {64, 65, 100, 259}) {
+            SCOPED_TRACE("way " + std::to_string(way) + ", " + std::to_string(n) + " elements");
+            const auto k = kernel("neighbours", [way](Out<T, 2> y, In<T, 2> x) {
+                auto [row, i] = global_index<2>();
+                Val<int> n = x.size(1);
+                Var all = T(0), some = T(0);
+                $for(d, range(taps)) {
+                    Val<int> at = near_element<Val<int>>(way, i, d, n, taps);
+                    all += x(row, at);
+                    $if((i + d) % 3 != 1) { some += x(row, at); }
+                }
+                y(row, i) = cast<T>(all + all + some);
+            });
+            const std::vector<T> x = [&] {
+                std::vector<T> values;
+                for (int e = 0; e < 3 * n; ++e) values.push_back(T(e * 7 % 11));
+                return values;
+            }();
+            Array<T, 2> y = device().zeros<T>({3, n});
+            k(ndrange(3, n), y, device().upload(x).reshape({3, n}));
+            const std::vector<T> got = y.download();
+            for (int row = 0; row < 3; ++row)
+                for (int i = 0; i < n; ++i) {
+                    int all = 0, some = 0;
+                    for (int d = 0; d < taps; ++d) {
+                        const int at = near_element(way, i, d, n, taps), v = int(x[size_t(row * n + at)]);
+                        all += v, some += (i + d) % 3 != 1 ? v : 0;
+                    }
+                    ASSERT_EQ(double(got[size_t(row * n + i)]), double(T(2 * all + some))) << row << ", " << i;
+                }
+        }
+}
+
+TEST(WrappingIndices, NeighboursAtTheRimInALoop) {
+    sums_of_neighbours<float>();
+    sums_of_neighbours<int>();
+    if (device().supports(Feature::float64)) sums_of_neighbours<double>();
+    if (device().supports(Feature::int8)) sums_of_neighbours<uint8_t>();
+    if (device().supports(Feature::int64)) sums_of_neighbours<int64_t>();
+}
+
+TEST(WrappingIndices, NeighboursAtTheRimOfATile) {
+    static constexpr int n = 32;
+    const auto k = kernel("tile", whole_groups, [](Out<float> y, In<float> x) {
+        Local<float, n> tile;
+        auto l = local_index();
+        tile[l] = x[global_index()];
+        synchronize();
+        y[global_index()] = tile[max(l - 1, 0)] + 2.0f * tile[min(l + 1, n - 1)] + 4.0f * tile[(l + 3) % n];
+    });
+    const std::vector<float> x = suite::iota<float>(4 * n);
+    Array<float> y = device().zeros<float>(4 * n);
+    k(ndrange(4 * n).group(n), y, device().upload(x));
+    const std::vector<float> got = y.download();
+    for (int i = 0; i < 4 * n; ++i) {
+        const int l = i % n, base = i - l;
+        const auto at = [&](int e) { return x[size_t(base + e)]; };
+        EXPECT_EQ(got[size_t(i)], at(std::max(l - 1, 0)) + 2 * at(std::min(l + 1, n - 1)) + 4 * at((l + 3) % n)) << i;
+    }
+}
+
+/// Rows of a sparse matrix, and a stack: the loops in which lanes part and gather.
+TEST(WrappingIndices, UnevenRowsAndStacks) {
+    constexpr int n = 203;
+    std::vector<int> begin{0}, column;
+    std::vector<float> value;
+    for (int i = 0; i < n; ++i) {
+        for (int e = 0; e < i * 7 % 23; ++e) column.push_back((i * 31 + e * 17) % n), value.push_back(float(1 + e % 5));
+        begin.push_back(int(column.size()));
+    }
+    const auto k = kernel("rows", [](Out<float> y, Out<int> depth, In<int> begin, In<int> column, In<float> value, In<float> x) {
+        auto i = global_index();
+        Var sum = 0.0f;
+        $for(e, range(begin[i], begin[i + 1])) { sum += value[e] * x[column[e]]; }
+        y[i] = sum;
+        Private<int, 8> stack;
+        Var top = 1, seen = 0;
+        stack[0] = i % 29;
+        $while(top > 0) {
+            top -= 1;
+            Val<int> v = stack[top];
+            seen += 1;
+            $if(v > 1) {
+                stack[top] = v / 2;
+                stack[top + 1] = v - v / 2 - 1;
+                top += 2;
+            }
+        }
+        depth[i] = seen;
+    });
+    const std::vector<float> x = suite::iota<float>(n);
+    Array<float> y = device().zeros<float>(n);
+    Array<int> depth = device().zeros<int>(n);
+    k(ndrange(n), y, depth, device().upload(begin), device().upload(column), device().upload(value), device().upload(x));
+    const std::vector<float> got = y.download();
+    const std::vector<int> seen = depth.download();
+    const std::function<int(int)> nodes = [&](int v) { return v > 1 ? 1 + nodes(v / 2) + nodes(v - v / 2 - 1) : 1; };
+    for (int i = 0; i < n; ++i) {
+        float sum = 0;
+        for (int e = begin[size_t(i)]; e < begin[size_t(i) + 1]; ++e) sum += value[size_t(e)] * x[size_t(column[size_t(e)])];
+        EXPECT_EQ(got[size_t(i)], sum) << i;
+        EXPECT_EQ(seen[size_t(i)], nodes(i % 29)) << i;
     }
 }
 

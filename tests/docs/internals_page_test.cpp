@@ -12,6 +12,7 @@
 
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"
+#include "cpu/plan/lower_for_cpu.h"
 #include "tests/docs/page.h"
 #include "tests/source_folder.h"
 
@@ -53,14 +54,18 @@ TEST(InternalsPage, TextsAreThoseOfTheLibrary) {
     page.expect_block("glsl", dumps.text_of("glsl.comp"));
 }
 
-/// The passes in the order of codegen/lowering/lower_for_glsl.cpp; a pass that runs twice has two rows.
-TEST(InternalsPage, PassesAreThoseOfThePipeline) {
-    const std::vector<std::string_view> names = codegen::pass_names();
+/// The table under `head` has the passes in their order; a pass that runs twice has two rows.
+void expect_passes(const char* head, const std::vector<std::string_view>& names) {
     const std::vector<std::string> run(names.begin(), names.end());
     std::vector<std::string> told;
-    for (const docs::Row& row : docs::Page(page_name).table("| pass | what it does |")) told.push_back(row.at(0));
+    for (const docs::Row& row : docs::Page(page_name).table(head)) told.push_back(row.at(0));
     EXPECT_FALSE(run.empty());
     EXPECT_EQ(told, run);
+}
+
+TEST(InternalsPage, PassesAreThoseOfThePipelines) {
+    expect_passes("| pass | what it does |", codegen::pass_names());
+    expect_passes("| pass on the CPU | difference from the pipeline for GLSL |", cpu::pass_names());
 }
 
 /// Every folder of the library has a row; tests/layering compares the rows with the include lines.

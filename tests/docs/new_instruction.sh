@@ -9,7 +9,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch/include"
 for folder in core codegen cpu autodiff vulkan pumice shaders docs; do cp -r "$source/$folder" "$scratch/"; done
 ln -s "$scratch/pumice" "$scratch/include/pumice"
-patch --batch --strip=1 --directory="$scratch" --no-backup-if-mismatch < "$patch"
+patch --batch --fuzz=0 --strip=1 --directory="$scratch" --no-backup-if-mismatch < "$patch"
 
 mapfile -t touched < <(sed -n 's|^+++ b/||p' "$patch")
 echo "The patch changes ${#touched[@]} files; the limit is $limit."

@@ -13,11 +13,11 @@ using namespace pumice;
 namespace {
 
 #define R(low, high) Interval{low, high},
-#define OP1(name, types, result, glsl, llvm, host, da, domain, tolerance, doc)  \
-    constexpr std::string_view glsl_of_row = glsl, doc_of_row = doc;            \
-    constexpr Interval domain_of_row[] = {domain};                              \
-    static_assert(takes(TypeClass::types, Scalar::f32) && !doc_of_row.empty()); \
-    double host_of_row(double a) { return host; }                               \
+#define OP1(name, types, result, cost, glsl, llvm, host, da, domain, tolerance, doc) \
+    constexpr std::string_view glsl_of_row = glsl, doc_of_row = doc;                 \
+    constexpr Interval domain_of_row[] = {domain};                                   \
+    static_assert(takes(TypeClass::types, Scalar::f32) && !doc_of_row.empty());      \
+    double host_of_row(double a) { return host; }                                    \
     double derivative_of_row(double a, double r, double (*X)(double)) { return (void)a, (void)X, da; }
 #include "row.def"
 #undef OP1

@@ -30,7 +30,7 @@ Do not edit this page: `PUMICE_BLESS=1 ./test -R docs` writes it, and a test fai
 Integer overflow wraps. A device may take subnormal numbers as zeros. NaN has no certain sign or payload.
 )";
 
-/// The headings of the table, by the number of the op behind each. They are comments of ops.def: `// ---- name ----`.
+/// The headings of the table, by the number of the op that follows each. They are comments of ops.def: `// ---- name ----`.
 std::map<int, std::string> headings() {
     std::istringstream lines(docs::Page("core/ir/ops.def").text());
     std::map<int, std::string> found;

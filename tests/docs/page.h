@@ -11,7 +11,7 @@ using Row = std::vector<std::string>;
 /// A file of the repository, named by its path from the root.
 class Page {
 public:
-    /// Throws pumice::Error where there is no such file.
+    /// Throws pumice::Error if there is no such file.
     explicit Page(const std::string& path);
 
     const std::string& text() const { return contents; }

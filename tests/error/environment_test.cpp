@@ -104,6 +104,9 @@ TEST_F(Environment, CpuSwitchesAreReadAndChecked) {
     EXPECT_EXIT(end(message_with("PUMICE_CPU_WIDTH", "3") == "PUMICE_CPU_WIDTH is \"3\"; it is 1, 4, 8 or 16"), testing::ExitedWithCode(0), "");
     EXPECT_EXIT(end(message_with("PUMICE_CPU_THREADS", "0") == "PUMICE_CPU_THREADS is \"0\"; it is a number from 1 to 1024"),
                 testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_WITHOUT", "speed").starts_with(
+                    "PUMICE_CPU_WITHOUT names \"speed\", which is no rule of the device cpu; the rules are interleaving, ")),
+                testing::ExitedWithCode(0), "");
     EXPECT_EXIT(end(message_with("PUMICE_CPU_STATIC", "yes") == "PUMICE_CPU_STATIC is \"yes\"; it is 0 or 1"), testing::ExitedWithCode(0), "");
     EXPECT_EXIT(
         {
@@ -111,6 +114,7 @@ TEST_F(Environment, CpuSwitchesAreReadAndChecked) {
             set("PUMICE_CPU_WIDTH", "4");
             set("PUMICE_CPU_THREADS", "3");
             set("PUMICE_CPU_STATIC", "1");
+            set("PUMICE_CPU_WITHOUT", "all");
             const std::string name = Device::open().name();
             end(name.find(", 4 wide, 3 threads)") != std::string::npos && Device::open().limits().subgroup_size == 4 && right());
         },
@@ -158,9 +162,9 @@ TEST_F(Environment, the_cpu_makes_code_for_the_target_that_is_asked_for) {
 TEST_F(Environment, UnknownWordsInDump) {
     // The interpreter compiles nothing, so it dumps nothing.
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
-                on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*glsl, spirv, all"
+                on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*analysis, glsl, spirv, all"
                 : suite::device().name() == "interp" ? ""
-                                                        : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, llvm, optimised, asm, all");
+                                                        : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, analysis, llvm, optimised, asm, all");
 }
 
 TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/error/error_suite.h"
+#include "tests/sanitized.h"
 
 using namespace pumice;
 using suite::device;
@@ -136,7 +137,7 @@ TEST(Lifetime, OpenedAndClosedAHundredTimes) {
     for (int k = 0; k < 20; ++k) once();
     const int64_t before = resident();
     for (int k = 0; k < 80; ++k) once();
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PUMICE_SANITIZED
     const int64_t quarantine = int64_t(256) << 20;  // AddressSanitizer keeps freed memory, and finds leaks itself
 #else
     const int64_t quarantine = 0;

@@ -3,6 +3,8 @@
 
 #include "tests/fuzz/random_maker.h"
 
+#include "core/ir/evaluate.h"
+
 namespace fuzz {
 
 using namespace pumice;
@@ -21,14 +23,7 @@ Expr Maker::number(Scalar type, int64_t value) {
 Expr Maker::real(Scalar type, double value) {
     Expr e;
     e.type = type;
-    if (type == Scalar::f64) {
-        std::memcpy(&e.bits, &value, 8);
-    } else if (type == Scalar::f32) {
-        const float narrow = float(value);
-        std::memcpy(&e.bits, &narrow, 4);
-    } else {
-        e.bits = half(value).bits;
-    }
+    e.bits = real_bits(type, value);
     return e;
 }
 

@@ -46,6 +46,7 @@ std::vector<Scalar> types_of(const Device& device) {
     add(Feature::int64, {Scalar::i64, Scalar::u64});
     add(Feature::float16, {Scalar::f16});
     add(Feature::float64, {Scalar::f64});
+    types.push_back(Scalar::bf16);
     return types;
 }
 
@@ -200,7 +201,8 @@ private:
         switch (t) {
             case Scalar::f16:
             case Scalar::f32:
-            case Scalar::f64: return b.constant_float(t, double(int(roll(129)) - 64) / 8);
+            case Scalar::f64:
+            case Scalar::bf16: return b.constant_float(t, double(int(roll(129)) - 64) / 8);
             case Scalar::boolean: return b.constant_bool(roll(2));
             default: return b.constant_int(t, roll(5) == 0 ? int64_t(random()) : int64_t(roll(41)) - 8);
         }

@@ -30,6 +30,7 @@ Options options_for(const Device& device) {
     add(Feature::int16, {Scalar::i16, Scalar::u16});
     if (options.has(Part::wide)) add(Feature::int64, {Scalar::i64, Scalar::u64});
     add(Feature::float16, {Scalar::f16});
+    if (options.has(Part::bfloats)) options.scalars.push_back(Scalar::bf16);
     if (options.has(Part::doubles)) add(Feature::float64, {Scalar::f64});
     options.max_group = std::min<int64_t>(device.limits().max_group_size, 64);
     return options;

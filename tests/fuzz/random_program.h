@@ -31,6 +31,7 @@ enum class Part : uint8_t {
     atomics,
     wide,
     doubles,
+    bfloats,
     equal_stores,
     dimensions,
     fixed_shapes,
@@ -43,10 +44,10 @@ enum class Part : uint8_t {
     bitcasts
 };
 inline constexpr const char* part_names[] = {
-    "structs",       "gaps",       "vectors",  "functions",    "narrow_indices", "whiles",       "climbs",
-    "extreme_loops", "together",   "privates", "locals",       "local_sizes",    "groups",       "subgroups",
-    "atomics",       "wide",       "doubles",  "equal_stores", "dimensions",     "fixed_shapes", "twins",
-    "calls",         "call_reads", "views",    "leaves",       "smooth",         "bitcasts"};
+    "structs",       "gaps",     "vectors",    "functions", "narrow_indices", "whiles",     "climbs",
+    "extreme_loops", "together", "privates",   "locals",    "local_sizes",    "groups",     "subgroups",
+    "atomics",       "wide",     "doubles",    "bfloats",   "equal_stores",   "dimensions", "fixed_shapes",
+    "twins",         "calls",    "call_reads", "views",     "leaves",         "smooth",     "bitcasts"};
 
 struct Options {
     std::vector<Scalar> scalars;  ///< that the device has

@@ -19,6 +19,7 @@ struct Manner {
     bool survey = false;  ///< says what fails, and goes on without making it smaller
     bool traces = false;
     int failures = 0;
+    int unbound = 0;  ///< programs with more arrays than the device binds
 };
 
 void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
@@ -27,6 +28,11 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
     if (how.traces) std::cerr << "seed " << seed << std::endl;
     const auto found = check(program);
     if (!found) return;
+    if (found->message.find(" places of device memory, and ") != std::string::npos) {
+        std::cerr << "SKIPPED: seed " << seed << ": " << found->message << std::endl;
+        ++how.unbound;
+        return;
+    }
     std::cerr << "seed " << seed << " fails: " << found->message << std::endl;  // shrinking may crash
     ++how.failures;
     if (how.survey) return;
@@ -46,8 +52,10 @@ TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {
     how.survey = std::getenv("PUMICE_FUZZ_SURVEY") != nullptr;
     how.traces = std::getenv("PUMICE_FUZZ_TRACE") != nullptr;
     const fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
-    fuzz::each_seed(100, [&](uint64_t seed) { check_seed(seed, options, how); });
+    int seeds = 0;
+    fuzz::each_seed(100, [&](uint64_t seed) { ++seeds, check_seed(seed, options, how); });
     EXPECT_EQ(how.failures, 0);
+    EXPECT_LE(how.unbound, seeds / 10) << "most programs have few enough arrays for every device";
 }
 
 }  // namespace

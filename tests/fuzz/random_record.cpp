@@ -280,7 +280,7 @@ void Recording::while_loop(const Statement& s) {
            });
 }
 
-/// The element grows by at least half of its size, from 1 or more.
+/// Emits a statement that makes an element grow by at least half of its value, from 1 or more.
 void Recording::climb(const Statement& s) {
     const Held& memory = memories[size_t(s.memory)];
     with_type(memory.type, [&]<class T>(std::type_identity<T>) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <random>
 
+#include "core/ir/evaluate.h"
 #include "tests/fuzz/random_record.h"
 
 namespace fuzz {
@@ -54,17 +55,9 @@ std::vector<char> Bench::contents(const Memory& m, int64_t count) {
             double real = (r & 16 ? 1 : -1) * double(4 + (r >> 8) % (program.smooth ? 40 : 490)) / 8;
             if (leaf.type == Scalar::boolean) bits = r >> 8 & 1;
             if (m.use == Memory::climbed) bits = 1 + (r >> 8) % 5, real = double(bits);
-            const float narrow = float(real);
-            const half small(narrow);
             char* at = &bytes[size_t(i) * e.size + leaf.offset];
-            if (leaf.type == Scalar::f16)
-                std::memcpy(at, &small.bits, 2);
-            else if (leaf.type == Scalar::f32)
-                std::memcpy(at, &narrow, 4);
-            else if (leaf.type == Scalar::f64)
-                std::memcpy(at, &real, 8);
-            else
-                std::memcpy(at, &bits, size_t(size_of(leaf.type)));
+            if (is_float(leaf.type)) bits = real_bits(leaf.type, real);
+            std::memcpy(at, &bits, size_t(size_of(leaf.type)));
         }
     return bytes;
 }
@@ -156,19 +149,9 @@ std::vector<Outcome> Bench::run(const KernelBase& kernel, const KernelBase& twin
 namespace {
 
 double real_at(Scalar type, const char* at) {
-    if (type == Scalar::f64) {
-        double d;
-        std::memcpy(&d, at, 8);
-        return d;
-    }
-    if (type == Scalar::f32) {
-        float f;
-        std::memcpy(&f, at, 4);
-        return f;
-    }
-    half h;
-    std::memcpy(&h.bits, at, 2);
-    return float(h);
+    uint64_t bits = 0;
+    std::memcpy(&bits, at, size_t(size_of(type)));
+    return real_of(type, bits);
 }
 
 /// True if the device's float is acceptable: in strict programs it is equal to the interpreter's; in others the difference is
@@ -181,7 +164,7 @@ bool agrees(Scalar type, double want, double got, const std::vector<double>& sha
         if (!(std::abs(s - want) < 1e30)) return true;  // one of them is infinite or NaN
         spread = std::max(spread, std::abs(s - want));
     }
-    const double unit = type == Scalar::f16 ? 0x1p-10 : type == Scalar::f32 ? 0x1p-23 : 0x1p-52;
+    const double unit = type == Scalar::f16 ? 0x1p-10 : type == Scalar::bf16 ? 0x1p-7 : type == Scalar::f32 ? 0x1p-23 : 0x1p-52;
     if (spread > 0.001 * std::abs(want) + 0.001) return true;
     return std::abs(got - want) <= 30 * spread + 16 * unit * (1 + std::abs(want));
 }

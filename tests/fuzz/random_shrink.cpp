@@ -1,5 +1,7 @@
 #include "tests/fuzz/random_shrink.h"
 
+#include "core/ir/evaluate.h"
+
 namespace fuzz {
 
 using namespace pumice;
@@ -105,9 +107,7 @@ private:
                 Expr one;
                 one.type = all.type;
                 one.bits = bits;
-                if (all.type == Scalar::f32) one.bits = 0x3fc00000;
-                if (all.type == Scalar::f64) one.bits = 0x3ff8000000000000;
-                if (all.type == Scalar::f16) one.bits = 0x3e00;
+                if (is_float(all.type)) one.bits = real_bits(all.type, 1.5);
                 all = one;
             });
         };

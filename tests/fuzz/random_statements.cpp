@@ -6,7 +6,7 @@ namespace fuzz {
 using namespace pumice;
 using ir::Op;
 
-/// Variables get elements of the arrays, and private memory is written whole.
+/// Emits the beginning of a program, which sets the variables to elements of the arrays and writes all private memory.
 void Maker::start(Block& b) {
     starting = true;
     for (size_t v = 0; v < program.variables.size(); ++v) {
@@ -159,7 +159,7 @@ Statement Maker::set() {
     s.part = int(roll(leaves.size()));
     const Scalar t = leaves[size_t(s.part)].type;
     static const Op updates[] = {Op::add, Op::add, Op::sub, Op::mul, Op::xor_, Op::shl, Op::rem};
-    if (t != Scalar::boolean && t != Scalar::f16 && chance(3)) {
+    if (t != Scalar::boolean && !is_narrow_float(t) && chance(3)) {
         s.updates = true;
         s.op = updates[roll(is_int(t) ? std::size(updates) : 3)];
         s.of = {leaf(t)};
@@ -224,11 +224,13 @@ std::optional<Statement> Maker::whole() {
     const Element& e = element(s.part);
     const bool numbers = e.leaves[0].path == "x" && e.leaves.back().type == e.leaves[0].type;
     const bool matrix = e.leaves[0].path.find("row") == 0;
-    if (s.part >= 23)
+    if (s.part >= number_of<Gap>())
         s.of = {boolean(1)};
     else if (numbers || matrix)
         s.of = {is_float(e.leaves[0].type) ? leaf(e.leaves[0].type) : cast_to(e.leaves[0].type, value(Scalar::i32, 1))};
-    static const std::pair<int, int> turns[] = {{12, 20}, {13, 21}, {15, 22}};
+    static const std::pair<int, int> turns[] = {{number_of<float2>(), number_of<float2x2>()},
+                                                {number_of<float3>(), number_of<float3x3>()},
+                                                {number_of<double2>(), number_of<double2x2>()}};
     for (const auto& [vector, turning] : turns)
         if (s.part == vector && chance(2))
             for (const int v : all)

@@ -45,6 +45,12 @@ struct Halves {
     float f{};
     pumice::half g;
 };
+struct Weights {
+    pumice::bfloat16 w;
+    int n{};
+    pumice::bfloat16 bias;
+    bool used{};
+};
 struct Body {
     pumice::float3 v;
     bool alive{};
@@ -71,6 +77,7 @@ PUMICE_STRUCT(fuzz::Whole, a, b, c, d, e, f, g, h);
 PUMICE_STRUCT(fuzz::Bytes, r, g, b);
 PUMICE_STRUCT(fuzz::Flags, a, b, c);
 PUMICE_STRUCT(fuzz::Halves, h, f, g);
+PUMICE_STRUCT(fuzz::Weights, w, n, bias, used);
 PUMICE_STRUCT(fuzz::Body, v, alive, kind, n);
 PUMICE_STRUCT(fuzz::Deep, p, q, t);
 PUMICE_STRUCT(fuzz::Turn, m, k);
@@ -79,12 +86,24 @@ namespace fuzz {
 
 /// Scalars come first, in the order of pumice::Scalar; programs name a type by its number here.
 using Types = std::tuple<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pumice::half, float,
-                         double, pumice::float2, pumice::float3, pumice::float4, pumice::double2, pumice::double3, pumice::int2,
-                         pumice::int3, pumice::uint4, pumice::float2x2, pumice::float3x3, pumice::double2x2, Gap, Tail, Wide,
-                         Mixed, Whole, Bytes, Flags, Halves, Body, Deep, Turn>;
+                         double, pumice::bfloat16, pumice::float2, pumice::float3, pumice::float4, pumice::double2,
+                         pumice::double3, pumice::int2, pumice::int3, pumice::uint4, pumice::float2x2, pumice::float3x3,
+                         pumice::double2x2, Gap, Tail, Wide, Mixed, Whole, Bytes, Flags, Halves, Weights, Body, Deep, Turn>;
 inline constexpr int type_count = int(std::tuple_size_v<Types>);
+static_assert([]<size_t... I>(std::index_sequence<I...>) {
+    return ((pumice::scalar_of<std::tuple_element_t<I, Types>>() == pumice::Scalar(I)) && ...);
+}(std::make_index_sequence<size_t(pumice::scalar_count)>()));
 constexpr bool is_composite(int type) { return type >= pumice::scalar_count; }
 constexpr int type_of(pumice::Scalar s) { return int(s); }
+
+/// The number of a type.
+template <class T> constexpr int number_of() {
+    return []<class... All>(std::type_identity<std::tuple<All...>>) {
+        int n = 0;
+        (void)((std::is_same_v<T, All> || (++n, false)) || ...);
+        return n;
+    }(std::type_identity<Types>());
+}
 
 /// f(std::type_identity<T>()) of type number `type`.
 template <class F> void with_type(int type, F&& f) {

@@ -32,17 +32,20 @@ Value Recording::cast_to(Scalar type, Value v) {
             result.handle = cast<T>(Val<From>(v.handle), here().file, here().line).handle;
         });
     });
-    return program.smooth && type == Scalar::f16 ? tamed(result) : result;
+    return program.smooth && is_narrow_float(type) ? tamed(result) : result;
 }
 
 /// v times 1 + d, plus e, where d is `ulps` of the type with a sign that the seed chooses.
 Value Recording::moved(Value v, double ulps, double absolute) {
     if (!shaken || !is_float(v.type)) return v;
-    const double unit = v.type == Scalar::f16 ? 0x1p-11 : v.type == Scalar::f32 ? 0x1p-24 : 0x1p-53;
+    const double unit = v.type == Scalar::f16    ? 0x1p-11
+                        : v.type == Scalar::bf16 ? 0x1p-8
+                        : v.type == Scalar::f32  ? 0x1p-24
+                                                 : 0x1p-53;
     const double by = (double(errors() % 2001) / 1000 - 1) * unit * (2 + 2 * ulps),
                  plus = (errors() % 2 ? 1 : -1) * absolute * unit * 0x1p24;
     with_scalar(v.type, [&]<class T>(std::type_identity<T>) {
-        if constexpr (std::is_same_v<T, half>) {
+        if constexpr (NarrowFloat<T>) {
             const Val<float> wide = cast<float>(Val<T>(v.handle));
             v.handle = cast<T>(wide + wide * float(by) + float(plus)).handle;
         } else if constexpr (std::is_floating_point_v<T>) {
@@ -59,7 +62,7 @@ Value Recording::tamed(Value v) {
     if (!is_float(v.type)) return v;
     v = moved(v, 0, 0);
     with_scalar(v.type, [&]<class T>(std::type_identity<T>) {
-        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, half>) {
+        if constexpr (std::is_floating_point_v<T> || NarrowFloat<T>) {
             const Val<T> x(v.handle);
             if (program.smooth) {
                 v.handle = clamp(x, -64.0f, 64.0f).handle;
@@ -191,7 +194,7 @@ Value Recording::operation(const Expr& e) {
         default: result.handle = detail::emit_op(e.how, {operands[0], operands[1], operands[2]}, here()); break;
     }
     if (program.smooth) result = moved(result, row.ulps, row.absolute);
-    return result.type == Scalar::f16 ? tamed(result) : result;  // infinity times zero is undefined there
+    return is_narrow_float(result.type) ? tamed(result) : result;  // infinity times zero is undefined there
 }
 
 Value Recording::call(const Expr& e) {

@@ -5,7 +5,7 @@ cd "$1"
 violations=0
 violation() { printf '%s\n' "$*"; violations=$((violations + 1)); }
 
-# What a file of each folder may include of other folders (arrows.txt), and of headers from outside the repository besides the
+# Limits the includes of each folder: of other folders by arrows.txt, and of headers from outside the repository besides the
 # standard library's (headers and sources apart; tests beside the code may use gtest too).
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
 roots=(core autodiff codegen cpu vulkan pumice)
@@ -14,7 +14,7 @@ declare -A arrows=()
 while IFS=: read -r folder may; do
     [[ "$folder" == "#"* || -z "$folder" ]] && continue
     for before in $may; do
-        [[ -v arrows[$before] ]] || violation "tests/layering/arrows.txt: $folder may include $before, which stands behind it."
+        [[ -v arrows[$before] ]] || violation "tests/layering/arrows.txt: $folder may include $before, which stands after it."
     done
     folders+=("$folder")
     arrows[$folder]="$may"
@@ -31,7 +31,7 @@ has_word() { [[ " $2 " == *" $1 "* ]]; }
 system_headers=" math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
-# What a file includes, with the opening delimiter: "core/ir/ir.h is ours, <vulkan/vulkan.h is not.
+# The includes of a file, with the opening delimiter: "core/ir/ir.h is ours, <vulkan/vulkan.h is not.
 includes_of() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+)[>"].*/\1/p' "$1"; }
 
 check_include() {
@@ -75,7 +75,8 @@ listed() {
     printf '%s' "${out:-$3}"
 }
 
-# Every folder is in the table and the docs' copy of it, has a README, and few enough files to be read through; no two files have one base name.
+# Every folder is in the table and the docs' copy of it, has a README, and few enough files to be read through; no two files have
+# one base name, but for the files of one folder that differ in their extension.
 check_tree() {
     local folder count most=27 name
     while IFS= read -r folder; do
@@ -95,12 +96,76 @@ check_tree() {
         [[ "$count" -le "$most" ]] || violation "$folder/ has $count files; the limit is $most."
     done < <(find "${roots[@]}" -type d)
     while IFS= read -r name; do
-        violation "several files are called $name: $(find "${roots[@]}" tests bench samples -name "$name" -not -path 'tests/outside/*' -not -path 'tests/contract/*' | tr '\n' ' ')"
-    done < <(find "${roots[@]}" tests bench samples -type f \( -name '*.h' -o -name '*.cpp' \) -not -path 'tests/outside/*' -not -path 'tests/contract/*' \
-        -printf '%f\n' | sort | uniq -d)
+        violation "files in several folders are called $name"
+    done < <(find "${roots[@]}" shaders tests bench samples -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' -o -name '*.glsl' \) \
+        -not -path 'tests/outside/*' -not -path 'tests/contract/*' -printf '%f %h\n' |
+        awk '{ sub(/\.[a-z]*$/, "", $1) } !seen[$1, $2]++ { count[$1]++; places[$1] = places[$1] " " $2 "/" }
+            END { for (name in count) if (count[name] > 1) print name ":" places[name] }' | sort)
 }
 
-# What <pumice/pumice.h> and <pumice/vulkan.h> pull in has no header from outside, and is what cmake/headers.cmake lists to be installed.
+# "FILE INCLUDED" for every include of a file of ours in a file of ours; tests beside the code aside.
+our_includes() {
+    find "${roots[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -not -name '*_test.*' -print0 | sort -z |
+        xargs -0 awk 'match($0, /^[ \t]*#[ \t]*include[ \t]*"/) {
+            rest = substr($0, RLENGTH + 1); sub(/".*/, "", rest); print FILENAME, rest }'
+}
+
+# No circle of files that include each other.
+check_circles() {
+    local file
+    while IFS= read -r file; do
+        violation "$file is in a circle of includes."
+    done < <(tsort < <(our_includes) 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p')
+}
+
+# No header that more than a third of its folder includes, its own .cpp aside; stars.txt lists those that may, and docs/internals.md
+# prints that list.
+check_stars() {
+    local header reason count files
+    local -A allowed=() stars=()
+    while IFS=: read -r header reason; do
+        [[ "$header" == "#"* || -z "$header" || ! -f "$header" ]] && continue
+        allowed[$header]=1
+        [[ ! -f docs/internals.md ]] || grep -qF "| \`$header\` |$reason |" docs/internals.md ||
+            violation "docs/internals.md has no row: | \`$header\` |$reason |"
+    done < "$here/stars.txt"
+    while read -r header count files; do
+        stars[$header]=1
+        [[ -v allowed[$header] ]] || violation "$header is included by $count of the $files files of its folder; the limit is a third."
+    done < <(awk '
+        NR == FNR { folder = $1; sub(/\/[^\/]*$/, "", folder); files[folder]++; next }
+        {
+            from = $1; sub(/\/[^\/]*$/, "", from); to = $2; sub(/\/[^\/]*$/, "", to)
+            own = $2; sub(/\.[a-z]*$/, ".cpp", own)
+            if (from == to && $1 != own && !seen[$1, $2]++) count[$2]++
+        }
+        END {
+            for (header in count) {
+                folder = header; sub(/\/[^\/]*$/, "", folder)
+                if (3 * count[header] > files[folder]) print header, count[header], files[folder]
+            }
+        }' <(find "${roots[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -not -name '*_test.*') <(our_includes) | sort)
+    for header in "${!allowed[@]}"; do
+        [[ -v stars[$header] ]] || violation "tests/layering/stars.txt lists $header, which no more than a third of its folder includes."
+    done
+}
+
+# Every arrow of the table is there for some include line.
+check_arrows_used() {
+    local folder before
+    local -A used=()
+    while read -r folder before; do
+        used["${folder%/*} ${before%/*}"]=1
+    done < <(our_includes)
+    for folder in "${folders[@]}"; do
+        [[ -d "$folder" ]] || continue
+        for before in ${arrows[$folder]}; do
+            [[ ! -d "$before" || -v used["$folder $before"] ]] || violation "tests/layering/arrows.txt: $folder has no need to include $before."
+        done
+    done
+}
+
+# The headers that <pumice/pumice.h> and <pumice/vulkan.h> include are ours, and are those that cmake/headers.cmake installs.
 check_public() {
     local file included seen=" " queue=(pumice/pumice.h pumice/vulkan.h)
     [[ -f cmake/headers.cmake ]] || return 0
@@ -141,11 +206,25 @@ check_environment() {
     done < <(grep -rnE '(^|[^_[:alnum:]])getenv[[:space:]]*\(' --include='*.h' --include='*.cpp' "${roots[@]}" || true)
 }
 
+# The paths that comments name are there. NAME stands for any name.
+check_paths_in_comments() {
+    local found path
+    while IFS= read -r found; do
+        path="${found##*:}"
+        [[ -e "$path" || "$path" == *NAME* ]] || violation "${found%:*}: a comment names $path, which is not there."
+    done < <(grep -rnE '^[[:space:]]*//' --include='*.h' --include='*.cpp' --include='*.def' --include='*.glsl' "${roots[@]}" shaders |
+        sed -nE 's@^([^:]+:[0-9]+):.*[^[:alnum:]_/.<"]((core|codegen|cpu|autodiff|vulkan|shaders|tests|docs)/[[:alnum:]_/]+\.(cpp|h|def|glsl|md|txt|sh)).*@\1:\2@p')
+}
+
 for folder in "${folders[@]}"; do
     [[ -d "$folder" ]] && check_folder "$folder"
 done
 check_environment
+check_paths_in_comments
 check_tree
+check_circles
+check_stars
+[[ ! -f docs/internals.md ]] || check_arrows_used
 check_public
 check_lengths
 [[ "$violations" -eq 0 ]]

@@ -1,9 +1,5 @@
-// A Vulkan layer, for tests alone, that makes a software driver look like a graphics card. The driver still executes everything.
-// PUMICE_TEST_CARD names the card. "discrete" has its own memory, most of which the host cannot map, and its first memory type is
-// not for buffers, as on Intel's Xe2. "reached" has its own memory that the host writes in place, and incoherent memory for
-// reading. "poor" is a discrete card with the smallest limits that Pumice supports; its first queue family cannot compute.
-// PUMICE_TEST_FAULT names a fault, see Fault. The layer stands below the validation layer, which so sees the properties of the
-// card.
+// A Vulkan layer, for tests alone, that makes a software driver look like a graphics card of cards.h. The driver still executes
+// everything. The layer stands below the validation layer, which so sees the properties of the card.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -17,75 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/layers/cards.h"
 #include "tests/layers/layer.h"
 
 namespace {
 
-using layer::ask, layer::plain, layer::table_of, layer::take_link;
-
-/// The properties of a card that differ from those of the driver below.
-struct Card {
-    const char* name;
-    uint32_t storage_buffers = 0;   ///< bound by a stage; 0: as many as the driver
-    uint32_t offset_alignment = 0;  ///< of storage buffers, in bytes; 0: the driver's
-    uint32_t group_size = 0;        ///< work-items in a group; 0: the driver's
-    uint32_t shared_bytes = 0;      ///< of a group's memory; 0: the driver's
-    bool device_addresses = true;
-    bool push_descriptors = true;
-    bool shared_int64_atomics = true;
-    bool float_atomics = true;
-    bool in_reach = false;            ///< the host maps all of the card's memory
-    bool copies_first = false;        ///< its first queue family copies alone; the driver's families come behind it
-    bool portability_subset = false;  ///< the extension is there; without push descriptors alone
-};
-constexpr Card cards[] = {
-    {.name = "discrete"},
-    {.name = "reached", .in_reach = true},
-    {.name = "poor",
-     .storage_buffers = 4,
-     .offset_alignment = 256,
-     .group_size = 128,
-     .shared_bytes = 16384,
-     .device_addresses = false,
-     .push_descriptors = false,
-     .shared_int64_atomics = false,
-     .float_atomics = false,
-     .copies_first = true,
-     .portability_subset = true},
-};
-
-const Card& card() {
-    static const Card& chosen = [&]() -> const Card& {
-        const char* wanted = std::getenv("PUMICE_TEST_CARD");
-        for (const Card& c : cards)
-            if (wanted && std::strcmp(wanted, c.name) == 0) return c;
-        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete, reached and poor\n",
-                     wanted ? wanted : "");
-        std::abort();
-    }();
-    return chosen;
-}
-
-/// The fault of the card. Numbers count calls from the start of the process.
-struct Fault {
-    VkDeviceSize local_bytes = 0,
-                 host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
-    int lost_at = 0;              ///< "lost": the submission that loses the device; 0: none
-    bool lies = false;            ///< "lies": no pipeline can be made of a shader with doubles, which the card says it has
-};
-const Fault& fault() {
-    static const Fault one = [] {
-        const char* const name = std::getenv("PUMICE_TEST_FAULT");
-        if (!name) return Fault{};
-        if (std::strcmp(name, "full") == 0)
-            return Fault{.local_bytes = VkDeviceSize(96) << 20, .host_bytes = VkDeviceSize(512) << 20};
-        if (std::strcmp(name, "lost") == 0) return Fault{.lost_at = 10};
-        if (std::strcmp(name, "lies") == 0) return Fault{.lies = true};
-        std::fprintf(stderr, "card_layer: PUMICE_TEST_FAULT is \"%s\", and the faults are full, lost and lies\n", name);
-        std::abort();
-    }();
-    return one;
-}
+using layer::ask, layer::card, layer::fault, layer::plain, layer::table_of, layer::take_link;
 
 // ---- memory -------------------------------------------------------------------------------------------------------------------
 
@@ -116,11 +49,11 @@ uint32_t driver_type(const VkPhysicalDeviceMemoryProperties& driver) {
     return 0;
 }
 
-VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryProperties& driver) {
+VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryProperties& driver, const layer::Look& look) {
     VkPhysicalDeviceMemoryProperties m{};
     const VkDeviceSize size = driver.memoryHeaps[driver.memoryTypes[driver_type(driver)].heapIndex].size;
     m.memoryHeapCount = 3;
-    m.memoryHeaps[0] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+    m.memoryHeaps[0] = {look.bytes > 0 ? look.bytes : size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
     m.memoryHeaps[1] = {size, 0};
     m.memoryHeaps[2] = {VkDeviceSize(256) << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
     m.memoryTypeCount = uint32_t(memory_types().size());
@@ -163,6 +96,10 @@ struct Device {
     uint32_t driver_memory_type = 0;
     PFN_vkInvalidateMappedMemoryRanges invalidate{};
     PFN_vkQueueSubmit submit{};
+    PFN_vkQueueWaitIdle wait_idle{};
+    PFN_vkWaitSemaphores wait{};
+    PFN_vkGetSemaphoreCounterValue counter{};
+    bool is_lost = false;
     PFN_vkGetDeviceQueue get_queue{};
     PFN_vkGetDeviceQueue2 get_queue2{};
     PFN_vkCreateCommandPool make_pool{};
@@ -189,7 +126,7 @@ template <class Handle> Device& device_of(Handle handle) {
 // ---- properties and features of the card ----------------------------------------------------------------------------------
 
 void describe(VkPhysicalDeviceProperties& p) {
-    p.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    p.deviceType = layer::look_of(p.deviceName).type;
     VkPhysicalDeviceLimits& l = p.limits;
     if (card().storage_buffers) {
         l.maxPerStageDescriptorStorageBuffers = card().storage_buffers;
@@ -211,14 +148,31 @@ VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceP
 VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* p) {
     instance_of(device).properties2(device, p);
     describe(p->properties);
+    for (auto* next = static_cast<VkBaseOutStructure*>(p->pNext); next && card().allocation_bytes; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES)
+            reinterpret_cast<VkPhysicalDeviceMaintenance3Properties*>(next)->maxMemoryAllocationSize = card().allocation_bytes;
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES)
+            reinterpret_cast<VkPhysicalDeviceVulkan11Properties*>(next)->maxMemoryAllocationSize = card().allocation_bytes;
+    }
+}
+
+layer::Look look_of(VkPhysicalDevice device) {
+    VkPhysicalDeviceProperties p;
+    instance_of(device).properties(device, &p);
+    return layer::look_of(p.deviceName);
 }
 
 VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* f) {
     instance_of(device).features2(device, f);
+    f->features.shaderInt16 = f->features.shaderInt16 && card().short_arithmetic;
     for (auto* next = static_cast<VkBaseOutStructure*>(f->pNext); next; next = next->pNext) {
         if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
             auto& v12 = *reinterpret_cast<VkPhysicalDeviceVulkan12Features*>(next);
+            v12.timelineSemaphore = v12.timelineSemaphore && look_of(device).usable;
             v12.bufferDeviceAddress = v12.bufferDeviceAddress && card().device_addresses;
+            v12.shaderFloat16 = v12.shaderFloat16 && card().short_arithmetic;
+            v12.shaderInt8 = v12.shaderInt8 && card().byte_arithmetic;
+            v12.shaderBufferInt64Atomics = v12.shaderBufferInt64Atomics && card().buffer_int64_atomics;
             v12.shaderSharedInt64Atomics = v12.shaderSharedInt64Atomics && card().shared_int64_atomics;
         }
         if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT && !card().float_atomics) {
@@ -249,29 +203,30 @@ VkPhysicalDeviceMemoryProperties driver_memory(VkPhysicalDevice device) {
     return m;
 }
 VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* m) {
-    *m = card_memory(driver_memory(device));
+    *m = card_memory(driver_memory(device), look_of(device));
 }
 VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* m) {
     instance_of(device).memory_properties2(device, m);
-    m->memoryProperties = card_memory(m->memoryProperties);
+    m->memoryProperties = card_memory(m->memoryProperties, look_of(device));
 }
 
 // ---- its queue families -------------------------------------------------------------------------------------------------------
 
-/// The driver's index of a queue family of the card. The family that only copies maps to the driver's first one.
-uint32_t driver_family(uint32_t family) { return card().copies_first && family > 0 ? family - 1 : family; }
+/// The driver's index of any queue family of the card: software drivers have one family.
+constexpr uint32_t driver_family = 0;
 
-/// Inserts the copy family before the driver's families: `next` gets those, and `of` the properties of an element.
+/// The card's queue families: `next` gets the driver's, and `of` the properties of an element.
 template <class Element, class Next, class Of> void card_families(uint32_t* count, Element* out, const Next& next, const Of& of) {
-    if (!card().copies_first) return next(count, out);
-    uint32_t all = 0;
-    next(&all, nullptr);
-    if (!out) return void(*count = all + 1);
-    if (*count == 0) return;
-    uint32_t left = *count - 1;
-    next(&left, out + 1);
-    of(out[0]) = {VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}};
-    *count = left + 1;
+    uint32_t one = 1;
+    const uint32_t first = card().copies_first, all = first + one + card().computes_last;
+    if (!out) return void(*count = all);
+    *count = std::min(*count, all);
+    for (uint32_t i = 0; i < *count; ++i) {
+        next(&one, &out[i]);
+        if (!card().time_stamps) of(out[i]).timestampValidBits = 0;
+        if (i < first) of(out[i]) = {VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}};
+        if (i > first) of(out[i]) = {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 1, 0, {1, 1, 1}};
+    }
 }
 VKAPI_ATTR void VKAPI_CALL families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* out) {
     const auto next = [&](uint32_t* n, VkQueueFamilyProperties* p) { instance_of(device).families(device, n, p); };
@@ -282,18 +237,18 @@ VKAPI_ATTR void VKAPI_CALL families2(VkPhysicalDevice device, uint32_t* count, V
     card_families(count, out, next,
                   [](VkQueueFamilyProperties2& p) -> VkQueueFamilyProperties& { return p.queueFamilyProperties; });
 }
-VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index, VkQueue* queue) {
-    device_of(device).get_queue(device, driver_family(family), index, queue);
+VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t, uint32_t index, VkQueue* queue) {
+    device_of(device).get_queue(device, driver_family, index, queue);
 }
 VKAPI_ATTR void VKAPI_CALL get_queue2(VkDevice device, const VkDeviceQueueInfo2* info, VkQueue* queue) {
     VkDeviceQueueInfo2 below = *info;
-    below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
+    below.queueFamilyIndex = driver_family;
     device_of(device).get_queue2(device, &below, queue);
 }
 VKAPI_ATTR VkResult VKAPI_CALL make_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
                                          const VkAllocationCallbacks* callbacks, VkCommandPool* pool) {
     VkCommandPoolCreateInfo below = *info;
-    below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
+    below.queueFamilyIndex = driver_family;
     return device_of(device).make_pool(device, &below, callbacks, pool);
 }
 
@@ -372,10 +327,36 @@ VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice handle, uint32_t count, const
 
 // ---- its faults ---------------------------------------------------------------------------------------------------------------
 
+bool is_lost(const Device& device) {
+    const std::lock_guard lock(mutex);
+    return device.is_lost;
+}
+/// A lost device stays so. Another one that is made in its place works.
 VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
     static std::atomic<int> submissions = 0;
-    if (fault().lost_at > 0 && ++submissions >= fault().lost_at) return VK_ERROR_DEVICE_LOST;
-    return device_of(queue).submit(queue, count, infos, fence);
+    Device& device = device_of(queue);
+    if (is_lost(device)) return VK_ERROR_DEVICE_LOST;
+    if (++submissions == fault().lost_at) {
+        const std::lock_guard lock(mutex);
+        device.is_lost = true;
+        if (!fault().found_by_wait) return VK_ERROR_DEVICE_LOST;
+    }
+    return device.submit(queue, count, infos, fence);
+}
+// The driver's work is waited for in any case, so that it is done when its objects are destroyed.
+VKAPI_ATTR VkResult VKAPI_CALL wait_idle(VkQueue queue) {
+    const Device& device = device_of(queue);
+    const VkResult result = device.wait_idle(queue);
+    return is_lost(device) ? VK_ERROR_DEVICE_LOST : result;
+}
+VKAPI_ATTR VkResult VKAPI_CALL wait(VkDevice handle, const VkSemaphoreWaitInfo* info, uint64_t time) {
+    const Device& device = device_of(handle);
+    const VkResult result = device.wait(handle, info, time);
+    return is_lost(device) ? VK_ERROR_DEVICE_LOST : result;
+}
+VKAPI_ATTR VkResult VKAPI_CALL counter(VkDevice handle, VkSemaphore semaphore, uint64_t* value) {
+    const Device& device = device_of(handle);
+    return is_lost(device) ? VK_ERROR_DEVICE_LOST : device.counter(handle, semaphore, value);
 }
 VKAPI_ATTR VkResult VKAPI_CALL make_module(VkDevice handle, const VkShaderModuleCreateInfo* info,
                                            const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
@@ -446,7 +427,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     std::vector<VkDeviceQueueCreateInfo> queues;
     for (uint32_t i = 0; i < info->queueCreateInfoCount; ++i) {
         VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[i];
-        queue.queueFamilyIndex = driver_family(queue.queueFamilyIndex);
+        queue.queueFamilyIndex = driver_family;
         const auto same = [&](const VkDeviceQueueCreateInfo& one) { return one.queueFamilyIndex == queue.queueFamilyIndex; };
         if (std::none_of(queues.begin(), queues.end(), same)) queues.push_back(queue);
     }
@@ -470,6 +451,9 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     ask(made.get, *device, made.map, "vkMapMemory");
     ask(made.get, *device, made.invalidate, "vkInvalidateMappedMemoryRanges");
     ask(made.get, *device, made.submit, "vkQueueSubmit");
+    ask(made.get, *device, made.wait_idle, "vkQueueWaitIdle");
+    ask(made.get, *device, made.wait, "vkWaitSemaphores");
+    ask(made.get, *device, made.counter, "vkGetSemaphoreCounterValue");
     ask(made.get, *device, made.get_queue, "vkGetDeviceQueue");
     ask(made.get, *device, made.get_queue2, "vkGetDeviceQueue2");
     ask(made.get, *device, made.make_pool, "vkCreateCommandPool");
@@ -502,6 +486,9 @@ PFN_vkVoidFunction of_devices(const std::string& name) {
         {"vkMapMemory", plain(map)},
         {"vkInvalidateMappedMemoryRanges", plain(card().in_reach ? invalidate : nullptr)},
         {"vkQueueSubmit", plain(submit)},
+        {"vkQueueWaitIdle", plain(wait_idle)},
+        {"vkWaitSemaphores", plain(wait)},
+        {"vkGetSemaphoreCounterValue", plain(counter)},
         {"vkGetDeviceQueue", plain(get_queue)},
         {"vkGetDeviceQueue2", plain(get_queue2)},
         {"vkCreateCommandPool", plain(make_pool)},

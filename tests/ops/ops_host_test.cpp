@@ -375,6 +375,53 @@ TEST(Half, IsComputedInFloatAndRounded) {
     EXPECT_EQ(evaluate<int32_t>(Op::ilogb, half(10.0f)), 3);
 }
 
+// ---- bfloat16 ----
+
+TEST(BFloat16, EveryPatternIsTheUpperHalfOfAFloat) {
+    for (uint32_t pattern = 0; pattern < 0x10000; ++pattern) {
+        bfloat16 b;
+        b.bits = uint16_t(pattern);
+        const float value = float(b);
+        const uint32_t exponent = (pattern >> 7) & 255, fraction = pattern & 0x7f;
+        if (exponent == 255 && fraction) {
+            ASSERT_TRUE(std::isnan(value)) << pattern;
+            ASSERT_EQ(bfloat16(value).bits, pattern | 0x40) << "a NaN stays one, made quiet";
+            continue;
+        }
+        const double magnitude = exponent == 255 ? infinity
+                                 : exponent == 0 ? std::ldexp(double(fraction), -133)
+                                                 : std::ldexp(128.0 + fraction, int(exponent) - 134);
+        ASSERT_EQ(value, float(pattern & 0x8000 ? -magnitude : magnitude)) << pattern;
+        ASSERT_EQ(std::signbit(value), (pattern & 0x8000) != 0);
+        ASSERT_EQ(bfloat16(value).bits, pattern);
+    }
+}
+
+TEST(BFloat16, RoundsToNearestEven) {
+    // Between two neighbours (infinity stands at 2^128): the midpoint rounds to even, other numbers to the nearer neighbour.
+    for (uint32_t pattern = 0; pattern < 0x7f80; ++pattern) {
+        const float middle = std::bit_cast<float>(pattern << 16 | 0x8000);
+        const uint32_t even = pattern & 1 ? pattern + 1 : pattern;
+        ASSERT_EQ(bfloat16(middle).bits, even) << pattern;
+        ASSERT_EQ(bfloat16(std::nextafter(middle, 0.0f)).bits, pattern);
+        ASSERT_EQ(bfloat16(std::nextafter(middle, std::numeric_limits<float>::infinity())).bits, pattern + 1);
+        ASSERT_EQ(bfloat16(-middle).bits, even | 0x8000);
+    }
+    EXPECT_EQ(bfloat16(std::numeric_limits<float>::max()).bits, 0x7f80);
+    EXPECT_EQ(double(bfloat16(float(bfloat16::largest))), bfloat16::largest);
+    EXPECT_EQ(bfloat16(std::nanf("1")).bits & 0x7fc0, 0x7fc0);
+    // A NaN whose payload is all in the lower half.
+    EXPECT_TRUE(std::isnan(float(bfloat16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+TEST(BFloat16, IsComputedInFloatAndRounded) {
+    EXPECT_EQ(float(evaluate<bfloat16>(Op::add, bfloat16(256.0f), bfloat16(1.0f))), 256.0f);
+    EXPECT_EQ(float(evaluate<bfloat16>(Op::mul, bfloat16(1e30f), bfloat16(1e30f))), std::numeric_limits<float>::infinity());
+    EXPECT_EQ(float(evaluate<bfloat16>(Op::sqrt, bfloat16(2.0f))), float(bfloat16(std::sqrt(2.0f))));
+    EXPECT_TRUE(evaluate<bool>(Op::lt, bfloat16(1.0f), bfloat16(2.0f)));
+    EXPECT_EQ(evaluate<int32_t>(Op::ilogb, bfloat16(10.0f)), 3);
+}
+
 TEST(Scalars, NamesAreFoundAgain) {
     for (int i = 0; i < scalar_count; ++i) EXPECT_EQ(scalar_named(name_of(Scalar(i))), Scalar(i));
     EXPECT_EQ(name_of(Scalar::boolean), "bool");

@@ -31,9 +31,9 @@ struct Rules {
         (void)a, (void)b, (void)c, (void)r;                \
         return text;                                       \
     }
-#define OP1(name, types, result, glsl, llvm, host, da, ...) Rules{{RULE(da), nullptr, nullptr}},
-#define OP2(name, types, result, glsl, llvm, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
-#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
+#define OP1(name, types, result, cost, glsl, llvm, host, da, ...) Rules{{RULE(da), nullptr, nullptr}},
+#define OP2(name, types, result, cost, glsl, llvm, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
+#define OP3(name, types, result, cost, glsl, llvm, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
 const Rules all[] = {
 #include "core/ir/ops.def"
 };

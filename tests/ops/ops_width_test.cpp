@@ -12,8 +12,8 @@ using suite::has_type;
 
 namespace {
 
-const std::vector<Scalar> widths{Scalar::i8,  Scalar::i16, Scalar::i64, Scalar::u8,
-                                 Scalar::u16, Scalar::u64, Scalar::f16, Scalar::f64};
+const std::vector<Scalar> widths{Scalar::i8,  Scalar::i16, Scalar::i64, Scalar::u8,  Scalar::u16,
+                                 Scalar::u64, Scalar::f16, Scalar::f64, Scalar::bf16};
 
 /// A bool is stored in memory as an i32.
 Scalar stored(Scalar t) { return t == Scalar::boolean ? Scalar::i32 : t; }
@@ -115,18 +115,21 @@ std::vector<std::vector<uint64_t>> samples(const OpRow& row, const std::vector<S
     return out;
 }
 
-/// Equal, except for the sign of zero and the payload of NaN. The tolerance of the row holds in units of the type; a half is
-/// rounded from a float within that tolerance, and so may be the neighbour of the exact half. Subnormals may be zero.
+/// Equal, except for the sign of zero and the payload of NaN. The tolerance of the row holds in units of the type; a narrow float is
+/// rounded from a float within that tolerance, and so may be the neighbour of the exact one. Subnormals may be zero.
 bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint64_t want_bits) {
     if (!is_float(type)) return got_bits == want_bits;
     const double got = value_of(type, got_bits), want = value_of(type, want_bits);
     if (std::isnan(want)) return std::isnan(got);
     if (got == want) return true;
-    const double smallest = type == Scalar::f16 ? std::ldexp(1.0, -14) : std::ldexp(1.0, -1022);
+    const double smallest = std::ldexp(1.0, type == Scalar::f16 ? -14 : type == Scalar::bf16 ? -126 : -1022);
     if (std::fabs(want) < smallest && got == 0) return true;
     if (row.ulps == 0 && row.absolute == 0) return false;
-    const int digits = type == Scalar::f16 ? 11 : 53, exponent = std::ilogb(std::max(std::fabs(want), smallest));
-    const double ulp = std::ldexp(1.0, exponent + 1 - digits), ulps = type == Scalar::f16 ? 1 : row.ulps;
+    const int digits = type == Scalar::f16    ? half::digits
+                       : type == Scalar::bf16 ? bfloat16::digits
+                                              : 53,
+              exponent = std::ilogb(std::max(std::fabs(want), smallest));
+    const double ulp = std::ldexp(1.0, exponent + 1 - digits), ulps = is_narrow_float(type) ? 1 : row.ulps;
     const double absolute = type == Scalar::f64 ? std::ldexp(row.absolute, -29) : 0;
     return std::fabs(got - want) <= (special ? 2 : 1) * (ulps * ulp + absolute);
 }
@@ -188,7 +191,7 @@ TEST(Widths, ContractedFmaOfDoubles) {
 /// Constants without a literal need no other types, and keep their bits.
 TEST(Widths, ConstantsWithoutLiterals) {
     const Device device = Device::open();
-    for (const Scalar type : {Scalar::f16, Scalar::f64}) {
+    for (const Scalar type : {Scalar::f16, Scalar::f64, Scalar::bf16}) {
         if (!has_type(device, type)) continue;
         for (const std::string constant : {"inf", "-inf"}) {
             const std::string_view t = name_of(type);
@@ -238,8 +241,10 @@ TEST(Widths, CastsOfEveryPair) {
 /// Bitcasts to the integer of the same width and back.
 TEST(Widths, Bitcasts) {
     const Device device = Device::open();
-    for (const auto& [real, whole] : {std::pair(Scalar::f16, Scalar::i16), std::pair(Scalar::f16, Scalar::u16),
-                                      std::pair(Scalar::f64, Scalar::i64), std::pair(Scalar::f64, Scalar::u64)}) {
+    for (const auto& [real, whole] :
+         {std::pair(Scalar::f16, Scalar::i16), std::pair(Scalar::f16, Scalar::u16), std::pair(Scalar::f64, Scalar::i64),
+          std::pair(Scalar::f64, Scalar::u64), std::pair(Scalar::bf16, Scalar::i16), std::pair(Scalar::bf16, Scalar::u16),
+          std::pair(Scalar::bf16, Scalar::f16)}) {
         if (!has_type(device, real) || !has_type(device, whole)) continue;
         const uint64_t one = cast_bits(Scalar::f32, real, to_bits(-1.5f));
         for (const auto& [from, to] : {std::pair(real, whole), std::pair(whole, real)}) {

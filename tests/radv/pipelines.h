@@ -35,7 +35,7 @@ public:
         file.open(named);
         if (!file) throw std::runtime_error(std::string("the file cannot be made: ") + named);
     }
-    /// The pipelines since the last call.
+    /// The pipelines that were compiled since the last call.
     std::vector<Pipeline> take() {
         std::vector<Pipeline> all;
         file.clear();
