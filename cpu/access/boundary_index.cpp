@@ -139,21 +139,31 @@ std::string LlvmEmitter::is_interior(const BoundaryIndex& b) {
     return both(no_wrap, b.holds ? ends : let(text("xor i1 ", ends, ", true")));
 }
 
-/// Writes a packet in two versions if the kernel has boundary indices: interior and boundary.
-void LlvmEmitter::interior_and_boundary_versions(std::span<const BoundaryIndex> boundaries, const Body& body) {
-    if (boundaries.empty()) return body();
-    std::string all;
-    for (const BoundaryIndex& b : boundaries) {
+/// An i1: all boundary indices are in the interior in all lanes of this packet.
+std::string LlvmEmitter::are_interior(std::span<const BoundaryIndex> all) {
+    std::string both;
+    for (const BoundaryIndex& b : all) {
         const std::string one = is_interior(b);
-        all = all.empty() ? one : let(text("and i1 ", all, ", ", one));
+        both = both.empty() ? one : let(text("and i1 ", both, ", ", one));
     }
-    const std::string interior = label("interior"), boundary = label("boundary");
-    const auto before = std::make_tuple(values, has_value, running, lost);
-    branch(all, interior, boundary);
-    start(interior);
-    for (const BoundaryIndex& b : boundaries) interior_values[b.value.id] = b.interior;
+    return both;
+}
+
+/// Writes the version of a packet in which all boundary indices are in the interior.
+void LlvmEmitter::interior_version(std::span<const BoundaryIndex> all, const Body& body) {
+    for (const BoundaryIndex& b : all) interior_values[b.value.id] = b.interior;
     body();
     interior_values.clear(), remainders.clear();
+}
+
+/// Writes a packet in two versions if the kernel has boundary indices: interior and boundary.
+void LlvmEmitter::interior_and_boundary_versions(const Body& body) {
+    if (boundaries.empty()) return body();
+    const std::string interior = label("interior"), boundary = label("boundary");
+    const auto before = std::make_tuple(values, has_value, running, lost);
+    branch(are_interior(boundaries), interior, boundary);
+    start(interior);
+    interior_version(boundaries, body);
     if (open) jump(return_label);
     std::tie(values, has_value, running, lost) = before;
     start(boundary);

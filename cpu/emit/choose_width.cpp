@@ -143,8 +143,8 @@ bool LlvmEmitter::loop_waits(int vectors, int spilled) const {
     });
 }
 
-/// The largest number of vectors live at one point of the kernel.
-int LlvmEmitter::vectors_alive() const {
+/// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
+int LlvmEmitter::vectors_alive(int factor) const {
     const auto& where = uniformity.structure();
     const auto& order = where.order();
     std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions: of the instruction, of the last one inside it
@@ -170,7 +170,9 @@ int LlvmEmitter::vectors_alive() const {
     std::vector<int> change(order.size() + 1);
     for (size_t v = 0; v < k.values.size(); ++v) {
         if (to[v] < from[v] || kind_of(Value{uint32_t(v)}) != ValueKind::vector) continue;
-        ++change[size_t(from[v])], --change[size_t(to[v])];
+        const int bytes = factor * width * size_of(k.type_of(Value{uint32_t(v)})),
+                  registers = std::max(1, bytes / register_bytes());
+        change[size_t(from[v])] += registers, change[size_t(to[v])] -= registers;
     }
     int alive = 0, most = 0;
     for (const int c : change) most = std::max(most, alive += c);

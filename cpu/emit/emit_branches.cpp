@@ -2,6 +2,7 @@
 //
 //     uniform:     if %c { A } else { B }        br i1 %c, A, B
 //     cheap arms:  %r = if %c { %x } else { %y } %r = select <8 x i1> %c, %x, %y        both arms are computed
+//     stores:      if %c { store a[%i], %x }     store <8 x float> select(%c, %x, %old)            a[%i] was loaded before as %old
 //     others:      if %c { A } else { B }        br any(%m & %c), A, skip;  br any(%m & ~%c), B, skip      A, B: under their mask
 //     also:                                      br all(%c), A without masks, the masked form
 //
@@ -9,6 +10,9 @@
 // loads and stores whole vectors without a mask. The version without masks is emitted for an arm of at most 100 instructions that
 // contains loads or stores and no control flow, in a packet of which all items are active. For a comparison of an affine value, the
 // first and the last lane decide if the condition holds for all.
+// A store of the old value where the condition is false changes nothing: another item that stores to this element between the load
+// and the if would race with the load. It saves a branch that goes either way, at the cost of lines that are written although they
+// are unchanged; so only for arrays that the caches hold.
 // Cost: both arms of a divergent if, one test for each; with the version without masks the first arm's code twice. Limits: selects
 // need pure arms of at most 8 instructions that are not costly. Items that leave by break, continue or return are taken out of the
 // mask after the if.
@@ -25,11 +29,75 @@ namespace pumice::cpu {
 
 using namespace ir;
 
+namespace {
+constexpr size_t most_computed = 8;  ///< instructions of an arm that is computed for all lanes
+}  // namespace
+
 /// True for few instructions without effect, so that both arms are computed and the results selected.
 bool LlvmEmitter::cheap(BlockId b) const {
     const auto& insts = k[b].insts;
-    if (insts.size() > 9 || k[insts.back()].op != Op::yield) return false;
+    if (insts.size() > most_computed + 1 || k[insts.back()].op != Op::yield) return false;
     return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !is_costly(k[i]); });
+}
+
+/// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if `around`,
+/// without a store or a barrier between. Null if there is none.
+Value LlvmEmitter::replaced_by(const Inst& store, InstId around) const {
+    if (store.op != Op::store || k[store.memory].kind == MemoryKind::private_ || !lies_in_row(store)) return {};
+    const auto to = indices_of(k, store);
+    const auto changes = [&](const Inst& i) {
+        return i.op == Op::barrier || (!is_pure(i.op) && i.op != Op::load && i.memory == store.memory);
+    };
+    Value found;
+    for (const InstId id : k[uniformity.structure().block_of(around)].insts) {
+        if (id == around) break;
+        const Inst& i = k[id];
+        if (i.op == Op::load && i.memory == store.memory && i.leaf == store.leaf && std::ranges::equal(indices_of(k, i), to))
+            found = k.result(i);
+        bool changed = changes(i);
+        each_inside(k, i, [&](InstId inner) { changed = changed || changes(k[inner]); });
+        if (changed) found = {};
+    }
+    return found && has_value[found.id] && kind_of(found) == ValueKind::vector ? found : Value{};
+}
+
+/// True if the stores of a divergent if may store the old values of the items that do not enter it.
+bool LlvmEmitter::blends_stores(InstId id) const {
+    const Inst& i = k[id];
+    if (!target.rules.has(Rule::blended_stores) || variant.streaming || !running.all() || i.result_count > 0) return false;
+    if (k[i.blocks[1]].insts.size() > 1 || last_inst(k, i.blocks[0]).op != Op::yield) return false;
+    size_t computed = 0;
+    std::vector<MemoryId> stored;
+    for (const InstId inner : k[i.blocks[0]].insts) {
+        const Inst& e = k[inner];
+        if (e.op == Op::yield) continue;
+        if (is_pure(e.op)) {
+            if (is_costly(e) || ++computed > most_computed) return false;
+            continue;
+        }
+        if (!replaced_by(e, id) || std::find(stored.begin(), stored.end(), e.memory) != stored.end()) return false;
+        stored.push_back(e.memory);
+    }
+    return !stored.empty();
+}
+
+/// Emits such an if without a branch.
+void LlvmEmitter::blended_if(InstId id, const std::string& condition) {
+    for (const InstId inner : k[k[id].blocks[0]].insts) {
+        const Inst& i = k[inner];
+        if (i.op != Op::store) {
+            if (i.op != Op::yield) instruction(inner);
+            continue;
+        }
+        const Value given = k.operands(i).back(), old = replaced_by(i, id);
+        const std::string t = vector_type(scalar_type(i.type));
+        const ValueRep before = rep_of(given);
+        values[given.id] = {
+            ValueKind::vector, "",
+            let(text("select ", vector_type("i1"), " ", condition, ", ", t, " ", vector(given), ", ", t, " ", vector(old))), 0};
+        store(inner);
+        values[given.id] = before;
+    }
 }
 
 void LlvmEmitter::if_(InstId id) {
@@ -128,6 +196,7 @@ void LlvmEmitter::divergent_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
     if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
+    if (blends_stores(id)) return blended_if(id, condition);
     Arm a{&i, {}, {}};
     for (int r = 0; r < i.result_count; ++r) {
         a.results.push_back(alloca_for(k.result(i, r), "if"));

@@ -46,6 +46,7 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& t, const Variant& v
       has_value(kernel.values.size()) {
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
     choose_width();
+    wide = choose_wide();
     lay_out_memories();
     plan_private_sums();
     plan_products();
@@ -57,11 +58,12 @@ void LlvmEmitter::lay_out_memories() {
     memory_offsets.assign(k.memories.size(), -1);
     private_names.resize(k.memories.size());
     private_offsets.resize(k.memories.size());
+    const int most = width * wide;  // items of a packet
     int64_t private_bytes = 0;
     for (const Memory& m : k.memories) {
         if (m.kind != MemoryKind::private_) continue;
         for (const Leaf& l : m.element.leaves)
-            private_bytes += interp::local_elements(k, m, variant.group) * size_of(l.type) * width;
+            private_bytes += interp::local_elements(k, m, variant.group) * size_of(l.type) * most;
     }
     const bool on_stack = !has_barriers && private_bytes <= most_private_on_stack;
     for (size_t at = 0; at < k.memories.size(); ++at) {
@@ -74,10 +76,10 @@ void LlvmEmitter::lay_out_memories() {
             continue;
         }
         for (const Leaf& l : m.element.leaves) {
-            const int64_t bytes = rounded_up(elements * size_of(l.type) * width, line_bytes);
+            const int64_t bytes = rounded_up(elements * size_of(l.type) * most, line_bytes);
             if (on_stack) {
                 const std::string array = name("private");
-                allocas += text("  ", array, " = alloca [", elements, " x ", vector_type(memory_type(l.type)), "], align 64\n");
+                allocas += text("  ", array, " = alloca [", elements * most, " x ", memory_type(l.type), "], align 64\n");
                 private_names[at].push_back(array);
             } else {
                 private_offsets[at].push_back(packet_bytes);
@@ -217,8 +219,8 @@ void LlvmEmitter::group_without_barriers() {
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
     row_insts = k.body().insts;
     transposed_loads = find_transposed_loads(row_insts);
-    const std::vector<BoundaryIndex> boundaries = find_boundary_indices();
-    rows(counts, trimmed, [&] { interior_and_boundary_versions(boundaries, [&] { sequence(k.body().insts); }); });
+    boundaries = find_boundary_indices();
+    rows(counts, trimmed, [&] { interior_and_boundary_versions([&] { sequence(k.body().insts); }); });
 }
 
 // ---- groups ----

@@ -97,6 +97,11 @@ void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Bod
         const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
         start(loop);
         local_at[0] = let(text("load i32, ptr ", slot), "x");
+        if (wide > 1) {
+            const std::string narrow = label("narrow");
+            wide_packet(slot, end, loop, narrow);
+            start(narrow);
+        }
         const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
         branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
         start(inside);
@@ -127,7 +132,7 @@ void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Bod
 /// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
 const Inst* LlvmEmitter::main_access() const {
-    if (!variant.peeled || has_barriers || width == 1 || width > target.width) return nullptr;
+    if (!variant.peeled || has_barriers || width == 1 || width > target.width || wide > 1) return nullptr;
     const std::vector<InstId> transposed = find_transposed_loads(k.body().insts);
     if (!std::all_of(transposed.begin(), transposed.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
     const auto along_row = [&](const Inst& i) {

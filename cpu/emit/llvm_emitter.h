@@ -327,7 +327,15 @@ private:
     bool loop_waits(int vectors, int spilled) const;
     bool gathers(const ir::Inst& i) const;
     bool lane_by_lane(const ir::Inst& i) const;
-    int vectors_alive() const;
+    int vectors_alive(int factor = 1) const;
+
+    // ---- packets of more items for narrow elements (emit_wide_packets.cpp) ----
+    int register_bytes() const;
+    int lane_bytes(const ir::Inst& i) const;
+    double vector_instructions(const std::vector<bool>& needed, int factor) const;
+    std::vector<bool> needed_by_effects() const;
+    int choose_wide() const;
+    void wide_packet(const std::string& slot, const std::string& end, const std::string& loop, const std::string& narrow);
 
     // ---- ifs (emit_branches.cpp) ----
     void if_(ir::InstId id);
@@ -335,6 +343,9 @@ private:
     void chosen(const ir::Inst& i, const std::string& condition);
     bool cheap(ir::BlockId b) const;
     bool worth_together(const ir::Inst& i) const;
+    ir::Value replaced_by(const ir::Inst& store, ir::InstId around) const;
+    bool blends_stores(ir::InstId id) const;
+    void blended_if(ir::InstId id, const std::string& condition);
     std::string holds_for_all(ir::Value condition);
 
     // ---- packets of a group's rows (emit_packets.cpp) ----
@@ -369,7 +380,9 @@ private:
     std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
     std::vector<BoundaryIndex> find_boundary_indices() const;
     std::string is_interior(const BoundaryIndex& b);
-    void interior_and_boundary_versions(std::span<const BoundaryIndex> boundaries, const Body& body);
+    std::string are_interior(std::span<const BoundaryIndex> all);
+    void interior_version(std::span<const BoundaryIndex> all, const Body& body);
+    void interior_and_boundary_versions(const Body& body);
     bool interior_value(const ir::Inst& i);
 
     // ---- conditions that hold for all of a group (emit_condition_versioning.cpp) ----
@@ -419,7 +432,8 @@ private:
     const ir::Kernel& k;
     const Target& target;
     const Variant& variant;
-    int width;
+    int width;     ///< items of the packet that is being emitted
+    int wide = 1;  ///< wide packets have `wide` times as many
     ir::Uniformity uniformity;
     ir::LinearIndex affine;
     const ir::Uses uses;
@@ -447,6 +461,7 @@ private:
     std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
     std::vector<PendingGroupStore> pending_stores;
     std::map<const ir::Inst*, IncrementedPointer> incremented_pointers;  ///< of the current rows
+    std::vector<BoundaryIndex> boundaries;                               ///< of a kernel without barriers
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior

@@ -1,0 +1,132 @@
+// Wide packets: kernels of bytes and 16-bit numbers take two or four times as many items a packet, so that vectors are full.
+//
+// Why: the width is that of 32-bit lanes. Eight bytes fill a quarter of a vector of 256 bits, but cost one instruction as 32 do.
+//
+//     %s = add i8 %a, %b       width 8:    %s = add <8 x i8> %a, %b
+//                              wide (32):  %s = add <32 x i8> %a, %b       one instruction for four packets
+//
+//     row:   while (x + 32 <= end && all 32 items are interior)  wide packet
+//            else packet of 8, in its interior or boundary version; the last one under a mask
+//
+// A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither: what is
+// at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
+// The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s bytes
+// takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item. Wide packets must save a third.
+// Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
+// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times, no reductions with a place for each lane.
+// Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here only
+// where the wide form is complete.
+#include <algorithm>
+#include <functional>
+
+#include "core/passes/cross_loop_cse.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr size_t most_widened = 200;     ///< instructions of a kernel that has wide packets
+constexpr double least_saved = 1.0 / 3;  ///< part of the vector instructions that wide packets must save
+}  // namespace
+
+/// The bytes of a vector register.
+int LlvmEmitter::register_bytes() const { return 4 * target.width; }
+
+/// The widest lanes that an instruction reads or writes as a vector, in bytes; 0 if its results are scalars.
+int LlvmEmitter::lane_bytes(const Inst& i) const {
+    int bytes = 0;
+    for (int r = 0; r < i.result_count; ++r)
+        if (const Value v = k.result(i, r); kind_of(v) == ValueKind::vector) bytes = std::max(bytes, size_of(k.type_of(v)));
+    if (bytes == 0) return 0;
+    for (const Value v : k.operands(i))
+        if (kind_of(v) != ValueKind::uniform) bytes = std::max(bytes, size_of(k.type_of(v)));
+    return bytes;
+}
+
+/// Vector instructions for the items of one packet of the device's width, if a wide packet has `factor` times as many.
+double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int factor) const {
+    const auto vectors = [&](int bytes) { return double(std::max(1, factor * width * bytes / register_bytes())) / factor; };
+    double all = 0;
+    for (const InstId id : uniformity.structure().order()) {
+        const Inst& i = k[id];
+        if (!needed[id.id]) continue;
+        if (is_pure(i.op)) {
+            if (const int bytes = lane_bytes(i)) all += instructions_of(i) * vectors(bytes);
+        } else if (i.memory.id != none && i.op != Op::extent) {
+            const bool contiguous =
+                (i.op == Op::load || i.op == Op::store) && (!lane_by_lane(i) || is_nearly_affine(indices_of(k, i).back()));
+            all += contiguous ? vectors(size_of(i.type)) : width;
+        }
+    }
+    return all;
+}
+
+/// The instructions that compute what is stored, added or decided. Indices of contiguous accesses are not among them.
+std::vector<bool> LlvmEmitter::needed_by_effects() const {
+    std::vector<bool> needed(k.insts.size());
+    const std::function<void(Value)> need_value = [&](Value v) {
+        const InstId source = k[v].inst;
+        if (source.id == none || needed[source.id]) return;
+        needed[source.id] = true;
+        const Inst& i = k[source];
+        if (i.op == Op::load && is_nearly_affine(indices_of(k, i).back())) return;
+        for (const Value o : k.operands(i)) need_value(o);
+    };
+    for (const InstId id : uniformity.structure().order()) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) || i.op == Op::load) continue;
+        needed[id.id] = true;
+        if (i.op == Op::store && is_nearly_affine(indices_of(k, i).back())) {
+            need_value(k.operands(i).back());
+        } else {
+            for (const Value o : k.operands(i)) need_value(o);
+        }
+    }
+    return needed;
+}
+
+/// How many times as many items a wide packet has: 1 (there are none), 2 or 4.
+int LlvmEmitter::choose_wide() const {
+    const auto& order = uniformity.structure().order();
+    if (!target.rules.has(Rule::wide_packets) || width == 1 || width != target.width || has_barriers ||
+        order.size() > most_widened || variant.sums == Privatisation::lanes)
+        return 1;
+    for (const InstId id : order)
+        if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && diverges(id))) return 1;
+    const std::vector<bool> needed = needed_by_effects();
+    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16;
+    int best = 1;
+    double least = vector_instructions(needed, 1) * (1 - least_saved);
+    for (const int factor : {2, 4}) {
+        if (variant.group[0] < factor * width || vectors_alive(factor) > 2 * registers) break;
+        const double now = vector_instructions(needed, factor);
+        if (now <= least) best = factor, least = now;
+    }
+    return best;
+}
+
+/// Emits a wide packet at local_at if it ends by `end` and is interior; else goes on at `narrow`. `slot` holds the row's next item.
+void LlvmEmitter::wide_packet(const std::string& slot, const std::string& end, const std::string& loop,
+                              const std::string& narrow) {
+    const std::string fits = label("fits"), inside = label("wide");
+    const int before = width;
+    width *= wide;
+    const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
+    branch(let(text("icmp sle i32 ", next, ", ", end)), fits, narrow);
+    start(fits);
+    packet({}, [&] {
+        if (!boundaries.empty()) {
+            branch(are_interior(boundaries), inside, narrow);
+            start(inside);
+        }
+        interior_version(boundaries, [&] { sequence(k.body().insts); });
+    });
+    line(text("store i32 ", next, ", ptr ", slot));
+    repeat(loop);
+    width = before;
+}
+
+}  // namespace pumice::cpu
