@@ -340,13 +340,33 @@ double pm_fdim(double x, double y) {
     return x <= y ? 0.0lf : difference;
 }
 
+// Doubles by their bits: Mesa's drivers for the CPU return those from 2^24 on as they are, with their fractions, where the processor
+// has no vectors of as many doubles as a subgroup has lanes. Infinities and NaN stay.
+float pm_trunc(float x) { return trunc(x); }
+double pm_trunc(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    int exponent = int(bits.y >> 20 & 0x7ffu) - 1023, above = clamp(exponent - 20, 0, 32), below = clamp(exponent, 0, 20);
+    uint low = above == 0 ? 0u : 0xffffffffu << (32 - min(above, 32)), high = ~(0x000fffffu >> below);
+    return packDouble2x32(bits & uvec2(low, exponent < 0 ? 0x80000000u : high));
+}
+float pm_floor(float x) { return floor(x); }
+double pm_floor(double x) {
+    double whole = pm_trunc(x);
+    return whole > x ? whole - 1.0lf : whole;
+}
+float pm_ceil(float x) { return ceil(x); }
+double pm_ceil(double x) {
+    double whole = pm_trunc(x);
+    return whole < x ? whole + 1.0lf : whole;
+}
+
 // Halves away from zero. x - trunc(x) is exact; for an infinite x it is NaN, and not >= 0.5.
 float pm_round(float x) {
     float whole = trunc(x), away = whole + pm_sign(x);
     return abs(x - whole) >= 0.5 ? away : whole;
 }
 double pm_round(double x) {
-    double whole = trunc(x), away = whole + pm_sign(x);
+    double whole = pm_trunc(x), away = whole + pm_sign(x);
     return abs(x - whole) >= 0.5lf ? away : whole;
 }
 
@@ -354,8 +374,8 @@ double pm_round(double x) {
 // the processor has no vectors of as many doubles as a subgroup has lanes: 1.5 becomes 1 there.
 float pm_rint(float x) { return roundEven(x); }
 double pm_rint(double x) {
-    double whole = trunc(x), rest = abs(x - whole), half_of_it = whole * 0.5lf;
-    bool odd = trunc(half_of_it) != half_of_it;
+    double whole = pm_trunc(x), rest = abs(x - whole), half_of_it = whole * 0.5lf;
+    bool odd = pm_trunc(half_of_it) != half_of_it;
     return rest > 0.5lf || (rest == 0.5lf && odd) ? whole + pm_sign(x) : whole;
 }
 

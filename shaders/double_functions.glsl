@@ -161,8 +161,8 @@ double pm_pow(double x, double y) {
     double turned = -r, half_y = 0.5lf * y, open = packDouble2x32(uvec2(0u, 0x7ff80000u));
     open = a == 0.0lf ? r : open;
     open = a == infinity ? r : open;
-    double negative = trunc(half_y) == half_y ? r : turned;
-    negative = trunc(y) == y ? negative : open;
+    double negative = pm_trunc(half_y) == half_y ? r : turned;
+    negative = pm_trunc(y) == y ? negative : open;
     r = pm_signbit(x) ? negative : r;
     r = pm_isnan(x) ? x : r;
     r = pm_isnan(y) ? y : r;
@@ -459,15 +459,15 @@ dvec2 pm_gamma_factors(double x) {
 double pm_tgamma(double x) {
     if (pm_isnan(x) || x > 172.0lf) return x + packDouble2x32(uvec2(0u, 0x7ff00000u));
     if (x == 0.0lf) return pm_copysign(packDouble2x32(uvec2(0u, 0x7ff00000u)), x);
-    if (x < 0.0lf && x == floor(x)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
+    if (x < 0.0lf && x == pm_floor(x)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
     if (x > 9.0lf) {
         dvec2 factors = pm_gamma_factors(x);
         return factors.x * factors.y;
     }
     if (x < -9.0lf) {
-        bool odd = floor(x) != 2.0lf * floor(0.5lf * floor(x));
+        bool odd = pm_floor(x) != 2.0lf * pm_floor(0.5lf * pm_floor(x));
         if (x < -190.0lf) return odd ? -0.0lf : 0.0lf;
-        double nearest = roundEven(x), s = abs(pm_sin(3.141592653589793lf * (x - nearest)));
+        double nearest = pm_rint(x), s = abs(pm_sin(3.141592653589793lf * (x - nearest)));
         dvec2 factors = pm_gamma_factors(-x);
         double r = 3.141592653589793lf / (-x * s * factors.x) / factors.y;
         return odd ? -r : r;
@@ -514,9 +514,9 @@ double pm_lgamma_positive(double x) {
 
 double pm_lgamma(double x) {
     if (pm_isnan(x)) return x;
-    if (pm_isinf(x) || (x <= 0.0lf && x == floor(x))) return packDouble2x32(uvec2(0u, 0x7ff00000u));
+    if (pm_isinf(x) || (x <= 0.0lf && x == pm_floor(x))) return packDouble2x32(uvec2(0u, 0x7ff00000u));
     if (x > 0.0lf) return pm_lgamma_positive(x);
-    double s = abs(pm_sin(3.141592653589793lf * (x - roundEven(x))));
+    double s = abs(pm_sin(3.141592653589793lf * (x - pm_rint(x))));
     return 1.1447298858494002lf - pm_log(s) - pm_log(-x) - pm_lgamma_positive(-x);
 }
 
@@ -532,10 +532,10 @@ double pm_digamma_positive(double x) {
 }
 
 double pm_digamma(double x) {
-    if (pm_isnan(x) || (x <= 0.0lf && x == floor(x))) return packDouble2x32(uvec2(0u, 0x7ff80000u));
+    if (pm_isnan(x) || (x <= 0.0lf && x == pm_floor(x))) return packDouble2x32(uvec2(0u, 0x7ff80000u));
     if (pm_isinf(x)) return x > 0.0lf ? x : packDouble2x32(uvec2(0u, 0x7ff80000u));
     if (x > 0.0lf) return pm_digamma_positive(x);
-    return pm_digamma_positive(1.0lf - x) - 3.141592653589793lf / pm_tan(3.141592653589793lf * (x - roundEven(x)));
+    return pm_digamma_positive(1.0lf - x) - 3.141592653589793lf / pm_tan(3.141592653589793lf * (x - pm_rint(x)));
 }
 
 // DLMF 5.15.5 up to 10, then 5.15.8.
@@ -552,8 +552,8 @@ double pm_trigamma_positive(double x) {
 double pm_trigamma(double x) {
     if (pm_isnan(x)) return x;
     if (pm_isinf(x)) return x > 0.0lf ? 0.0lf : packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (x <= 0.0lf && x == floor(x)) return packDouble2x32(uvec2(0u, 0x7ff00000u));
+    if (x <= 0.0lf && x == pm_floor(x)) return packDouble2x32(uvec2(0u, 0x7ff00000u));
     if (x > 0.0lf) return pm_trigamma_positive(x);
-    double s = pm_sin(3.141592653589793lf * (x - roundEven(x)));
+    double s = pm_sin(3.141592653589793lf * (x - pm_rint(x)));
     return 9.869604401089358lf / (s * s) - pm_trigamma_positive(1.0lf - x);
 }

@@ -192,7 +192,7 @@ uvec2 pm_to_u64(float x) {
 uvec2 pm_to_u64(double x) {
     if (!(x >= 1.0lf)) return uvec2(0u);
     if (x >= 18446744073709551616.0lf) return uvec2(0xffffffffu);
-    precise double high = trunc(x * 2.3283064365386963e-10lf), low = x - high * 4294967296.0lf;
+    precise double high = pm_trunc(x * 2.3283064365386963e-10lf), low = x - high * 4294967296.0lf;
     return uvec2(uint(low), uint(high));
 }
 

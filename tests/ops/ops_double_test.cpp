@@ -138,6 +138,20 @@ TEST(Doubles, PowersOverTheirWholeRange) {
     BINARY(pow, exponents(-20, 20), [](Random& r) { return double(int(r() % 61)) - 30; }, 2);
 }
 
+TEST(Doubles, WholeNumbersOfEveryMagnitude) {
+    const Draw all = exponents(-60, highest), fractions = exponents(-2, 54);
+    const Draw halves = [](Random& r) { return std::ldexp(double(int64_t(r() >> 11)) + 0.5, -int(r() % 54)); };
+    const Draw just_below = [](Random& r) { return std::nextafter(std::ldexp(1.0, int(r() % 54)), 0.0); };
+    for (const Draw& draw : {all, fractions, halves, just_below}) {
+        UNARY(floor, draw, 0);
+        UNARY(ceil, draw, 0);
+        UNARY(trunc, draw, 0);
+        UNARY(round, draw, 0);
+        check1(
+            "rint", [](const Val<double>& x) { return rint(x); }, [](double x) { return std::nearbyint(x); }, draw, 0);
+    }
+}
+
 TEST(Doubles, AnglesUpToAMillion) {
     UNARY(sin, between(-1e6, 1e6), 3);
     UNARY(cos, between(-1e6, 1e6), 3);
