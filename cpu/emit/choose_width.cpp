@@ -10,9 +10,7 @@
 // Latency-bound means: more arithmetic than `arithmetic_of_an_access` instructions for each vector that is loaded or stored, in a
 // loop or in the whole kernel. A gather counts as several accesses. The largest number of live vectors (register pressure) says how
 // many would be spilled; the arithmetic must outweigh these, too. Four vectors need 32 registers and more arithmetic still.
-// One item at a time instead (scalar_items): the lanes leave all innermost loops at different times, and there are fewer than
-// `arithmetic_of_a_lane_move` arithmetic instructions for each access that goes lane by lane. Rows of a sparse matrix and private
-// stacks are such; a packet would move their elements one after another and wait for its longest row.
+// One item at a time (scalar_items) where that takes less time than packets by the model of packet_cost.cpp.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
 // Limits: the width stays the device's if the kernel has subgroup operations (the subgroup is a packet), vectors of 64-bit lanes,
 // or local memory with barriers.
@@ -21,6 +19,7 @@
 
 #include "core/passes/cross_loop_cse.h"
 #include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/tuning.h"
 
 namespace pumice::cpu {
 
@@ -32,7 +31,6 @@ constexpr int arithmetic_of_an_access = 8;  ///< arithmetic instructions per vec
 constexpr int arithmetic_of_a_spill = 2;    ///< arithmetic instructions per spilled vector, above which a spill does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors, which hide more latency
 constexpr int moves_of_a_gather = 4;                   ///< time of a gather or scatter, in vector accesses
-constexpr int arithmetic_of_a_lane_move = 4;           ///< arithmetic instructions below which an access lane by lane dominates
 constexpr int seen_ahead = 100;                        ///< instructions per vector, beyond the reach of out-of-order execution
 constexpr size_t most_doubled = 300;  ///< instructions of a kernel; doubling the width makes compilation half as long again
 constexpr int spare_registers = 6;    ///< for constants and short-lived temporaries
@@ -47,6 +45,7 @@ void LlvmEmitter::choose_width() {
         width = 1;
         return;
     }
+    if (adds_lane_by_lane()) width = std::min(width, tuning::most_lanes_taken_apart);
     // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
     const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
                                                     [](const Memory& m) { return m.kind == MemoryKind::local; });
@@ -67,28 +66,14 @@ void LlvmEmitter::choose_width() {
         width *= 2;
 }
 
-/// True if single items take less time than packets: all innermost loops are left at different times by the lanes, and gather for
-/// most of their time. A packet then runs until its last lane has left, moves the lanes' elements one after another, and saves only
-/// the arithmetic in between.
-bool LlvmEmitter::gains_by_scalar_items() const {
-    bool any = false, all = true;
-    for (const InstId id : uniformity.structure().order()) {
-        if (!is_loop(k[id].op)) continue;
-        int arithmetic = 0, moves = 0;
-        bool innermost = true;
-        each_inside(k, k[id], [&](InstId inner) {
-            const Inst& i = k[inner];
-            innermost = innermost && !is_loop(i.op);
-            if (is_pure(i.op))
-                arithmetic += kind_of(k.result(i)) == ValueKind::vector ? instructions_of(i) : 0;
-            else if (i.memory.id != none && i.op != Op::extent)
-                moves += lane_by_lane(i);
-        });
-        if (!innermost) continue;
-        any = true;
-        all = all && diverges(id) && arithmetic < arithmetic_of_a_lane_move * moves;
-    }
-    return any && all;
+/// True if atomics in memory of the thread go lane by lane.
+bool LlvmEmitter::adds_lane_by_lane() const {
+    const auto& order = uniformity.structure().order();
+    return std::any_of(order.begin(), order.end(), [&](InstId id) {
+        const Inst& i = k[id];
+        const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+        return atomic && k[i.memory].kind != MemoryKind::array && lane_by_lane(i);
+    });
 }
 
 /// True if an access goes lane by lane, in private memory, too.

@@ -45,6 +45,7 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& t, const Variant& v
       values(kernel.values.size()),
       has_value(kernel.values.size()) {
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
+    sum_lanes.assign(k.memories.size(), 0);
     choose_width();
     wide = choose_wide();
     lay_out_memories();

@@ -321,13 +321,20 @@ private:
 
     // ---- packet width (choose_width.cpp) ----
     void choose_width();
-    bool gains_by_scalar_items() const;
+    bool adds_lane_by_lane() const;
     bool has_long_lanes() const;
     bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
     bool loop_waits(int vectors, int spilled) const;
     bool gathers(const ir::Inst& i) const;
     bool lane_by_lane(const ir::Inst& i) const;
     int vectors_alive(int factor = 1) const;
+
+    // ---- items or packets (packet_cost.cpp) ----
+    ItemTime time_of_arithmetic(const ir::Inst& i) const;
+    ItemTime time_of_access(const ir::Inst& i, bool in_row) const;
+    double iterations_of(ir::InstId loop) const;
+    ItemTime time_of(ir::BlockId b, const std::set<uint32_t>& in_rows) const;
+    bool gains_by_scalar_items() const;
 
     // ---- packets of more items for narrow elements (emit_wide_packets.cpp) ----
     int register_bytes() const;

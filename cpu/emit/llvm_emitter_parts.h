@@ -104,6 +104,16 @@ struct DeferredReduction {
     std::vector<std::string> lines;     ///< that factor, transposed, for the current region
 };
 
+/// Cycles of an item: as a lane of a packet, and alone (packet_cost.cpp).
+struct ItemTime {
+    double in_packet = 0, alone = 0;
+    ItemTime& operator+=(const ItemTime& other) {
+        in_packet += other.in_packet, alone += other.alone;
+        return *this;
+    }
+    ItemTime operator*(double times) const { return {in_packet * times, alone * times}; }
+};
+
 /// A loop within a packet (emit_masked_control.cpp).
 struct LoopState {
     const ir::Inst* inst = nullptr;

@@ -1,0 +1,126 @@
+// Cost model, items or packets: the time of an item alone and as a lane of a packet.
+//
+// Why: a packet shares an instruction between its lanes, but moves elements at unrelated addresses lane by lane, and runs a loop until
+// its last lane has left. Where such moves dominate, one item at a time is faster: no vectors are taken apart, and none is waited for.
+//
+//     $for(e, range(begin[i], begin[i + 1])) { sum += value[e] * x[column[e]]; }       three gathers for one multiply-add
+//         packet of 8:  (3 * 8 gathered lanes + 2 vector instructions) / 8 * 2  =  8 cycles an item and iteration
+//         item:         max(5 scalar instructions + 1, latency of the sum)        =  4
+//
+// Each instruction adds its time in both forms, from cpu/plan/tuning.h. Loops of unknown length count as often as
+// `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill that time. Both arms of a divergent if count for a
+// packet, half of each and a misprediction for an item.
+// Cost: one walk over the kernel. Limits: lengths of loops, caches and which lanes of a gather share a line are not known; rows that
+// items read in step count as tiles (cpu/access/row_tile.cpp).
+// Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as here).
+#include <algorithm>
+#include <set>
+
+#include "core/analysis/loop_info.h"
+#include "core/passes/cross_loop_cse.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/tuning.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// A pure instruction.
+ItemTime LlvmEmitter::time_of_arithmetic(const Inst& i) const {
+    const Value r = k.result(i);
+    if (kind_of(r) == ValueKind::uniform) return {};  // once for many items
+    const double n = instructions_of(i),
+                 alone = n * (n > 1 && is_float(i.type) ? tuning::scalar_function_instruction : tuning::scalar_instruction);
+    if (kind_of(r) == ValueKind::affine) return {alone / width, alone};
+    const int bytes = std::max(1, size_of(k.type_of(k.operands(i).empty() ? r : k.operands(i)[0])));
+    const bool integer = is_int(i.type);
+    if (integer && (i.op == Op::div || i.op == Op::rem) && is_costly(i)) {
+        const double division = bytes == 8 ? tuning::division_64 : tuning::division_32;
+        return {division + tuning::scattered_lane, division};
+    }
+    const double vectors = std::max(1.0, double(bytes) * width / register_bytes());
+    const double each = integer && i.op == Op::mul && bytes == 8 ? tuning::multiplication_64 : n;
+    return {each * vectors * tuning::vector_instruction / width, alone};
+}
+
+/// An access; `in_row` if it goes through a row tile.
+ItemTime LlvmEmitter::time_of_access(const Inst& i, bool in_row) const {
+    const double vectors = std::max(1.0, double(size_of(i.type)) * width / register_bytes());
+    const double whole = vectors * tuning::vector_instruction / width, alone = 1.5 * tuning::scalar_instruction;
+    const auto indices = indices_of(k, i);
+    const bool uniform = std::all_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == ValueKind::uniform; });
+    if (i.op == Op::load || i.op == Op::store) {
+        const bool of_item = i.op == Op::store || k[i.memory].kind == MemoryKind::private_;
+        if (uniform) return {whole, of_item ? alone : 0};
+        if (in_row) return {3 * whole, alone};
+        if (checks_contiguity(i)) return {4 * whole, alone};
+        if (lies_in_row(i)) return {whole, alone};
+        if (const int64_t stride = stride_of(i)) return {2 * whole * double(stride) / size_of(i.type), alone};
+        return {i.op == Op::load ? tuning::gathered_lane : tuning::scattered_lane, alone};
+    }
+    const bool own = k[i.memory].kind != MemoryKind::array || variant.sums != Privatisation::none;
+    const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
+    if (uniform && i.op != Op::compare_exchange) return {one / width + 5 * whole, one};
+    if (own && lies_in_row(i)) return {3 * whole, one};
+    return {own ? tuning::added_lane : one + tuning::scattered_lane, one};
+}
+
+/// The iterations of a loop: of one that begins at an item's index and has a constant end and step, those of the first item.
+double LlvmEmitter::iterations_of(InstId id) const {
+    const int64_t trips = constant_trips(id);
+    if (trips >= 0) return double(trips);
+    if (k[id].op != Op::for_) return tuning::iterations;
+    const auto v = k.operands(k[id]);
+    const InstId step = k[v[2]].inst;
+    const bool by_group = step.id != none && k[step].op == Op::group_size;
+    const auto end = constant_integer(k, v[1]), by = constant_integer(k, v[2]);
+    const double to = end ? double(*end) : 0;
+    const double apart = by_group ? double(variant.group[size_t(k[step].immediate)]) : by ? double(*by) : 0;
+    return to > 0 && apart > 0 ? std::max(1.0, to / apart) : tuning::iterations;
+}
+
+/// All instructions of a block, with those inside of them.
+ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) const {
+    ItemTime all;
+    for (const InstId id : k[b].insts) {
+        const Inst& i = k[id];
+        if (is_loop(i.op)) {
+            std::set<uint32_t> tiled = in_rows;
+            for (const RowTile& t : tiles_of(id))
+                for (const Inst* access : t.accesses) tiled.insert(uint32_t(access - k.insts.data()));
+            ItemTime body{tuning::iteration / width, tuning::iteration};
+            for (const BlockId inner : i.blocks)
+                if (inner.id != none) body += time_of(inner, tiled);
+            bool waits = false;
+            for (int r = 0; r < i.result_count; ++r) waits = waits || is_float(k.type_of(k.result(i, r)));
+            each_inside(k, i, [&](InstId inner) {
+                waits = waits || (k[inner].op == Op::store && k[k[inner].memory].kind == MemoryKind::private_);
+            });
+            if (waits) body.alone = std::max(body.alone, tuning::latency);
+            bool innermost = true;
+            each_inside(k, i, [&](InstId inner) { innermost = innermost && !(is_loop(k[inner].op) && diverges(inner)); });
+            if (innermost && diverges(id)) body.in_packet *= tuning::iterations_of_longest(width);
+            all += body * iterations_of(id);
+        } else if (i.op == Op::if_) {
+            ItemTime arms;
+            for (const BlockId arm : i.blocks) arms += time_of(arm, in_rows);
+            const bool apart = kind_of(k.operands(i)[0]) != ValueKind::uniform;
+            all += {apart ? arms.in_packet : arms.in_packet / 2, arms.alone / 2 + (apart ? tuning::branch : 0)};
+        } else if (i.op == Op::barrier) {
+            all += {2.0 / width, tuning::iteration};
+        } else if (is_pure(i.op)) {
+            all += time_of_arithmetic(i);
+        } else if (i.memory.id != none && i.op != Op::extent) {
+            all += time_of_access(i, in_rows.count(id.id) > 0);
+        }
+    }
+    return all;
+}
+
+/// True if single items take less time than packets.
+bool LlvmEmitter::gains_by_scalar_items() const {
+    const ItemTime all = time_of(BlockId{0}, {});
+    return all.in_packet > tuning::least_gain_of_items * all.alone;
+}
+
+}  // namespace pumice::cpu
