@@ -28,7 +28,8 @@ constexpr const char* usage =
     "  rules          what each optimisation of the device cpu gains; writes docs/optimisations.md\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
-    "  --cpu          on Vulkan, processor time instead of wall time: for a software driver on a busy machine\n"
+    "  --cpu          processor time instead of wall time, on Vulkan and in the corpus (there one thread a side): for a busy "
+    "machine\n"
     "  --gradients    only the gradients' cases, on PUMICE_DEVICE (default: cpu)\n"
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
@@ -252,8 +253,9 @@ int run(int argc, char** argv) {
         return 0;
     }
     if (options.corpus) {
-        misses += corpus::run(wanted, options.filter, options.quick, results);
+        misses += corpus::run(wanted, options.filter, options.quick, options.cpu, results);
         if (results.empty()) pumice::fail("no kernel's name contains \"", options.filter, "\": --list prints them");
+        if (options.cpu) return 0;  // no figures to keep
         write(options.out, results.dump(2) + "\n");
         if (!options.out.empty()) write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
         return options.strict && misses ? 2 : 0;

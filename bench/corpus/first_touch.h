@@ -6,4 +6,7 @@ namespace bench::corpus::openmp {
 /// Writes zeros from the threads that will use the memory.
 void zero(void* memory, long bytes);
 
+/// The next parallel regions of this thread have one thread.
+void use_one_thread();
+
 }  // namespace bench::corpus::openmp

@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "bench/corpus/corpus.h"
+#include "bench/corpus/first_touch.h"
 #include "bench/timing.h"
+#include "core/support/debug.h"
 
 namespace bench::corpus {
 namespace {
@@ -24,8 +27,12 @@ void warm_up(const pumice::Device& d) {
 
 class Runner {
 public:
-    Runner(const pumice::Device& device, bool held, bool quick, nlohmann::json& results)
-        : device(device), held(held), budget_ms(quick ? 150 : 1200), results(results) {}
+    Runner(const pumice::Device& device, bool held, bool quick, bool processor_time, nlohmann::json& results)
+        : device(device),
+          held(held),
+          budget_ms(quick ? 150 : 1200),
+          clock(processor_time ? processor_ms : now_ms),
+          results(results) {}
 
     int all(const std::string& filter) {
         warm_up(device);
@@ -67,7 +74,7 @@ private:
     void kernel(const Kernel& k) {
         const Side ours = k.ours(device, Size::benchmark), peer = k.openmp(Size::benchmark);
         const double first = milliseconds_of(ours.once);
-        const std::vector<double> ms = measure_in_turns({ours.once, peer.once}, budget_ms);
+        const std::vector<double> ms = measure_in_turns({ours.once, peer.once}, budget_ms, {}, clock);
         require_same(k.name, ours.results(), peer.results(), k.tolerance);
         const double ratio = ms[1] / ms[0], first_use = std::max(0.0, first - ms[0]);
         const bool miss = held && ratio < targets.kernel;
@@ -89,10 +96,13 @@ private:
         sides.seed();
         sides.by_hand();
         require_same(g.name, ours, sides.results(), g.tolerance);
-        const std::vector<double> ms = measure_in_turns({sides.primal, sides.reverse, sides.by_hand}, budget_ms, [&] {
-            sides.seed();
-            device.synchronize();
-        });
+        const std::vector<double> ms = measure_in_turns(
+            {sides.primal, sides.reverse, sides.by_hand}, budget_ms,
+            [&] {
+                sides.seed();
+                device.synchronize();
+            },
+            clock);
         const double over = ms[1] / ms[2];
         const bool miss = held && over > g.target;
         missed += miss;
@@ -108,6 +118,7 @@ private:
     const pumice::Device device;
     const bool held;  ///< to the targets
     const double budget_ms;
+    double (*const clock)();
     const Targets targets;
     nlohmann::json& results;
     int missed = 0, count = 0, in_time = 0;
@@ -116,11 +127,21 @@ private:
 
 }  // namespace
 
-int run(const std::string& wanted, const std::string& filter, bool quick, nlohmann::json& results) {
+int run(const std::string& wanted, const std::string& filter, bool quick, bool processor_time, nlohmann::json& results) {
     std::printf("Ratios of kernels are OpenMP's time over ours, those of gradients ours over the peer's.\n");
-    if (!wanted.empty()) return Runner(pumice::Device::open(wanted), wanted == "cpu", quick, results).all(filter);
-    const int missed = Runner(pumice::Device::open("cpu"), true, quick, results).all(filter);
-    if (const std::optional<pumice::Device> software = lavapipe()) Runner(*software, false, quick, results).all(filter);
+    if (processor_time) {
+        std::printf("One thread a side, by processor time.\n");
+        openmp::use_one_thread();
+        setenv("PUMICE_CPU_THREADS", "1", 1);
+        pumice::debug::reload();
+    }
+    const auto on = [&](const pumice::Device& device, bool held) {
+        return Runner(device, held, quick, processor_time, results).all(filter);
+    };
+    if (!wanted.empty()) return on(pumice::Device::open(wanted), wanted == "cpu");
+    const int missed = on(pumice::Device::open("cpu"), true);
+    const std::optional<pumice::Device> software = processor_time ? std::nullopt : lavapipe();
+    if (software) on(*software, false);
     return missed;
 }
 
