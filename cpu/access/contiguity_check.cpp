@@ -6,8 +6,14 @@
 //     before:  %v = gather(%base + %index)
 //     after:   if %index == splat(%index[0]) + <0, 1, 2, ...> { %v = load <8 x float> } else { %v = gather(%base + %index) }
 //
+// At the rim, lanes of a clamp repeat an element: all indices are still within one vector of the first lane's. In local memory, where
+// a vector may be read past an array's end, such a packet permutes that vector instead of gathering:
+//
+//              else if %index - splat(%index[0]) < 8 { %v = permute(load <8 x float>, %index - %index[0]) } else { gather }
+//
 // Only for indices that are made of an index with step 1 by min, max, select, rem, and, or by a sum with what is uniform: others would
 // pay for a test that fails.
+// Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
 // Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
 // Limits: the packet is complete; the other indices are uniform; elements are single scalars. Stores stay scatters. In kernels
 // without loops and barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
@@ -60,7 +66,24 @@ bool LlvmEmitter::checks_contiguity(const Inst& i) const {
            size_of(k.type_of(indices.back())) == 4 && is_nearly_affine(indices.back());
 }
 
-/// The load in two ways. Returns the loaded vector, of type `whole`.
+/// True if the packets at the rim permute a vector of the memory. It is read past its end by less than a vector, for which
+/// the scratch memory has room (lay_out_memories).
+bool LlvmEmitter::permutes_window(const Inst& i) const {
+    const bool whole = width == target.width && 4 * width == (target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0);
+    return whole && k[i.memory].kind == MemoryKind::local && !staged(i.memory) && size_of(i.type) == 4;
+}
+
+/// Lane l of the result is lane `of[l]` of the vector of 32-bit elements.
+std::string LlvmEmitter::permuted_by(const std::string& type, const std::string& vector, const std::string& of) {
+    const std::string lanes = vector_type("i32");
+    const std::string bits = type == lanes ? vector : convert("bitcast", type, vector, lanes);
+    const std::string function = target.isa == Isa::avx512 ? "@llvm.x86.avx512.permvar.si.512" : "@llvm.x86.avx2.permd";
+    declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
+    const std::string moved = let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
+    return type == lanes ? moved : convert("bitcast", lanes, moved, type);
+}
+
+/// The load in two or three ways. Returns the loaded vector, of type `whole`.
 std::string LlvmEmitter::checked_load(const Inst& i, const Address& a, const std::string& whole,
                                       const std::function<std::string()>& gather) {
     const std::string index = vector(indices_of(k, i).back()), t = vector_type("i32"), slot = alloca_of(whole, "checked");
@@ -75,6 +98,17 @@ std::string LlvmEmitter::checked_load(const Inst& i, const Address& a, const std
     line(text("store ", whole, " ", let(text("load ", whole, ", ptr ", first, ", align ", a.align)), ", ptr ", slot));
     jump(end);
     start(scattered);
+    if (permutes_window(i)) {
+        const std::string near = label("near"), far = label("far");
+        const std::string inside = let(text("icmp ult ", t, " ", apart, ", ", splat("i32", std::to_string(width))));
+        const std::string lanes_inside = let(text("bitcast ", vector_type("i1"), " ", inside, " to i", width));
+        branch(let(text("icmp eq i", width, " ", lanes_inside, ", -1")), near, far);
+        start(near);
+        const std::string window = let(text("load ", whole, ", ptr ", extract("ptr", a.pointer, "0"), ", align ", a.align));
+        line(text("store ", whole, " ", permuted_by(whole, window, apart), ", ptr ", slot));
+        jump(end);
+        start(far);
+    }
     line(text("store ", whole, " ", gather(), ", ptr ", slot));
     start(end);
     return let(text("load ", whole, ", ptr ", slot));

@@ -74,7 +74,7 @@ void LlvmEmitter::plan_deferred_reductions(InstId id) {
     std::map<const Inst*, DeferredReduction> found;
     each_inside(k, loop, [&](InstId inner) {
         const Inst& i = k[inner];
-        leaves = leaves || i.op == Op::return_ || i.op == Op::barrier;
+        leaves = leaves || i.op == Op::return_ || is_barrier(i.op);
         if (i.memory.id == none || i.op == Op::extent) return;
         const Element& e = k[i.memory].element;
         const bool owned = of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);

@@ -76,7 +76,7 @@ std::vector<RowTile> LlvmEmitter::tiles_of(InstId id) const {
     bool stays = true;
     each_inside(k, loop, [&](InstId inner) {
         const Inst& i = k[inner];
-        stays = stays && i.op != Op::return_ && i.op != Op::barrier;
+        stays = stays && i.op != Op::return_ && !is_barrier(i.op);
         if (i.memory.id == none || i.op == Op::extent) return;
         if (i.op != Op::load) stored[i.memory.id] = true;
         if (!is_row_access(inner, id)) return void(++others[i.memory.id]);

@@ -73,6 +73,11 @@ void LlvmEmitter::region_block(BlockId b) {
             else if (is_loop(i.op))
                 region_loop(id);
             if (!open) return;
+        } else if (i.op == Op::group) {
+            run.push_back(id);
+            region(run, {});
+            run.clear();
+            close_group_operation(i);
         } else if (is_terminator(i.op)) {
             region(run, id);
             return outer_terminator(id);
@@ -95,7 +100,9 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     unrolled = unrolls(insts);
     transpose_gemv_matrices(insts);
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
-    if (!packet_returns && !bound) row_insts = insts, transposed_loads = find_transposed_loads(insts);
+    const bool scans = std::any_of(insts.begin(), insts.end(), [&](InstId i) { return k[i].op == Op::group; });
+    if (!packet_returns && !bound && !scans) row_insts = insts, transposed_loads = find_transposed_loads(insts);
+    open_group_operations(insts);
     packets_of_group(
         [&] {
             if (packet_returns) {

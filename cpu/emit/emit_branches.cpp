@@ -46,7 +46,7 @@ Value LlvmEmitter::replaced_by(const Inst& store, InstId around) const {
     if (store.op != Op::store || k[store.memory].kind == MemoryKind::private_ || !lies_in_row(store)) return {};
     const auto to = indices_of(k, store);
     const auto changes = [&](const Inst& i) {
-        return i.op == Op::barrier || (!is_pure(i.op) && i.op != Op::load && i.memory == store.memory);
+        return is_barrier(i.op) || (!is_pure(i.op) && i.op != Op::load && i.memory == store.memory);
     };
     Value found;
     for (const InstId id : k[uniformity.structure().block_of(around)].insts) {

@@ -66,6 +66,8 @@ void LlvmEmitter::lay_out_memories() {
         for (const Leaf& l : m.element.leaves)
             private_bytes += interp::local_elements(k, m, variant.group) * size_of(l.type) * most;
     }
+    if (std::any_of(k.insts.begin(), k.insts.end(), [&](const Inst& i) { return checks_contiguity(i); }))
+        read_past_end = line_bytes;  // by permutes_window()
     const bool on_stack = !has_barriers && private_bytes <= most_private_on_stack;
     for (size_t at = 0; at < k.memories.size(); ++at) {
         const Memory& m = k.memories[at];
@@ -333,7 +335,7 @@ Emitted LlvmEmitter::module() {
     e.symbol = "pumice_kernel";
     const int64_t packets = has_barriers ? packets_a_row() * variant.group[1] * variant.group[2] : 1;
     packet_bytes = rounded_up(packet_bytes, line_bytes);
-    e.scratch_bytes = scratch_bytes + packet_bytes * packets;
+    e.scratch_bytes = scratch_bytes + packet_bytes * packets + (scratch_bytes > 0 ? read_past_end : 0);
     for (size_t at = 0; at < k.memories.size(); ++at)
         if (sum_lanes[at]) e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, sum_lanes[at]});
     e.functions.assign(functions.begin(), functions.end());

@@ -121,6 +121,7 @@ void LlvmEmitter::instruction(InstId id) {
             return define(k.result(i), extract(scalar_type(i.type), vector(k.operands(i)[0]), first_lane(running)));
         }
         case Op::subgroup: return subgroup(i);
+        case Op::group: return group_operation(i);
         case Op::print:
         case Op::require: return report(i);
         case Op::if_: return if_(id);

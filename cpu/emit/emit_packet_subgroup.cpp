@@ -90,25 +90,13 @@ void LlvmEmitter::subgroup(const Inst& i) {
 void LlvmEmitter::combine(const Inst& i, Op op, Subgroup what) {
     const Value given = k.operands(i)[0], r = k.result(i);
     const Scalar type = k.type_of(given);
-    const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
-    const std::string nothing = splat_constant(type, neutral_element(op, type), true);
-    std::string value = vector(given);
-    if (!running.all()) value = let(text("select ", b, " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
+    const std::string value = operand_or_neutral(given, op);
     if (!is_scan(what)) {
-        for (int half = width / 2; half >= 1; half /= 2)
-            value = operation(op, type, {value, permuted(t, value, [&](int l) { return l ^ half; })}, width > 1, false);
-        const std::string all = extract(t, value, "0");
+        const std::string t = scalar_type(type), all = extract(t, reduced(op, type, value), "0");
         return define(r, kind_of(r) == ValueKind::vector ? splat(t, all) : all);
     }
-    const auto moved = [&](const std::string& x, int by) {
-        std::string indices;
-        for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l >= by ? l - by : width);
-        return let(text("shufflevector ", whole, " ", x, ", ", whole, " ", nothing, ", <", width, " x i32> <", indices, ">"));
-    };
-    if (width == 1) return define(r, what >= Subgroup::exclusive_add ? nothing : value);
-    for (int by = 1; by < width; by *= 2) value = operation(op, type, {moved(value, by), value}, true, false);
-    if (what >= Subgroup::exclusive_add) value = moved(value, 1);
-    define_lanes(r, value);
+    const std::string inclusive = scanned(op, type, value);
+    define_lanes(r, what >= Subgroup::exclusive_add ? moved_up(op, type, inclusive, 1) : inclusive);
 }
 
 /// For each active lane in turn: writes a record with the item's index and values, and calls the host's report function.

@@ -154,6 +154,8 @@ private:
     // ---- loads whose lanes lie side by side in most packets (contiguity_check.cpp) ----
     bool is_nearly_affine(ir::Value v, int depth = 0) const;
     bool checks_contiguity(const ir::Inst& i) const;
+    bool permutes_window(const ir::Inst& i) const;
+    std::string permuted_by(const std::string& type, const std::string& vector, const std::string& of);
     std::string checked_load(const ir::Inst& i, const Address& a, const std::string& whole,
                              const std::function<std::string()>& gather);
 
@@ -298,6 +300,15 @@ private:
     void combine(const ir::Inst& i, ir::Op op, ir::Subgroup what);
     std::string permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source);
     void report(const ir::Inst& i);
+
+    // ---- group reductions and scans (emit_group_operations.cpp) ----
+    std::string operand_or_neutral(ir::Value given, ir::Op op);
+    std::string reduced(ir::Op op, Scalar type, std::string value);
+    std::string moved_up(ir::Op op, Scalar type, const std::string& x, int by);
+    std::string scanned(ir::Op op, Scalar type, std::string value);
+    void open_group_operations(std::span<const ir::InstId> insts);
+    void group_operation(const ir::Inst& i);
+    void close_group_operation(const ir::Inst& i);
 
     // ---- control flow (emit_masked_control.cpp) ----
     void sequence(std::span<const ir::InstId> insts);
@@ -484,7 +495,7 @@ private:
     std::array<std::string, 3> group_slots;  ///< slots that count group_at
     bool all_in_range = false;
     std::vector<ir::Value> proven;  ///< conditions that hold for all items of the current group
-    int64_t scratch_bytes = 0;
+    int64_t scratch_bytes = 0, read_past_end = 0;
     std::vector<int64_t> memory_offsets;  ///< local memory: offset in the scratch memory
     std::vector<std::vector<std::string>> private_names;
 
@@ -494,6 +505,7 @@ private:
     std::vector<bool> around_barrier;
     std::vector<int> region_of;  ///< of values; -1: outside of packets
     std::vector<int> inst_region;
+    std::map<const ir::Inst*, std::string> accumulators;  ///< of group operations: slots
     std::vector<ContextSave> context_saves;
     std::vector<std::vector<int64_t>> private_offsets;
     int64_t packet_bytes = 0, alive_offset = -1;

@@ -14,6 +14,7 @@
 // items read in step count as tiles (cpu/access/row_tile.cpp).
 // Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as here).
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/analysis/loop_info.h"
@@ -108,6 +109,9 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) cons
             all += {apart ? arms.in_packet : arms.in_packet / 2, arms.alone / 2 + (apart ? tuning::branch : 0)};
         } else if (i.op == Op::barrier) {
             all += {2.0 / width, tuning::iteration};
+        } else if (i.op == Op::group) {
+            const double each = is_scan(Subgroup(i.immediate)) ? 3 * std::log2(width) : 1;
+            all += {each * tuning::vector_instruction / width, 2 * tuning::scalar_instruction};
         } else if (is_pure(i.op)) {
             all += time_of_arithmetic(i);
         } else if (i.memory.id != none && i.op != Op::extent) {

@@ -41,7 +41,7 @@ void LlvmEmitter::plan_regions() {
     };
     for (const InstId i : where.order()) {
         const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
-        if (k[i].op == Op::barrier || together) mark_around(i);
+        if (is_barrier(k[i].op) || together) mark_around(i);
     }
     // A jump of a loop around a barrier ends an iteration of the whole group.
     for (const InstId i : where.order())
@@ -101,6 +101,10 @@ void LlvmEmitter::plan_block(BlockId b, int& region) {
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
         if (i.op == Op::barrier) {
+            ++region;
+        } else if (i.op == Op::group) {
+            assign(id);
+            if (!is_scan(Subgroup(i.immediate))) context_saves[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
             ++region;
         } else if (around_barrier[id.id]) {
             ++region;

@@ -61,7 +61,7 @@ bool uses_well(const Kernel& k, const Inst& i) {
 }
 
 bool tells_group(const Kernel& k, const Inst& i) {
-    return i.op == Op::group_count || i.op == Op::in_range || i.op == Op::barrier || i.op == Op::uniform || asks_subgroup(i.op) ||
+    return i.op == Op::group_count || i.op == Op::in_range || is_barrier(i.op) || i.op == Op::uniform || asks_subgroup(i.op) ||
            !uses_well(k, i);
 }
 

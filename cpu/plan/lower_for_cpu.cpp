@@ -36,7 +36,8 @@ using ir::Pass;
 const Pass pipeline[] = {
     // Inlines calls. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
-    // Lowers group reductions and scans to loops over local memory. Before promote, which turns the variables of these loops into
+    // Lowers group reductions and scans to loops over local memory, unless the emitter accumulates them (emit_group_operations.cpp).
+    // Before promote, which turns the variables of these loops into
     // values.
     {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
     // mem2reg: variables become SSA values and loop-carried values. Every later pass, and the emitter, analyses values only.
@@ -81,6 +82,7 @@ ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation su
     const auto leave_out = [&](std::string_view name) {
         std::erase_if(passes, [&](const Pass& pass) { return pass.name == name; });
     };
+    if (rules.has(Rule::group_accumulators)) leave_out("group_by_memory");
     if (sums != Privatisation::lanes) leave_out("tile_reduction_loops");
     if (!rules.has(Rule::cross_loop_cse)) leave_out("cross_loop_cse");
     if (!rules.has(Rule::cooperative_strided_loops)) leave_out("cooperative_strided_loops");

@@ -46,7 +46,7 @@ public:
         for (const MemoryId m : only_added_to(k)) added[m.id] = true;
         const auto& order = uniformity.structure().order();
         barriers = std::any_of(order.begin(), order.end(),
-                               [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
+                               [&](InstId id) { return is_barrier(k[id].op) || (step_of(id) && shared_adds(id)); });
     }
 
 private:
@@ -73,7 +73,7 @@ private:
         bool whole = true;
         each_inside(from, loop, [&](InstId inner) {
             const Op op = from[inner].op;
-            whole = whole && op != Op::barrier && op != Op::return_ && op != Op::subgroup && op != Op::print && op != Op::require;
+            whole = whole && !is_barrier(op) && op != Op::return_ && op != Op::subgroup && op != Op::print && op != Op::require;
             if (adds_to(inner)) whole = whole && shared(inner);
         });
         return whole ? unit_step(from, loop) : 0;

@@ -190,9 +190,12 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
     const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
-    // The program's analyses of the kernel look for barriers and for accesses to local memory.
-    if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group))
-        kernel = std::make_shared<const ir::Kernel>(ir::group_by_memory(ir::inlining(*kernel)));
+    // The program's analyses of the kernel look for barriers, and without the rule for accesses to local memory.
+    if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group)) {
+        const ir::Kernel inlined = ir::inlining(*kernel);
+        const bool kept = compiler->target.rules.has(Rule::group_accumulators);
+        kernel = std::make_shared<const ir::Kernel>(kept ? inlined : ir::group_by_memory(inlined));
+    }
     return std::make_shared<CpuProgram>(compiler, std::move(kernel));
 }
 
