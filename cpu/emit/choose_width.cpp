@@ -8,7 +8,7 @@
 //     width 16:   %s1 = fma <16 x float> %s, %x, %c         two registers of 8, so two chains in turn
 //
 // Latency-bound means: more arithmetic than `arithmetic_of_an_access` instructions for each vector that is loaded or stored, in a
-// loop or in the whole kernel. A gather counts as several accesses. The largest number of live vectors (register pressure) says how
+// loop or in the whole kernel. Sums and bits of integers take one cycle and do not count. A gather counts as several accesses. The largest number of live vectors (register pressure) says how
 // many would be spilled; the arithmetic must outweigh these, too. Four vectors need 32 registers and more arithmetic still.
 // One item at a time (scalar_items) where that takes less time than packets by the model of packet_cost.cpp.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
@@ -56,7 +56,8 @@ void LlvmEmitter::choose_width() {
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
     // with enough registers. The partial packet of a long row is a small part. Lane-private sums would outgrow the cache.
-    const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != Privatisation::lanes;
+    const bool could = registers == 32 && !target.splits_vectors && !has_barriers && variant.group[0] >= 8 * width &&
+                       variant.sums != Privatisation::lanes;
     const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
     const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
@@ -97,15 +98,17 @@ bool LlvmEmitter::has_long_lanes() const {
     });
 }
 
-/// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic (with `floats`, of
-/// floats) exceeds `of_an_access` times the vectors moved, and also `least`.
+/// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic with a latency of
+/// several cycles (of floats, and products; with `floats`, of floats alone) exceeds `of_an_access` times the vectors moved, and also `least`.
 bool LlvmEmitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
         if (is_pure(i.op))
-            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (!floats || is_float(i.type)) ? instructions_of(i) : 0;
+            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (is_float(i.type) || (!floats && i.op == Op::mul))
+                              ? instructions_of(i)
+                              : 0;
         else if (!is_control(i.op) && !is_terminator(i.op) &&
                  std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;

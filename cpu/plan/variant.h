@@ -16,6 +16,8 @@ enum class Isa { none, sse2, sse4, avx2, avx512, neon };
 struct Target {
     int width = 1;  ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
     Isa isa = Isa::none;
+    bool splits_vectors =
+        false;           ///< the processor runs the widest vectors in two passes, which hides half of the latency already
     bool sleef = false;  ///< SLEEF's vector functions for `isa` can be called
     std::string triple;  ///< of the module; "" leaves it out
     Rules rules;         ///< the optimisations that are on
@@ -51,8 +53,8 @@ struct Variant {
 
 // All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
 inline auto key_parts(const Target& t) {
-    const auto& [width, isa, sleef, triple, rules] = t;
-    return std::tie(width, isa, sleef, triple, rules);
+    const auto& [width, isa, splits_vectors, sleef, triple, rules] = t;
+    return std::tie(width, isa, splits_vectors, sleef, triple, rules);
 }
 inline auto key_parts(const Variant& v) {
     const auto& [group, wide_offsets, full, sums, streaming, peeled] = v;

@@ -76,6 +76,7 @@ struct Compiler::Unloaded {
 Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cache_folder()) {
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
+    target.splits_vectors = target.isa == Isa::avx512 && machine.cpu == "znver4";
     target.rules = rules_without(debug::value("PUMICE_CPU_WITHOUT"));
     target.triple = machine.triple;
     sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
