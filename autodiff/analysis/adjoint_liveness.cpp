@@ -2,7 +2,7 @@
 //
 // The adjoint kernel starts with a copy of the primal. An instruction of the copy is live if its effect is visible (stores to
 // arrays, atomics, calls, prints), or if the reverse sweep receives its value live, in a variable or from the tape (tape.h).
-// A value that the sweep rematerialises does not keep its definition alive, nor does local memory that the sweep fills again.
+// Stores to private memory are live if the sweep reads what they leave. A value that the sweep rematerialises does not keep its definition alive, nor does local memory that the sweep fills again.
 // The rest of the analysis is the usual backward closure: operands, enclosing constructs, sources of loop-carried values, and the
 // stores to memory of which a live load reads.
 //
@@ -34,7 +34,7 @@ AdjointLiveness::AdjointLiveness(const Kernel& kernel, const Structure& structur
         if (is_atomic(i.op) || has_trait(i.op, traits::effect | traits::reports)) {
             need(id);
         } else if (i.op == Op::store) {
-            if (k[i.memory].kind == MemoryKind::array && !unseen(i.memory)) need(id);
+            if (k[i.memory].kind == MemoryKind::array ? !unseen(i.memory) : plan.rereads(i.memory)) need(id);
         } else if (i.op == Op::for_) {
             if (const Value attained = plan.argmax_value(id)) need(id), need(attained);
         } else if (i.op == Op::while_) {

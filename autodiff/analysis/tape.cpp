@@ -6,7 +6,8 @@
 //   live            defined in the body of the kernel, outside of loops and ifs; or the index of a reversed for
 //   variable        defined in an if, outside of loops
 //   rematerialised  in loops: pure instructions, and loads of memory that the kernel does not write. Their operands are needed
-//                   then. Also an integer that a loop increments by a fixed step (induction)
+//                   then. Also an integer that a loop increments by a fixed step (induction), and loads of private memory that
+//                   is not written any more afterwards, or that each iteration of a loop fills again (private_refills.cpp)
 //   taped           the rest: loop-carried values, results of ifs and loops inside of loops, loads of memory that is written
 //
 //     %y = for %k = .. carry (%c = %x) {     reverse: for %k backwards {
@@ -61,6 +62,7 @@ void TapePlan::demand_all() {
     by_block.assign(k.blocks.size(), {});
     counts_by_block.assign(k.blocks.size(), {});
     refills_of.assign(k.blocks.size(), {});
+    reread.assign(k.memories.size(), false);
     for (const InstId id : where.order())
         if (analysis.moves(id)) demand(id);
 }
@@ -220,7 +222,10 @@ ValueSource TapePlan::choose(Value v) {
     if (block.id == 0 && !split_mode) return ValueSource::live;
     const bool looped = in_loop(block);
     if (!looped && !split_mode) return ValueSource::variable;
-    if (is_pure(i.op) || (i.op == Op::load && (reloadable(i) || refilled(info.inst)))) {
+    const auto repeated = [&](InstId load) {
+        return reloadable(i) || refilled(load) || left_as_it_was(load) || refilled_privately(load);
+    };
+    if (is_pure(i.op) || (i.op == Op::load && repeated(info.inst))) {
         for (const Value operand : k.operands(i)) need(operand);
         return ValueSource::rematerialised;
     }

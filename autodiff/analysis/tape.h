@@ -43,9 +43,11 @@ public:
     /// Whiles in the block whose trip count is needed.
     const std::vector<ir::InstId>& counts_of(ir::BlockId block) const { return counts_by_block[block.id]; }
     /// Stores that fill a tile of local memory in each iteration of a loop, before a barrier, where the tile is only read
-    /// between this barrier and another one. The reverse of the body repeats these stores first; otherwise every item would
-    /// tape each element that it reads.
+    /// between this barrier and another one; and stores, or loops of stores, that fill private memory in each iteration before
+    /// it is read. The reverse of the body repeats these first; otherwise every item would tape each element that it reads.
     const std::vector<ir::InstId>& refills(ir::BlockId block) const { return refills_of[block.id]; }
+    /// True if the sweep reads private memory as the primal has left it.
+    bool rereads(ir::MemoryId m) const { return reread[m.id]; }
     /// The final value of m, where `i` is m = max(m, x) (or min) and a for carries m for nothing else; none for other
     /// instructions. The final value serves as the result in every iteration: at the last x that attained it the two are equal,
     /// and the iterations before that one get no derivative.
@@ -97,6 +99,11 @@ private:
     ValueSource choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
     bool refilled(ir::InstId load);
+    bool left_as_it_was(ir::InstId load);
+    bool refilled_privately(ir::InstId load);
+    bool repeats_fill(ir::InstId fill, ir::MemoryId m, std::vector<bool>& indices) const;
+    void need_fill(ir::InstId fill, ir::InstId outermost);
+    std::vector<ir::InstId> stores_to(ir::MemoryId m) const;
     bool in_loop(ir::BlockId block) const { return where.loop_around(block).id != ir::none; }
     ValueSource kept(ir::BlockId block) const;
     std::optional<TapeBound> bound(ir::BlockId block, Scalar type) const;
@@ -110,6 +117,7 @@ private:
     std::vector<std::vector<ir::Value>> by_block;
     std::vector<std::vector<ir::InstId>> counts_by_block;
     std::vector<std::vector<ir::InstId>> refills_of;
+    std::vector<bool> reread;  ///< memories
     const ir::MemoryEffects effects;
     std::vector<ir::Value> argmax_values;  ///< of loops
     const ir::Uses use_list;

@@ -155,6 +155,7 @@ private:
     void provide(ir::BlockId block, ir::Value iteration);
     ir::Value provided(ir::Value v) const;
     std::vector<ir::Value> provided(std::span<const ir::Value> v) const;
+    void refill(ir::InstId fill);
     ir::Value rematerialise(const ir::Inst& i);
     ir::Value pure_of(const ir::Inst& i, std::span<const ir::Value> operands);
 

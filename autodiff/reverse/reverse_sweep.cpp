@@ -16,6 +16,8 @@
 // Cost: proportional to the active instructions of the primal. Limits: atomics other than add and sub have no rule (tape.cpp).
 // Textbook name: the adjoint (reverse) sweep; Griewank and Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapters 3
 // and 4.
+#include <algorithm>
+
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
@@ -58,8 +60,16 @@ Value AdjointEmitter::pure_of(const Inst& i, std::span<const Value> v) {
 /// if the block is the body of a loop.
 void AdjointEmitter::provide(BlockId block, Value iteration) {
     pop(block);
+    // A value that is read from refilled memory comes after the fill, as in the primal.
+    const auto& insts = from[block].insts;
+    const auto place = [&](InstId id) { return std::find(insts.begin(), insts.end(), id); };
+    std::vector<InstId> fills = plan.refills(block);
+    std::sort(fills.begin(), fills.end(), [&](InstId x, InstId y) { return place(x) < place(y); });
+    size_t filled = 0;
     for (const Value v : plan.values_of(block)) {
         const ValueInfo& info = from[v];
+        if (const auto at = place(info.inst); at != insts.end())
+            while (filled < fills.size() && place(fills[filled]) < at) refill(fills[filled++]);
         switch (plan.source_of(v)) {
             case ValueSource::live:
                 if (info.inst.id != none) known[v.id] = of(v);
@@ -85,11 +95,30 @@ void AdjointEmitter::provide(BlockId block, Value iteration) {
     }
     for (const InstId loop : plan.counts_of(block))
         if (plan.count_source(loop) == ValueSource::variable) counts[loop.id] = b.get(count_variables.at(loop.id));
-    for (const InstId store : plan.refills(block)) {
-        const Inst& i = from[store];
-        b.loc = i.loc;
-        b.store(i.memory, i.leaf, provided(indices_of(from, i)), provided(from.operands(i).back()));
-    }
+    while (filled < fills.size()) refill(fills[filled++]);
+}
+
+/// Emits a store of the primal again, or a loop of stores.
+void AdjointEmitter::refill(InstId id) {
+    const Inst& i = from[id];
+    b.loc = i.loc;
+    if (i.op == Op::store)
+        return void(b.store(i.memory, i.leaf, provided(indices_of(from, i)), provided(from.operands(i).back())));
+    const BlockId body = i.blocks[0];
+    const Value index = from[body].params[0];
+    const Scalar type = from.type_of(index);
+    control(i, provided(from.operands(i)), {&type, 1}, [&](int, std::span<const Value> params) {
+        known[index.id] = params[0];
+        for (const InstId inner : from[body].insts) {
+            const Inst& e = from[inner];
+            if (e.op == Op::yield) continue;
+            if (is_pure(e.op) || e.op == Op::load)
+                known[from.result(e).id] = rematerialise(e);
+            else
+                refill(inner);
+        }
+        b.terminate(Op::yield);
+    });
 }
 
 // ---- control flow ----
