@@ -94,12 +94,9 @@ void check_floats(const pumice::Device& device) {
     check(device, "sin", 3, std::sin, [](V x) { return sin(x); });
     check(device, "cos", 3, std::cos, [](V x) { return cos(x); });
     check(device, "sqrt", 2.5, std::sqrt, [](V x) { return sqrt(x); });
-    check(
-        device, "rsqrt", 2, [](double x) { return 1 / std::sqrt(x); }, [](V x) { return rsqrt(x); });
-    check(
-        device, "reciprocal", 2.5, [](double x) { return 1 / x; }, [](V x) { return 1.0f / x; });
-    check(
-        device, "third", 2.5, [](double x) { return x / 3; }, [](V x) { return x / 3.0f; });
+    check(device, "rsqrt", 2, [](double x) { return 1 / std::sqrt(x); }, [](V x) { return rsqrt(x); });
+    check(device, "reciprocal", 2.5, [](double x) { return 1 / x; }, [](V x) { return 1.0f / x; });
+    check(device, "third", 2.5, [](double x) { return x / 3; }, [](V x) { return x / 3.0f; });
 }
 
 TEST(Maths, floats) {
@@ -149,8 +146,7 @@ TEST(Maths, cubes_of_reciprocal_roots) {
     const std::vector<float> x = operands();
     Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
     k(ndrange(int64_t(x.size())), y, given, 0.5f);
-    compare(
-        "product", ulps, [](double v) { return (v > 1 ? 2 : 4) * std::pow(1 / std::sqrt(v), 3); }, x, y.download());
+    compare("product", ulps, [](double v) { return (v > 1 ? 2 : 4) * std::pow(1 / std::sqrt(v), 3); }, x, y.download());
 }
 
 /// Quotients without a remainder are whole numbers, and squares have exact roots.

@@ -147,8 +147,7 @@ TEST(Doubles, WholeNumbersOfEveryMagnitude) {
         UNARY(ceil, draw, 0);
         UNARY(trunc, draw, 0);
         UNARY(round, draw, 0);
-        check1(
-            "rint", [](const Val<double>& x) { return rint(x); }, [](double x) { return std::nearbyint(x); }, draw, 0);
+        check1("rint", [](const Val<double>& x) { return rint(x); }, [](double x) { return std::nearbyint(x); }, draw, 0);
     }
 }
 
