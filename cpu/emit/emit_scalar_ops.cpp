@@ -368,7 +368,7 @@ std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::st
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
     functions.insert(function);
     declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
-    declare(text("@lane_numbers = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : lanes("i16", 1)));
+    declare(text("@lane_numbers", width, " = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : lanes("i16", 1)));
     const auto typed = [&](Scalar t) { return vector ? vector_type(memory_type(t)) : memory_type(t); };
     std::string pointers[3] = {"null", "null", "null"};
     for (size_t o = 0; o < operands.size(); ++o) {
@@ -378,8 +378,8 @@ std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::st
     }
     const Scalar result = row(op).result == Result::same ? type : row(op).result == Result::i32 ? Scalar::i32 : Scalar::boolean;
     const std::string r = alloca_of(typed(result), "r");
-    line(text("call void @", function, "(ptr @lane_numbers, i32 ", vector ? width : 1, ", ptr ", r, ", ptr ", pointers[0],
-              ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
+    line(text("call void @", function, "(ptr @lane_numbers", width, ", i32 ", vector ? width : 1, ", ptr ", r, ", ptr ",
+              pointers[0], ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
     return from_memory(result, let(text("load ", typed(result), ", ptr ", r)), vector);
 }
 

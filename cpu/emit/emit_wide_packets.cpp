@@ -35,14 +35,15 @@ constexpr double least_saved = 1.0 / 3;  ///< part of the vector instructions th
 /// The bytes of a vector register.
 int LlvmEmitter::register_bytes() const { return 4 * target.width; }
 
-/// The widest lanes that an instruction reads or writes as a vector, in bytes; 0 if its results are scalars.
+/// The widest lanes that an instruction reads, computes with or writes as a vector, in bytes; 0 if its results are scalars.
 int LlvmEmitter::lane_bytes(const Inst& i) const {
     int bytes = 0;
     for (int r = 0; r < i.result_count; ++r)
-        if (const Value v = k.result(i, r); kind_of(v) == ValueKind::vector) bytes = std::max(bytes, size_of(k.type_of(v)));
+        if (const Value v = k.result(i, r); kind_of(v) == ValueKind::vector)
+            bytes = std::max(bytes, size_of(computed_type(k.type_of(v))));
     if (bytes == 0) return 0;
     for (const Value v : k.operands(i))
-        if (kind_of(v) != ValueKind::uniform) bytes = std::max(bytes, size_of(k.type_of(v)));
+        if (kind_of(v) != ValueKind::uniform) bytes = std::max(bytes, size_of(computed_type(k.type_of(v))));
     return bytes;
 }
 
