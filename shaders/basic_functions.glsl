@@ -340,8 +340,7 @@ double pm_fdim(double x, double y) {
     return x <= y ? 0.0lf : difference;
 }
 
-// Doubles by their bits: Mesa's drivers for the CPU return those from 2^24 on as they are, with their fractions, where the processor
-// has no vectors of as many doubles as a subgroup has lanes. Infinities and NaN stay.
+// Doubles by their bits: without AVX-512, Mesa's drivers for the CPU leave the fractions of those from 2^24 on. Infinities, NaN stay.
 float pm_trunc(float x) { return trunc(x); }
 double pm_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);
