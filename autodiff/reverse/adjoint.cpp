@@ -298,7 +298,7 @@ std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kern
 /// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
 std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& primal, bool interchanged) {
     if (!primal.loop_partial_sums.any() || primal.single_kernel || primal.gather.any() ||
-        (interchanged && primal.kernel.rank != 1))
+        (interchanged && (primal.kernel.rank != 1 || primal.loop_partial_sums.rereads_private())))
         return std::nullopt;
     AdjointEmitter sums(primal, Part::both, interchanged ? AdjointStrategy::interchanged : AdjointStrategy::partial_sums);
     LoopPartialSumsAdjoint made;

@@ -16,6 +16,7 @@
 // Cost: one or two more kernels, and memory for the cells; the order of additions changes.
 // Limits: not under Math::strict and not in halves; a for outside of other constructs with step 1 and an i32 index that may be
 // reversed in any order, with bounds that are the same for all items; loads directly in its body, of arrays that are not written.
+// Not interchanged if the reverse of the loop reads private memory as the primal has left it, which another kernel does not have.
 // Textbook names: factorisation by distributivity, loop interchange, partial reduction.
 #include "autodiff/strategy/loop_partial_sums.h"
 
@@ -78,6 +79,15 @@ bool LoopPartialSums::by_iteration(InstId id, Value v) const {
 
 bool LoopPartialSums::recomputable(Value v) const {
     return Rematerialisation(k, [&](const Inst& i) { return is_pure(i.op) || loads_unwritten(i); }).of(v, most_recomputed);
+}
+
+bool LoopPartialSums::rereads_private() const {
+    bool any = false;
+    each_inside(k, k[loop], [&](InstId id) {
+        const Inst& i = k[id];
+        any = any || (i.op == Op::load && plan.rereads(i.memory) && plan.source_of(k.result(i)) == ValueSource::rematerialised);
+    });
+    return any;
 }
 
 bool LoopPartialSums::loads_unwritten(const Inst& i) const {

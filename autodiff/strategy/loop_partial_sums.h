@@ -17,6 +17,8 @@ public:
     bool recomputable(ir::Value v) const;
     /// True for a load of an array that the kernel does not write.
     bool loads_unwritten(const ir::Inst& i) const;
+    /// True if the reverse of the loop reads private memory as the primal has left it.
+    bool rereads_private() const;
     /// True if the value is the same for all items in one iteration.
     bool by_iteration(ir::Value v) const { return by_iteration(loop, v); }
     /// The trip count of the loop.

@@ -52,6 +52,39 @@ TEST(AutodiffPrivate, LeftAsItWas) {
     expect_derivatives(k, ndrange(9), array(9, 1), matrix(9, 6, 2), array(6, 3, 0.5, 2));
 }
 
+/// All items add to the same elements of w, in a loop that reads what the items have left in private memory, or fill there.
+TEST(AutodiffPrivate, BesideSumsOfAllItems) {
+    const auto left = kernel("left_beside", [](Out<float> y, In<float, 2> x, In<float> w) {
+        auto i = global_index();
+        Private<float, 8> p;
+        $for(c, range(8)) { p[c] = sin(x(i, c)); }
+        Var sum = 0.0f;
+        $for(c, range(8)) { sum += p[c] * w[c] * w[c]; }
+        y[i] = sum;
+    });
+    const auto filled = kernel("filled_beside", [](Out<float> y, In<float, 2> x, In<float> w) {
+        auto i = global_index();
+        Private<float, 3> p;
+        Var sum = 0.0f;
+        $for(c, range(8)) {
+            $for(d, range(3)) { p[d] = x(i, c) * x(i, d); }
+            Var part = 0.0f;
+            $for(d, range(3)) { part += p[d] * p[d]; }
+            sum += part * w[c] * w[c];
+        }
+        y[i] = sum;
+    });
+    for (const int64_t items : {5, 700}) {
+        expect_derivatives(left, ndrange(items), array(items, 1), matrix(items, 8, 2), array(8, 3));
+        expect_derivatives(filled, ndrange(items), array(items, 1), matrix(items, 8, 2), array(8, 3));
+        for (const auto& k : {left, filled}) {  // private memory without derivatives
+            const GradientCheck found =
+                check_gradient(k, ndrange(items), array(items, 1), Const(matrix(items, 8, 2)), array(8, 3));
+            EXPECT_TRUE(found) << k.name() << ": " << found.text();
+        }
+    }
+}
+
 /// Contents that an iteration reads and an earlier one has written, at places that change from iteration to iteration.
 TEST(AutodiffPrivate, FilledAtPlacesThatMove) {
     const auto k = kernel("moving", [](Out<float> y, In<float, 2> x, In<float> w) {
@@ -124,6 +157,10 @@ public:
         const auto made = kernel(text("stages_", seed), [this](Out<float> y, In<float, 2> x, In<float> w) { record(y, x, w); });
         SCOPED_TRACE(text("PUMICE_FUZZ_SEED=", seed, "\n", made.ir()));
         expect_derivatives(made, ndrange(5), array(5, seed), matrix(5, size, seed + 1), array(8, seed + 2));
+        // So many items that sums over them have kernels of their own, and private memory without derivatives.
+        const GradientCheck found =
+            check_gradient(made, ndrange(300), array(300, seed), Const(matrix(300, size, seed + 1)), array(8, seed + 2));
+        EXPECT_TRUE(found) << found.text();
     }
 
 private:
