@@ -255,9 +255,9 @@ int run(int argc, char** argv) {
     if (options.corpus) {
         misses += corpus::run(wanted, options.filter, options.quick, options.cpu, results);
         if (results.empty()) pumice::fail("no kernel's name contains \"", options.filter, "\": --list prints them");
-        if (options.cpu) return 0;  // no figures to keep
-        write(options.out, results.dump(2) + "\n");
-        if (!options.out.empty()) write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
+        if (!options.cpu) write(options.out, results.dump(2) + "\n");  // processor times are no figures to keep
+        if (!options.cpu && !options.out.empty())
+            write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
         return options.strict && misses ? 2 : 0;
     }
     if (options.gradients) {

@@ -2,9 +2,9 @@
 //
 // The adjoint kernel starts with a copy of the primal. An instruction of the copy is live if its effect is visible (stores to
 // arrays, atomics, calls, prints), or if the reverse sweep receives its value live, in a variable or from the tape (tape.h).
-// Stores to private memory are live if the sweep reads what they leave. A value that the sweep rematerialises does not keep its definition alive, nor does local memory that the sweep fills again.
-// The rest of the analysis is the usual backward closure: operands, enclosing constructs, sources of loop-carried values, and the
-// stores to memory of which a live load reads.
+// Stores to private memory are live if the sweep reads what they leave. A value that the sweep rematerialises does not keep its
+// definition alive, nor does local memory that the sweep fills again. The rest of the analysis is the usual backward closure:
+// operands, enclosing constructs, sources of loop-carried values, and the stores to memory of which a live load reads.
 //
 //     primal, arg1 DuplicatedNoNeed      copy in the adjoint kernel
 //     store local1[%l], %a               - (the sweep stores the tile again)

@@ -11,12 +11,13 @@
 //         }                                                   }
 //
 // Why: a mixture of Gaussians reads each element of a vector in 20 sums; the tape held a copy for each read.
-// Filled again means: all stores are in one store or nest of for loops, in the body of a loop and before the read; their indices and
-// bounds are the same in all iterations of all loops around, so that an element that is read was written in the same iteration or
-// never; their values follow from what the sweep can have.
-// Cost: the fill runs once more for each iteration. Limits: fills under conditions, in while loops or with other effects are taped, and
-// so is everything in a split derivative, whose sweep has no private memory of the primal.
-// Textbook name: checkpointing by recomputation of a live array section; "to be recorded" analysis (Hascoet, Naumann, Pascual 2005).
+// Filled again means: all stores are in one store or nest of for loops, in the body of a loop and before the read; their indices
+// and bounds are the same in all iterations of all loops around, so that an element that is read was written in the same
+// iteration or never; their values follow from what the sweep can have.
+// Cost: the fill runs once more for each iteration. Limits: fills under conditions, in while loops or with other effects are
+// taped, and so is everything in a split derivative, whose sweep has no private memory of the primal.
+// Textbook name: checkpointing by recomputation of a live array section; "to be recorded" analysis (Hascoet, Naumann, Pascual
+// 2005).
 #include <algorithm>
 
 #include "autodiff/analysis/tape.h"
@@ -51,8 +52,8 @@ bool TapePlan::left_as_it_was(InstId load) {
     return before;
 }
 
-/// True if a store to the memory, or a nest of for loops with such stores, can run again, with the same indices each time. `indices`
-/// marks the indices of its loops.
+/// True if a store to the memory, or a nest of for loops with such stores, can run again, with the same indices each time.
+/// `indices` marks the indices of its loops.
 bool TapePlan::repeats_fill(InstId fill, MemoryId m, std::vector<bool>& indices) const {
     const auto same_each_time = [&](Value v) {
         return Rematerialisation(

@@ -140,18 +140,18 @@ std::string LlvmEmitter::is_interior(const BoundaryIndex& b) {
 }
 
 /// An i1: all boundary indices are in the interior in all lanes of this packet.
-std::string LlvmEmitter::are_interior(std::span<const BoundaryIndex> all) {
-    std::string both;
-    for (const BoundaryIndex& b : all) {
+std::string LlvmEmitter::are_interior() {
+    std::string all;
+    for (const BoundaryIndex& b : boundaries) {
         const std::string one = is_interior(b);
-        both = both.empty() ? one : let(text("and i1 ", both, ", ", one));
+        all = all.empty() ? one : let(text("and i1 ", all, ", ", one));
     }
-    return both;
+    return all;
 }
 
 /// Writes the version of a packet in which all boundary indices are in the interior.
-void LlvmEmitter::interior_version(std::span<const BoundaryIndex> all, const Body& body) {
-    for (const BoundaryIndex& b : all) interior_values[b.value.id] = b.interior;
+void LlvmEmitter::interior_version(const Body& body) {
+    for (const BoundaryIndex& b : boundaries) interior_values[b.value.id] = b.interior;
     body();
     interior_values.clear(), remainders.clear();
 }
@@ -161,9 +161,9 @@ void LlvmEmitter::interior_and_boundary_versions(const Body& body) {
     if (boundaries.empty()) return body();
     const std::string interior = label("interior"), boundary = label("boundary");
     const auto before = std::make_tuple(values, has_value, running, lost);
-    branch(are_interior(boundaries), interior, boundary);
+    branch(are_interior(), interior, boundary);
     start(interior);
-    interior_version(boundaries, body);
+    interior_version(body);
     if (open) jump(return_label);
     std::tie(values, has_value, running, lost) = before;
     start(boundary);

@@ -6,13 +6,13 @@
 //     before:  %v = gather(%base + %index)
 //     after:   if %index == splat(%index[0]) + <0, 1, 2, ...> { %v = load <8 x float> } else { %v = gather(%base + %index) }
 //
-// At the rim, lanes of a clamp repeat an element: all indices are still within one vector of the first lane's. In local memory, where
-// a vector may be read past an array's end, such a packet permutes that vector instead of gathering:
+// At the rim, lanes of a clamp repeat an element: all indices are still within one vector of the first lane's. In local memory,
+// where a vector may be read past an array's end, such a packet permutes that vector instead of gathering:
 //
 //              else if %index - splat(%index[0]) < 8 { %v = permute(load <8 x float>, %index - %index[0]) } else { gather }
 //
-// Only for indices that are made of an index with step 1 by min, max, select, rem, and, or by a sum with what is uniform: others would
-// pay for a test that fails.
+// Only for indices that are made of an index with step 1 by min, max, select, rem, and, or by a sum with what is uniform: others
+// would pay for a test that fails.
 // Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
 // Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
 // Limits: the packet is complete; the other indices are uniform; elements are single scalars. Stores stay scatters. In kernels

@@ -8,9 +8,10 @@
 //     width 16:   %s1 = fma <16 x float> %s, %x, %c         two registers of 8, so two chains in turn
 //
 // Latency-bound means: more arithmetic than `arithmetic_of_an_access` instructions for each vector that is loaded or stored, in a
-// loop or in the whole kernel. Sums and bits of integers take one cycle and do not count. A gather counts as several accesses. The largest number of live vectors (register pressure) says how
-// many would be spilled; the arithmetic must outweigh these, too. Four vectors need 32 registers and more arithmetic still.
-// One item at a time (scalar_items) where that takes less time than packets by the model of packet_cost.cpp.
+// loop or in the whole kernel. Sums and bits of integers take one cycle and do not count. A gather counts as several accesses.
+// The largest number of live vectors (register pressure) says how many would be spilled; the arithmetic must outweigh these, too.
+// Four vectors need 32 registers and more arithmetic still. One item at a time (scalar_items) where that takes less time than
+// packets by the model of packet_cost.cpp.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
 // Limits: the width stays the device's if the kernel has subgroup operations (the subgroup is a packet), vectors of 64-bit lanes,
 // or local memory with barriers.
@@ -52,7 +53,7 @@ void LlvmEmitter::choose_width() {
     if (width == 1 || width != target.width || shares || has_long_lanes() || !target.rules.has(Rule::interleaving)) return;
     const auto& order = uniformity.structure().order();
     if (order.size() > most_doubled) return;
-    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
+    const int registers = vector_registers(), alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
     // with enough registers. The partial packet of a long row is a small part. Lane-private sums would outgrow the cache.
@@ -99,7 +100,8 @@ bool LlvmEmitter::has_long_lanes() const {
 }
 
 /// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic with a latency of
-/// several cycles (of floats, and products; with `floats`, of floats alone) exceeds `of_an_access` times the vectors moved, and also `least`.
+/// several cycles (of floats, and products; with `floats`, of floats alone) exceeds `of_an_access` times the vectors moved, and
+/// also `least`.
 bool LlvmEmitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {

@@ -18,7 +18,7 @@ template <int times = 12, class T> T mixed(T v) {
     if constexpr (times == 0)
         return v;
     else
-        return mixed<times - 1>(T(v * 1664525u + (v >> 7u)));
+        return mixed<times - 1>(T(v * 1664525u + v * (v >> 7u)));
 }
 
 TEST(ChooseWidth, loops_take_several_vectors_a_packet) {

@@ -100,7 +100,8 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     unrolled = unrolls(insts);
     transpose_gemv_matrices(insts);
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
-    const bool scans = std::any_of(insts.begin(), insts.end(), [&](InstId i) { return k[i].op == Op::group; });
+    const bool scans = std::any_of(insts.begin(), insts.end(),
+                                   [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
     if (!packet_returns && !bound && !scans) row_insts = insts, transposed_loads = find_transposed_loads(insts);
     open_group_operations(insts);
     packets_of_group(

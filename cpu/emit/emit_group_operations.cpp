@@ -1,7 +1,7 @@
 // Group reductions and scans: accumulators of the thread that runs a group's packets one after the other.
 //
-// Why: a reduction over local memory takes log2(items) steps with a barrier each (core/lowering/group_by_memory.cpp). One thread runs
-// all packets of a group, so a register holds the sum so far.
+// Why: a reduction over local memory takes log2(items) steps with a barrier each (core/lowering/group_by_memory.cpp). One thread
+// runs all packets of a group, so a register holds the sum so far.
 //
 //     %s = group reduce_add scratch, %x        before the region:  acc = <0, 0, ...>
 //                                              each packet:        acc = acc + (active ? x : 0)
@@ -9,9 +9,9 @@
 //     %y = group inclusive_add scratch, %x     before the region:  carry = 0
 //                                              each packet:        %y = carry + scan(x);  carry = carry + sum(x)
 //
-// The operation ends its region, as the barrier that it is. Packets run in the order of the items' linear indices, which a scan needs:
-// no loads are transposed over several rows in its region (cpu/access/transposed_loads.cpp). Items past the range contribute the neutral
-// element (core/lowering/predicate_range_tail.cpp).
+// The operation ends its region, as the barrier that it is. Packets run in the order of the items' linear indices, which a scan
+// needs: no loads are transposed over several rows in its region (cpu/access/transposed_loads.cpp). Items past the range
+// contribute the neutral element (core/lowering/predicate_range_tail.cpp).
 // Cost: one vector operation a packet for a reduction, 2 log2(width) for a scan; no local memory, no further region.
 // Limits: floats are summed lane by lane and then in a tree, scans in a tree and then in turn.
 // Textbook name: reduction with a vector accumulator and a horizontal step; scan by segments with a carry (Blelloch 1990).

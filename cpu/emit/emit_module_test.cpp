@@ -81,16 +81,17 @@ TEST_P(Golden, text) {
 
 INSTANTIATE_TEST_SUITE_P(Emit, Golden, testing::ValuesIn(goldens()), [](const auto& of) { return of.param.stem().string(); });
 
-/// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64.
+/// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64, where `i32[64]` local1 is local memory.
 std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}, bool full = false,
-                    Isa isa = Isa::none) {
-    const ir::Kernel k =
-        lowered(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n"
-                     "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n",
-                     body, "return\n}\n"));
+                    Isa isa = Isa::none, bool splits_vectors = false) {
+    const bool local = body.find("local1") != body.npos;
+    const ir::Kernel k = lowered(text(
+        "kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n",
+        local ? "local local1: i32[64]\n" : "", "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n", body, "return\n}\n"));
     Target target;
     target.width = width;
     target.isa = isa;
+    target.splits_vectors = splits_vectors;
     return emit_llvm(k, target, {group, false, full}).text;
 }
 
@@ -184,9 +185,38 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
     EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four vectors would need too many registers
     EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512), "fmul contract arcp <32 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {32, 1, 1}, false, Isa::avx512), "<32 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512, true), "<32 x float>"), 0);
+    EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512, true), "fmul contract arcp <16 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {8, 8, 1}), "<16 x float>"), 0);  // short rows
     EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
+}
+
+TEST(Emit, items_run_alone_where_lanes_part_and_gather) {
+    // A row of a sparse matrix, and as long a loop over elements that lie side by side.
+    const auto rows = [](const std::string& begin, const std::string& end, const std::string& index) {
+        return emitted(
+            text("%2 = load arg2[%0] : i32\n%3 = constant 1 : i32\n%4 = add %0, %3 : i32\n%5 = load arg2[%4] : i32\n"
+                 "%6 = constant 0 : i32\n%7 = for %8 = ",
+                 begin, " to ", end,
+                 " step %3 carry (%9 = %6) : i32 {\n%10 = add %8, %0 : i32\n%11 = load arg2[%8] : i32\n%12 = load arg2[", index,
+                 "] : i32\n%13 = add %9, %12 : i32\nyield %13\n}\nstore arg1[%0], %7 : i32\n"));
+    };
+    EXPECT_EQ(count(rows("%2", "%5", "%11"), " x i32>"), 0);
+    EXPECT_GT(count(rows("%6", "%1", "%10"), "<8 x i32>"), 0);
+}
+
+TEST(Emit, group_reductions_are_accumulated) {
+    // One loop over the packets adds vectors; the group has the sum without local memory. A scan carries a scalar.
+    const auto group = [](const std::string& what) {
+        return emitted("%2 = load arg2[%0] : i32\n%3 = group " + what + " local1, %2 : i32\nstore arg1[%0], %3 : i32\n", 8,
+                       {64, 1, 1}, true);
+    };
+    const std::string sum = group("reduce_add"), scan = group("inclusive_add");
+    EXPECT_EQ(count(sum, "%accumulator"), 5);  // its alloca and zero; a load and a store in the loop; a load after it
+    EXPECT_EQ(count(sum, "ptr %local1, "), 0);
+    EXPECT_EQ(count(scan, "ptr %local1, "), 0);
+    EXPECT_GT(count(scan, "= alloca i32"), 0);
 }
 
 TEST(Emit, products_are_placed_for_contraction) {

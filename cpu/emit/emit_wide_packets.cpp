@@ -8,12 +8,14 @@
 //     row:   while (x + 32 <= end && all 32 items are interior)  wide packet
 //            else packet of 8, in its interior or boundary version; the last one under a mask
 //
-// A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither: what is
-// at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
-// The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s bytes
-// takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item. Wide packets must save a third.
+// A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither:
+// what is at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
+// The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s
+// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item. Wide packets must save a
+// third.
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
-// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times, no reductions with a place for each lane.
+// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times, no reductions with a place for each
+// lane.
 // Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here only
 // where the wide form is complete.
 #include <algorithm>
@@ -32,9 +34,6 @@ constexpr size_t most_widened = 200;     ///< instructions of a kernel that has 
 constexpr double least_saved = 1.0 / 3;  ///< part of the vector instructions that wide packets must save
 }  // namespace
 
-/// The bytes of a vector register.
-int LlvmEmitter::register_bytes() const { return 4 * target.width; }
-
 /// The widest lanes that an instruction reads, computes with or writes as a vector, in bytes; 0 if its results are scalars.
 int LlvmEmitter::lane_bytes(const Inst& i) const {
     int bytes = 0;
@@ -47,6 +46,15 @@ int LlvmEmitter::lane_bytes(const Inst& i) const {
     return bytes;
 }
 
+/// True if a wide packet, which is interior, accesses adjacent elements or one element.
+bool LlvmEmitter::whole_in_wide_packets(const Inst& i) const {
+    if (i.op != Op::load && i.op != Op::store) return false;
+    const auto indices = indices_of(k, i);
+    const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
+    return std::all_of(indices.begin(), indices.end() - 1, uniform) &&
+           (uniform(indices.back()) || is_nearly_affine(indices.back()));
+}
+
 /// Vector instructions for the items of one packet of the device's width, if a wide packet has `factor` times as many.
 double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int factor) const {
     const auto vectors = [&](int bytes) { return double(std::max(1, factor * width * bytes / register_bytes())) / factor; };
@@ -57,9 +65,7 @@ double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int fac
         if (is_pure(i.op)) {
             if (const int bytes = lane_bytes(i)) all += instructions_of(i) * vectors(bytes);
         } else if (i.memory.id != none && i.op != Op::extent) {
-            const bool contiguous =
-                (i.op == Op::load || i.op == Op::store) && (!lane_by_lane(i) || is_nearly_affine(indices_of(k, i).back()));
-            all += contiguous ? vectors(size_of(i.type)) : width;
+            all += whole_in_wide_packets(i) ? vectors(size_of(i.type)) : width;
         }
     }
     return all;
@@ -73,14 +79,14 @@ std::vector<bool> LlvmEmitter::needed_by_effects() const {
         if (source.id == none || needed[source.id]) return;
         needed[source.id] = true;
         const Inst& i = k[source];
-        if (i.op == Op::load && is_nearly_affine(indices_of(k, i).back())) return;
+        if (whole_in_wide_packets(i)) return;
         for (const Value o : k.operands(i)) need_value(o);
     };
     for (const InstId id : uniformity.structure().order()) {
         const Inst& i = k[id];
         if (is_pure(i.op) || i.op == Op::load) continue;
         needed[id.id] = true;
-        if (i.op == Op::store && is_nearly_affine(indices_of(k, i).back())) {
+        if (whole_in_wide_packets(i)) {
             need_value(k.operands(i).back());
         } else {
             for (const Value o : k.operands(i)) need_value(o);
@@ -98,11 +104,10 @@ int LlvmEmitter::choose_wide() const {
     for (const InstId id : order)
         if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && diverges(id))) return 1;
     const std::vector<bool> needed = needed_by_effects();
-    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16;
     int best = 1;
     double least = vector_instructions(needed, 1) * (1 - least_saved);
     for (const int factor : {2, 4}) {
-        if (variant.group[0] < factor * width || vectors_alive(factor) > 2 * registers) break;
+        if (variant.group[0] < factor * width || vectors_alive(factor) > 2 * vector_registers()) break;
         const double now = vector_instructions(needed, factor);
         if (now <= least) best = factor, least = now;
     }
@@ -120,10 +125,10 @@ void LlvmEmitter::wide_packet(const std::string& slot, const std::string& end, c
     start(fits);
     packet({}, [&] {
         if (!boundaries.empty()) {
-            branch(are_interior(boundaries), inside, narrow);
+            branch(are_interior(), inside, narrow);
             start(inside);
         }
-        interior_version(boundaries, [&] { sequence(k.body().insts); });
+        interior_version([&] { sequence(k.body().insts); });
     });
     line(text("store i32 ", next, ", ptr ", slot));
     repeat(loop);

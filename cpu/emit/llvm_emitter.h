@@ -340,6 +340,9 @@ private:
     bool lane_by_lane(const ir::Inst& i) const;
     int vectors_alive(int factor = 1) const;
 
+    int register_bytes() const { return 4 * target.width; }  ///< of a vector register
+    int vector_registers() const { return target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16; }
+
     // ---- items or packets (packet_cost.cpp) ----
     ItemTime time_of_arithmetic(const ir::Inst& i) const;
     ItemTime time_of_access(const ir::Inst& i, bool in_row) const;
@@ -348,8 +351,8 @@ private:
     bool gains_by_scalar_items() const;
 
     // ---- packets of more items for narrow elements (emit_wide_packets.cpp) ----
-    int register_bytes() const;
     int lane_bytes(const ir::Inst& i) const;
+    bool whole_in_wide_packets(const ir::Inst& i) const;
     double vector_instructions(const std::vector<bool>& needed, int factor) const;
     std::vector<bool> needed_by_effects() const;
     int choose_wide() const;
@@ -398,8 +401,8 @@ private:
     std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
     std::vector<BoundaryIndex> find_boundary_indices() const;
     std::string is_interior(const BoundaryIndex& b);
-    std::string are_interior(std::span<const BoundaryIndex> all);
-    void interior_version(std::span<const BoundaryIndex> all, const Body& body);
+    std::string are_interior();
+    void interior_version(const Body& body);
     void interior_and_boundary_versions(const Body& body);
     bool interior_value(const ir::Inst& i);
 

@@ -1,18 +1,20 @@
 // Cost model, items or packets: the time of an item alone and as a lane of a packet.
 //
-// Why: a packet shares an instruction between its lanes, but moves elements at unrelated addresses lane by lane, and runs a loop until
-// its last lane has left. Where such moves dominate, one item at a time is faster: no vectors are taken apart, and none is waited for.
+// Why: a packet shares an instruction between its lanes, but moves elements at unrelated addresses lane by lane, and runs a loop
+// until its last lane has left. Where such moves dominate, one item at a time is faster: no vectors are taken apart, and none is
+// waited for.
 //
 //     $for(e, range(begin[i], begin[i + 1])) { sum += value[e] * x[column[e]]; }       three gathers for one multiply-add
 //         packet of 8:  (3 * 8 gathered lanes + 2 vector instructions) / 8 * 2  =  8 cycles an item and iteration
 //         item:         max(5 scalar instructions + 1, latency of the sum)        =  4
 //
 // Each instruction adds its time in both forms, from cpu/plan/tuning.h. Loops of unknown length count as often as
-// `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill that time. Both arms of a divergent if count for a
-// packet, half of each and a misprediction for an item.
-// Cost: one walk over the kernel. Limits: lengths of loops, caches and which lanes of a gather share a line are not known; rows that
-// items read in step count as tiles (cpu/access/row_tile.cpp).
-// Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as here).
+// `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill
+// that time. Both arms of a divergent if count for a packet, half of each and a misprediction for an item.
+// Cost: one walk over the kernel. Limits: lengths of loops, caches and which lanes of a gather share a line are not known; rows
+// that items read in step count as tiles (cpu/access/row_tile.cpp).
+// Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as
+// here).
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -33,7 +35,7 @@ ItemTime LlvmEmitter::time_of_arithmetic(const Inst& i) const {
     const double n = instructions_of(i),
                  alone = n * (n > 1 && is_float(i.type) ? tuning::scalar_function_instruction : tuning::scalar_instruction);
     if (kind_of(r) == ValueKind::affine) return {alone / width, alone};
-    const int bytes = std::max(1, size_of(k.type_of(k.operands(i).empty() ? r : k.operands(i)[0])));
+    const int bytes = lane_bytes(i);
     const bool integer = is_int(i.type);
     if (integer && (i.op == Op::div || i.op == Op::rem) && is_costly(i)) {
         const double division = bytes == 8 ? tuning::division_64 : tuning::division_32;

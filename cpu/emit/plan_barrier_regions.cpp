@@ -13,6 +13,7 @@
 // A value that is the same for the group and made of such values alone is `outer`: computed once, outside of the packets. A
 // uniform value of a region that other code needs is `exported` to an alloca. Results and carried values of a construct around a
 // barrier get a place each; the next carried value shares that of the current one if it is dead by then (no copy).
+// A group reduction or scan ends its region, as a barrier does; the result of a reduction is outer (emit_group_operations.cpp).
 // Cost: linear in the kernel, times its nesting. Limits: none of its own; barriers in control flow that may diverge within a
 // group have been refused (core/lowering/barrier_divergence.cpp).
 // Textbook: work-item loops with context arrays (Jaaskelainen et al., pocl, 2015; Karrenberg and Hack 2012); rematerialisation

@@ -36,9 +36,8 @@ using ir::Pass;
 const Pass pipeline[] = {
     // Inlines calls. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
-    // Lowers group reductions and scans to loops over local memory, unless the emitter accumulates them (emit_group_operations.cpp).
-    // Before promote, which turns the variables of these loops into
-    // values.
+    // Lowers group reductions and scans to loops over local memory, unless the emitter accumulates them
+    // (emit_group_operations.cpp). Before promote, which turns the variables of these loops into values.
     {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
     // mem2reg: variables become SSA values and loop-carried values. Every later pass, and the emitter, analyses values only.
     {"promote", ir::promote},

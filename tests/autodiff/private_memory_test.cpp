@@ -1,5 +1,6 @@
-// Reverse mode through private memory: arrays that are filled once and read later, filled again by each iteration of a loop, filled in
-// part, under conditions or in place. Where the sweep can have the contents again it tapes nothing, and everywhere it must be right.
+// Reverse mode through private memory: arrays that are filled once and read later, filled again by each iteration of a loop,
+// filled in part, under conditions or in place. Where the sweep can have the contents again it tapes nothing, and everywhere it
+// must be right.
 #include <random>
 
 #include "tests/autodiff/derivatives.h"
