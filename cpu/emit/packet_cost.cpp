@@ -59,7 +59,8 @@ ItemTime LlvmEmitter::time_of_access(const Inst& i, bool in_row) const {
         if (checks_contiguity(i)) return {4 * whole, alone};
         if (lies_in_row(i)) return {whole, alone};
         if (const int64_t stride = stride_of(i)) return {2 * whole * double(stride) / size_of(i.type), alone};
-        return {i.op == Op::load ? tuning::gathered_lane : tuning::scattered_lane, alone};
+        if (i.op == Op::store) return {tuning::scattered_lane, alone};
+        return {k[i.memory].kind == MemoryKind::array ? tuning::gathered_lane : tuning::gathered_own_lane, alone};
     }
     const bool own = k[i.memory].kind != MemoryKind::array || variant.sums != Privatisation::none;
     const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
@@ -107,7 +108,13 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) cons
         } else if (i.op == Op::if_) {
             ItemTime arms;
             for (const BlockId arm : i.blocks) arms += time_of(arm, in_rows);
-            const bool apart = kind_of(k.operands(i)[0]) != ValueKind::uniform;
+            const Value condition = k.operands(i)[0];
+            const InstId source = k[condition].inst;
+            if (source.id != none && k[source].op == Op::in_range) {  // true for all but the range's last items
+                all += arms;
+                continue;
+            }
+            const bool apart = kind_of(condition) != ValueKind::uniform;
             all += {apart ? arms.in_packet : arms.in_packet / 2, arms.alone / 2 + (apart ? tuning::branch : 0)};
         } else if (i.op == Op::barrier) {
             all += {2.0 / width, tuning::iteration};
