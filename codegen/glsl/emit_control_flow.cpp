@@ -215,7 +215,8 @@ void GlslEmitter::for_statement(const Inst& i) {
     uint64_t bits = 1;
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
-    const bool unrolled = i.immediate && !(options.unrolled_imprecise && k.math == Math::strict);
+    const bool unrolled =
+        ir::LoopHint(i.immediate) == ir::LoopHint::unroll && !(options.unrolled_imprecise && k.math == Math::strict);
     if (unrolled) interface.need("GL_EXT_control_flow_attributes");
     const std::string head =
         text(unrolled ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],

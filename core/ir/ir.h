@@ -42,6 +42,8 @@ enum class Subgroup : uint8_t {
     elect,            ///< (): bool, true for the lowest active lane
 };
 // clang-format on
+/// What a `for` asks of a device: its Inst::immediate.
+enum class LoopHint : uint8_t { none, unroll, rolled };
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };
 

@@ -76,6 +76,7 @@ protected:
     const Kernel& from;
     Kernel to;
     Builder b;
+    std::vector<Value> values;  ///< maps values of `from` to those of `to`
 
 private:
     Value pure(const Inst& i);
@@ -83,8 +84,7 @@ private:
     void copy_functions();
     void copy_control(InstId i);
 
-    std::vector<Value> values;        ///< maps values of `from` to those of `to`
-    std::vector<MemoryId> memories;   ///< likewise memories
+    std::vector<MemoryId> memories;   ///< likewise maps memories
     std::vector<uint32_t> functions;  ///< likewise functions
 };
 

@@ -249,7 +249,8 @@ void Recorder::end() {
             return;
         case ConstructKind::for_:
             close_block();
-            kernel.insts[build.control(ir::Op::for_, {top.operands, 3}, {top.block}).id].immediate = top.unroll;
+            kernel.insts[build.control(ir::Op::for_, {top.operands, 3}, {top.block}).id].immediate =
+                uint64_t(top.unroll ? ir::LoopHint::unroll : ir::LoopHint::none);
             return;
     }
 }

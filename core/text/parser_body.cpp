@@ -120,7 +120,9 @@ void Parser::for_head(Inst& i, std::vector<Value>& operands, Names& params) {
     in.expect_word("step");
     operands.push_back(use());
     params.emplace_back(index, k.type_of(operands[0]));
-    i.immediate = in.accept_word("unroll");
+    i.immediate = uint64_t(in.accept_word("unroll")   ? LoopHint::unroll
+                           : in.accept_word("rolled") ? LoopHint::rolled
+                                                      : LoopHint::none);
     if (in.accept_word("carry")) carried(operands, params);
 }
 

@@ -279,7 +279,7 @@ private:
             list(params.first(std::min<size_t>(1, params.size())));
             constexpr const char* words[] = {" = ", " to ", " step "};
             for (size_t b = 0; b < bounds; ++b) out += words[b], value(v[b]);
-            if (i.immediate) out += " unroll";
+            if (i.immediate) out += LoopHint(i.immediate) == LoopHint::unroll ? " unroll" : " rolled";
             if (v.size() > 3 || params.size() > 1) {
                 out += " carry ";
                 carried(params.subspan(std::min<size_t>(1, params.size())), v.subspan(bounds));

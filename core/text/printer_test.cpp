@@ -57,7 +57,7 @@ const char* const everything =
     }
     yield %28
   }
-  for %29 = %1 to %0 step %1 unroll {
+  for %29 = %1 to %0 step %1 rolled {
     yield
   }
   %30 = while (%31 = %26) : f32 {

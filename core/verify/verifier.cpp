@@ -351,7 +351,7 @@ private:
     void for_(const Inst& i, const Types& v) {
         if (v.size() < 3 || !is_int(v[0]) || v[1] != v[0] || v[2] != v[0])
             wrong(i, "from, to and step must be of one integer type");
-        if (i.immediate > 1) wrong(i, "the hint is ", i.immediate, "; it must be 0 or 1");
+        if (i.immediate > uint64_t(LoopHint::rolled)) wrong(i, "the hint is ", i.immediate, "; it must be 0, 1 or 2");
         LoopTypes loop{Types(v.begin() + 3, v.end()), results(i)};
         expect_types(i, loop.results, loop.carried, "the results are");
         Types params{v[0]};

@@ -228,11 +228,16 @@ void LlvmEmitter::group_without_barriers() {
 
 // ---- groups ----
 
-void LlvmEmitter::group() {
+/// Computes the global index of the group's first item.
+void LlvmEmitter::place_group() {
     for (size_t axis = 0; axis < 3; ++axis) {
         const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
         origin[axis] = let(text("add i32 ", axis_text("start", int(axis)), ", ", base));
     }
+}
+
+void LlvmEmitter::group() {
+    place_group();
     if (main) origin[0] = let(text("sub i32 ", origin[0], ", ", most_peeled));
     return_label = label("group_end");
     const std::string end = return_label;
@@ -283,7 +288,18 @@ void LlvmEmitter::next_group() {
     }
 }
 
+/// The attributes of functions that run items.
+std::string LlvmEmitter::attributes() const {
+    // Spilled vectors must not cross cache lines. LLVM learns of spills only when it is too late to align the stack.
+    const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
+    const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
+    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's estimate of 1 / sqrt(x) is NaN at 0 and infinity
+    return " noinline nounwind" + aligned + exact;
+}
+
 void LlvmEmitter::function() {
+    plan_jammed_rows();
+    const std::string jammed = jam ? jam->jammed_function(*this) : "";
     std::string body;
     out = &body;
     if (has_barriers) plan_regions();
@@ -304,12 +320,8 @@ void LlvmEmitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    // Spilled vectors must not cross cache lines. LLVM learns of spills only when it is too late to align the stack.
-    const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
-    const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
-    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's estimate of 1 / sqrt(x) is NaN at 0 and infinity
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned, exact,
-                " {\nentry:\n", allocas, entry, body, "}\n");
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end)", attributes(), " {\nentry:\n",
+                allocas, entry, body, "}\n");
     std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
     outer +=
         "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr "
@@ -326,7 +338,7 @@ void LlvmEmitter::function() {
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
     outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true), ", i64 %first, i64 %end)\n");
     outer += "  ret void\n}\n";
-    module_text = outer + "\n" + body;
+    module_text = outer + "\n" + body + jammed;
 }
 
 Emitted LlvmEmitter::module() {

@@ -218,6 +218,9 @@ void LlvmEmitter::loop(InstId id) {
     } else if (unrolls(id)) {
         line(text("br label %", header, ", !llvm.loop ", metadata(unrolled_in_full)));
         open = false;
+    } else if (LoopHint(i.immediate) == LoopHint::rolled) {
+        line(text("br label %", next, ", !llvm.loop ", metadata("distinct !{$, !{!\"llvm.loop.unroll.disable\"}}")));
+        open = false;
     } else {
         jump(next);
     }

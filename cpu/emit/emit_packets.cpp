@@ -86,30 +86,33 @@ void LlvmEmitter::packet(const Mask& items, const Body& body) {
     has_value = outer_has;
 }
 
-/// Emits the packets of one row of `end` items. Full packets run without a mask.
-void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
+/// Emits the full packets of a row of `end` items, from the one that `slot` holds on; `slot` then holds the first item of the rest.
+void LlvmEmitter::full_packets(const std::string& slot, const std::string& end, const Body& body) {
+    const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
+    start(loop);
+    local_at[0] = let(text("load i32, ptr ", slot), "x");
+    if (wide > 1) {
+        const std::string narrow = label("narrow");
+        wide_packet(slot, end, loop, narrow);
+        start(narrow);
+    }
+    const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
+    branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
+    start(inside);
+    packet({}, body);
+    line(text("store i32 ", next, ", ptr ", slot));
+    repeat(loop);
+    start(exit);
+}
+
+/// Emits the packets of one row of `end` items, from `first` on. Full packets run without a mask.
+void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first) {
     const int64_t items = variant.group[0];
-    const bool constant = ascii::is_digit(end[0]);
+    const bool constant = ascii::is_digit(end[0]) && first == "0";
     const int64_t known = constant ? std::atoll(end.c_str()) : items;
     const std::string slot = alloca_of("i32", "x");
-    line(text("store i32 0, ptr ", slot));
-    if (known >= width) {
-        const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
-        start(loop);
-        local_at[0] = let(text("load i32, ptr ", slot), "x");
-        if (wide > 1) {
-            const std::string narrow = label("narrow");
-            wide_packet(slot, end, loop, narrow);
-            start(narrow);
-        }
-        const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
-        branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
-        start(inside);
-        packet({}, body);
-        line(text("store i32 ", next, ", ptr ", slot));
-        repeat(loop);
-        start(exit);
-    }
+    line(text("store i32 ", first, ", ptr ", slot));
+    if (known >= width) full_packets(slot, end, body);
     if (constant) {
         local_at[0] = std::to_string(known / width * width);
         if (known % width > 0) packet(first_items(known % width), body);
@@ -236,6 +239,7 @@ void LlvmEmitter::rows(const std::array<std::string, 3>& counts, bool trimmed, c
 void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     counted("z", counts[2], [&](const std::string& z) {
         local_at = {"0", "0", z};
+        if (jam) return jammed_rows(counts, trimmed, body);
         if (unrolled && !main) open_incremented_pointers(row_insts);
         with_incremented_pointers([&] {
             counted("y", counts[1], [&](const std::string& y) {

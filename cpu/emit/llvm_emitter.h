@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -373,7 +374,8 @@ private:
     std::string rows_left(int axis);
     int64_t packets_a_row() const;
     std::string packet_number();
-    void packets_of_row(const std::string& end, bool trimmed, const Body& body);
+    void full_packets(const std::string& slot, const std::string& end, const Body& body);
+    void packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first = "0");
     const ir::Inst* main_access() const;
     std::string peel_of_row();
     void peeled_row(const Body& body);
@@ -382,6 +384,11 @@ private:
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void repeat(const std::string& loop);
     void packet(const Mask& items, const Body& body);
+
+    // ---- rows that run together (emit_jammed_rows.cpp) ----
+    void plan_jammed_rows();
+    std::string jammed_function(LlvmEmitter& plain);
+    void jammed_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
 
     // ---- groups, the module (emit_entry_points.cpp) ----
     void lay_out_memories();
@@ -393,9 +400,11 @@ private:
     void function();
     void first_group();
     void next_group();
+    void place_group();
     void group();
     void group_without_barriers();
     std::string parameters(bool call);
+    std::string attributes() const;
 
     // ---- wrapped and clamped indices (boundary_index.cpp) ----
     std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
@@ -458,6 +467,10 @@ private:
     ir::Uniformity uniformity;
     ir::LinearIndex affine;
     const ir::Uses uses;
+    /// Rows that run together: their kernel (cpu/plan/unroll_and_jam.h), its emitter and its number of rows; null if each runs alone.
+    std::unique_ptr<const ir::Kernel> jammed_kernel;
+    std::unique_ptr<LlvmEmitter> jam;
+    int64_t rows_together = 1;
     std::vector<bool> products;  ///< products whose only uses are several sums, which recompute them
     std::map<const ir::Inst*, DeferredReduction> deferred_reductions;
     /// Accesses that go to a tile: a ptr to the iteration's vector, with its alignment if that is lower; "" for loads of memory

@@ -9,12 +9,14 @@
 
 #include "core/interp/interp_program.h"
 #include "core/ir/cache_key.h"
+#include "core/ir/structure.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "cpu/native/host_function.h"
 #include "cpu/plan/alignment_peeling.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/unroll_and_jam.h"
 #include "cpu/runtime/cache_sizes.h"
 #include "cpu/runtime/launch_alignment.h"
 #include "cpu/runtime/sum_copies.h"
@@ -107,7 +109,7 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
 
 Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& variant) const {
     std::vector<std::string_view> stages = pass_names();
-    stages.insert(stages.end(), {"ir", "analysis", "llvm", "optimised", "asm"});
+    stages.insert(stages.end(), {"unroll_and_jam", "ir", "analysis", "llvm", "optimised", "asm"});
     debug::check_dump(stages);
 
     const bool readable = debug::dumps("optimised") || debug::dumps("asm");
@@ -176,6 +178,13 @@ bool gains_by_swap(const ir::Kernel& k, const Rules& rules) {
            argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
 }
 
+/// The rows that are worth running together, if the back end may choose groups of several rows.
+int64_t rows_together(const ir::Kernel& k, const Rules& rules) {
+    const bool loops = std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return ir::is_loop(i.op); });
+    if (k.rank < 2 || !loops || !rules.has(Rule::unroll_and_jam)) return 1;
+    return rows_worth_jamming(lower(k, false, Privatisation::none, rules));
+}
+
 }  // namespace
 
 CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir::Kernel> given)
@@ -184,6 +193,7 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir:
       movable(cpu::movable(*kernel)),
       stencil(movable ? axes_of_stencils(*kernel) : 0),
       across(argument_across(*kernel)),
+      jammed_rows(movable && !reports ? rows_together(*kernel, with->target.rules) : 1),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       owners(owners_of(*kernel, added_to)),
@@ -211,8 +221,10 @@ Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) con
 std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
     const Rules& rules = compiler->target.rules;
-    if (!movable || reports || launch.rank > 3 || !rules.has(Rule::cache_blocking) || e[0] * e[1] * e[2] < long_range)
-        return launch.group;
+    if (!movable || reports || launch.rank > 3 || !rules.has(Rule::cache_blocking)) return launch.group;
+    if (launch.group[1] < jammed_rows && across < 0 && e[1] >= 2 * threads * jammed_rows)
+        return {launch.group[0], jammed_rows, launch.group[2]};
+    if (e[0] * e[1] * e[2] < long_range) return launch.group;
     // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
     // all there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);

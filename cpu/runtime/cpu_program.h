@@ -75,10 +75,11 @@ public:
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it has print or require
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
-    const bool movable;      ///< items do not depend on groups, which may begin anywhere
-    const uint32_t stencil;  ///< of a movable kernel: axes_of_stencils()
-    const int across;        ///< the argument whose rows are along axis 1 of the range, or -1
-    const bool asks_range;   ///< the code depends on the end of the range
+    const bool movable;         ///< items do not depend on groups, which may begin anywhere
+    const uint32_t stencil;     ///< of a movable kernel: axes_of_stencils()
+    const int across;           ///< the argument whose rows are along axis 1 of the range, or -1
+    const int64_t jammed_rows;  ///< rows that are worth running together, if groups may have several; else 1
+    const bool asks_range;      ///< the code depends on the end of the range
 
 private:
     const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1

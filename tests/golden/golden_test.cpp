@@ -38,6 +38,7 @@
 #include "core/support/error.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/unroll_and_jam.h"
 #include "tests/source_folder.h"
 
 namespace pumice::ir {
@@ -87,6 +88,7 @@ Pass pass_named(const std::string& name) {
         {"cooperative_strided_loops", cooperative_strided_loops},
         {"cross_loop_cse", cpu::cross_loop_cse},
         {"tile_reduction_loops", cpu::tile_reduction_loops},
+        {"unroll_and_jam", [](const Kernel& k) { return cpu::unroll_and_jam(k, 2); }},
         {"owner_computes_atomics", ir::owner_computes_atomics},
         {"subgroup_aggregated_atomics", codegen::subgroup_aggregated_atomics},
         {"predicate_range_tail", predicate_range_tail},
@@ -115,10 +117,10 @@ std::string text_behind(const std::string& passes, Kernel k) {
     return print(k);
 }
 
-/// Transforms that are run once: a second run repeats (require_loops), undoes (with_axes_swapped) or reorders (canonical) the
-/// first.
+/// Transforms that are run once: a second run repeats (require_loops, unroll_and_jam), undoes (with_axes_swapped) or reorders
+/// (canonical) the first.
 bool only_once(const std::string& passes) {
-    const char* const names[] = {"require_loops", "with_axes_swapped", "canonical"};
+    const char* const names[] = {"require_loops", "unroll_and_jam", "with_axes_swapped", "canonical"};
     return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return passes.find(name) != passes.npos; });
 }
 
