@@ -9,6 +9,7 @@
 #include "core/language/functions.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
+#include "core/support/error.h"
 #include "cpu/plan/lower_for_cpu.h"
 #include "cpu/plan/unroll_and_jam.h"
 #include "cpu/runtime/cpu.h"
@@ -71,10 +72,13 @@ template <class K> std::vector<uint32_t> result(const Device& d, const K& k, int
     return c.download();
 }
 
-template <class K> void same_as_interpreter(const K& k, int inner) {
+using Shapes = std::vector<std::pair<int, int>>;
+const Shapes usual{{1, 5}, {3, 40}, {4, 64}, {17, 33}, {64, 70}, {67, 129}};
+
+template <class K> void same_as_interpreter(const K& k, int inner, const Shapes& shapes = usual) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open()), reference(open_interp());
-    for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{{1, 5}, {3, 40}, {4, 64}, {17, 33}, {64, 70}, {67, 129}})
+    for (const auto& [rows, columns] : shapes)
         for (const bool grouped : {false, true})
             ASSERT_EQ(result(device, k, rows, columns, inner, grouped), result(reference, k, rows, columns, inner, grouped))
                 << rows << " x " << columns << (grouped ? " in groups" : "");
@@ -84,7 +88,116 @@ TEST(UnrollAndJam, products_of_matrices) { same_as_interpreter(products, 19); }
 TEST(UnrollAndJam, bounds_that_depend_on_the_row) { same_as_interpreter(triangles, 23); }
 TEST(UnrollAndJam, branches_and_jumps) { same_as_interpreter(branches, 9); }
 
+/// Records random statements about items of a 2-dimensional range: nested loops whose bounds depend on the row, on the column or on
+/// neither, branches, jumps, and loads that rows share or do not share.
+class RandomBody {
+public:
+    RandomBody(uint32_t seed, const Val<int>& i, const Val<int>& j, const In<uint32_t, 2>& a, const In<uint32_t, 2>& b)
+        : state(seed * 2654435761u + 1), i(i), j(j), a(a), b(b), x(cast<uint32_t>(i) + 1u), y(b(0, j)) {}
+
+    void statements(int depth) {
+        for (int n = 1 + roll(3); n > 0; --n) statement(depth);
+    }
+    Val<uint32_t> result() const { return x + y * 3u; }
+
+private:
+    int roll(int n) { return int((state = state * 1664525u + 1013904223u) >> 9) % n; }
+    Var<uint32_t>& variable() { return roll(2) ? x : y; }
+
+    Val<int> index() { return !loops.empty() && roll(4) ? loops[size_t(roll(int(loops.size())))] : cast<int>(value(0) % 5u); }
+    Val<uint32_t> value(int depth) {
+        switch (roll(depth > 0 ? 7 : 5)) {
+            case 0: return x;
+            case 1: return y;
+            case 2: return cast<uint32_t>(roll(2) ? i : j);
+            case 3: return depth > 0 ? Val<uint32_t>(a(i, index())) : Val<uint32_t>(uint32_t(roll(9)));
+            case 4: return depth > 0 ? Val<uint32_t>(b(index(), j)) : Val<uint32_t>(x ^ y);
+            case 5: return value(depth - 1) * value(depth - 1);
+            default: return value(depth - 1) + (value(depth - 1) >> 3u);
+        }
+    }
+    Val<bool> condition() {
+        return roll(3) ? value(1) % 3u == uint32_t(roll(3)) : roll(2) ? i % 2 == 0 : Val<bool>(b(index(), j) % 2u == 0u);
+    }
+    Val<int> bound() {
+        const auto n = a.size(1);
+        switch (roll(6)) {
+            case 0: return Val<int>(0);
+            case 1: return min(i, n);
+            case 2: return min(max(i - 2, 0), n);
+            case 3: return min(j, n);
+            case 4: return cast<int>(value(0) % 6u);
+            default: return n;
+        }
+    }
+    void statement(int depth) {
+        const int kind = roll(depth > 0 ? 8 : 3);
+        if (kind < 3) {
+            variable() += value(2);
+        } else if (kind < 5) {
+            $if(condition()) { statements(depth - 1); }
+            $else { statement(depth - 1); }
+        } else if (kind < 7) {
+            const Val<int> from = bound(), to = bound();
+            const bool jumps = roll(4) == 0, leaves = roll(2) == 0;
+            $for(k, range(from, to)) {
+                loops.push_back(k);
+                statements(depth - 1);
+                if (jumps) {
+                    $if(condition()) {
+                        if (leaves)
+                            $break;
+                        else
+                            $continue;
+                    }
+                    variable() ^= value(1);
+                }
+                loops.pop_back();
+            }
+        } else {
+            Var left = value(1) % 5u;
+            $while(left > 0u) {
+                statement(depth - 1);
+                left -= 1u;
+            }
+        }
+    }
+
+    uint32_t state;
+    Val<int> i, j;
+    const In<uint32_t, 2>&a, &b;
+    Var<uint32_t> x, y;
+    std::vector<Val<int>> loops;  ///< the indices of the loops around
+};
+
 int64_t rows_of(const ir::Kernel& recorded) { return rows_worth_jamming(lower(recorded, false)); }
+
+/// Runs the pass's kernel in the interpreter, an item for each `rows` rows.
+template <class K> void rows_in_one_item(const K& k, int64_t rows) {
+    const Device reference(open_interp());
+    const int64_t all = 12, columns = 11, inner = 9;
+    const AnyKernel together(std::make_shared<const ir::Kernel>(unroll_and_jam(lower(ir::parse(k.ir()), false), rows)));
+    const Array<uint32_t, 2> a = reference.upload(numbers(all * inner, 1)).reshape({all, inner});
+    const Array<uint32_t, 2> b = reference.upload(numbers(inner * columns, 2)).reshape({inner, columns});
+    const Array<uint32_t, 2> c = reference.zeros<uint32_t>({all, columns});
+    for (int64_t row = 0; row < all; row += rows) together(ndrange({row, 0}, {row + 1, columns}), c, a, b);
+    ASSERT_EQ(c.download(), result(reference, k, all, columns, inner, false)) << rows << " rows";
+}
+
+TEST(UnrollAndJam, random_kernels) {
+    for (uint32_t seed = 1; seed <= 150; ++seed) {
+        const auto k = kernel("random", [seed](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+            auto [i, j] = global_index<2>();
+            RandomBody body(seed, i, j, a, b);
+            body.statements(3);
+            c(i, j) = body.result();
+        });
+        SCOPED_TRACE(text("seed ", seed, "\n", k.ir()));
+        for (const int64_t rows : {2, 3, 4}) rows_in_one_item(k, rows);
+        if (rows_of(ir::parse(k.ir())) > 1) same_as_interpreter(k, 9, {{5, 40}, {18, 33}});
+        if (HasFatalFailure()) return;
+    }
+}
 
 TEST(UnrollAndJam, kernels_that_gain_run_four_rows) {
     EXPECT_EQ(rows_of(ir::parse(products.ir())), 4);
