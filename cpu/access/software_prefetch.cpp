@@ -19,6 +19,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/analysis/loop_info.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/index_polynomial.h"
@@ -38,6 +39,9 @@ constexpr int64_t bytes_ahead = 192;
 constexpr int64_t bytes_ahead_with_stores = 2816;
 constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t iterations_ahead = 8, line_bytes = 64;
+/// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
+/// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
+constexpr int64_t most_streams = 32;
 constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows; known strides are clamped to it
@@ -214,8 +218,22 @@ void LlvmEmitter::prefetch_iteration(const Inst& i, InstId loop, const Address& 
     }
     const Value step = k.operands(k[loop])[2];
     if (!variant.streaming || a.how != Address::How::contiguous) return;
+    if (const int64_t trips = constant_trips(loop); trips >= 0 && trips < most_streams) return;
     if (has_value[step.id] && values[step.id].kind == ValueKind::uniform)
-        emit_prefetch(address_in_iteration(i, k[loop], values[step.id].scalar, iterations_ahead));
+        emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
+}
+
+/// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of its
+/// rows is a stream that the hardware follows from packet to packet, which prefetches disturb.
+std::string LlvmEmitter::iterations_ahead_in(const Inst& loop) {
+    const auto v = k.operands(loop);
+    const std::string type = scalar_type(k.type_of(v[2]));
+    const std::string far = let(text("mul ", type, " ", values[v[2].id].scalar, ", ", iterations_ahead));
+    const auto known = [&](Value bound) { return has_value[bound.id] && values[bound.id].kind == ValueKind::uniform; };
+    if (unit_step(k, loop) != 1 || !known(v[0]) || !known(v[1])) return far;
+    const std::string trips = let(text("sub ", type, " ", values[v[1].id].scalar, ", ", values[v[0].id].scalar));
+    return let(
+        text("select i1 ", let(text("icmp sge ", type, " ", trips, ", ", most_streams)), ", ", type, " ", far, ", ", type, " 0"));
 }
 
 /// The address of the access in the group `further` groups on along axis 0; `moved` names the values that change with the group.

@@ -190,6 +190,7 @@ private:
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
     bool is_leading_reference(const ir::Inst& leading, const ir::Inst& trailing) const;
     std::string address_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
+    std::string iterations_ahead_in(const ir::Inst& loop);
     std::string address_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
     using Way = std::vector<ir::InstId>;
     std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
