@@ -208,7 +208,7 @@ private:
             first = b.op(Op::max, {first, table[old[0].id]});
             end = b.op(Op::min, {end, table[old[1].id]});
         }
-        // Results stand where the next part finds its initial values: in the tables, at the operands' places.
+        // Each part leaves its values in the tables as the loop's results, and the next part begins with these.
         const auto part_of_row = [&](Value begin, Value stop, bool more) {
             one_row = true;
             std::vector<Value> operands{begin, stop, of(old[2])};
