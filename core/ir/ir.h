@@ -42,7 +42,8 @@ enum class Subgroup : uint8_t {
     elect,            ///< (): bool, true for the lowest active lane
 };
 // clang-format on
-/// The hint of a `for` to a device, in Inst::immediate: none, unroll the loop, or leave it rolled since few iterations are expected.
+/// The hint of a `for` to a device, in Inst::immediate: none, unroll the loop, or leave it rolled since few iterations are
+/// expected.
 enum class LoopHint : uint8_t { none, unroll, rolled };
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };

@@ -223,8 +223,8 @@ void LlvmEmitter::prefetch_iteration(const Inst& i, InstId loop, const Address& 
         emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
 }
 
-/// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of its
-/// rows is a stream that the hardware follows from packet to packet, which prefetches disturb.
+/// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of
+/// its rows is a stream that the hardware follows from packet to packet, which prefetches disturb.
 std::string LlvmEmitter::iterations_ahead_in(const Inst& loop) {
     const auto v = k.operands(loop);
     const std::string type = scalar_type(k.type_of(v[2]));

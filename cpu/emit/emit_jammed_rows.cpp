@@ -1,12 +1,14 @@
-// Rows that run together: the kernel of unroll-and-jam (cpu/plan/unroll_and_jam.h), as a function of its own beside the plain one.
+// Rows that run together: the kernel of unroll-and-jam (cpu/plan/unroll_and_jam.h), as a function of its own beside the plain
+// one.
 //
 //     group of 256 x 4 items:    plain:     row 0: 16 packets   row 1: 16 packets   row 2 ...
 //                                together:  call @jammed_rows(group, row 0)     16 packets, each for all four rows
 //                                           rests of rows, and rows that are left over: plain packets
 //
-// Why: the two kernels have their own values, widths and versions, so each has an emitter; memory, arguments and metadata are shared.
-// Cost: the kernel's code once more. Limits: full packets only; no alignment peeling, whose rows begin at different items; register
-// pressure above the processor's registers takes fewer rows.
+// Why: the two kernels have their own values, widths and versions, so each has an emitter; memory, arguments and metadata are
+// shared.
+// Cost: the kernel's code once more. Limits: full packets only; no alignment peeling, whose rows begin at different items;
+// register pressure above the processor's registers takes fewer rows.
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -35,8 +37,8 @@ void LlvmEmitter::plan_jammed_rows() {
     }
 }
 
-/// The function `i32 @jammed_rows(..., group, row, plane, items)`: runs the full packets of rows_together rows, and returns the number
-/// of items that it has run of each. `plain` is the emitter of the module.
+/// The function `i32 @jammed_rows(..., group, row, plane, items)`: runs the full packets of rows_together rows, and returns the
+/// number of items that it has run of each. `plain` is the emitter of the module.
 std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
     nodes = plain.nodes;
     std::string body;

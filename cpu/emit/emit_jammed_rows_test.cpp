@@ -88,8 +88,8 @@ TEST(UnrollAndJam, products_of_matrices) { same_as_interpreter(products, 19); }
 TEST(UnrollAndJam, bounds_that_depend_on_the_row) { same_as_interpreter(triangles, 23); }
 TEST(UnrollAndJam, branches_and_jumps) { same_as_interpreter(branches, 9); }
 
-/// Records random statements about items of a 2-dimensional range: nested loops whose bounds depend on the row, on the column or on
-/// neither, branches, jumps, and loads that rows share or do not share.
+/// Records random statements about items of a 2-dimensional range: nested loops whose bounds depend on the row, on the column or
+/// on neither, branches, jumps, and loads that rows share or do not share.
 class RandomBody {
 public:
     RandomBody(uint32_t seed, const Val<int>& i, const Val<int>& j, const In<uint32_t, 2>& a, const In<uint32_t, 2>& b)

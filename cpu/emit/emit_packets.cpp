@@ -86,7 +86,8 @@ void LlvmEmitter::packet(const Mask& items, const Body& body) {
     has_value = outer_has;
 }
 
-/// Emits the full packets of a row of `end` items, from the one that `slot` holds on; `slot` then holds the first item of the rest.
+/// Emits the full packets of a row of `end` items, from the one that `slot` holds on; `slot` then holds the first item of the
+/// rest.
 void LlvmEmitter::full_packets(const std::string& slot, const std::string& end, const Body& body) {
     const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
     start(loop);

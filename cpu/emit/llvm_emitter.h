@@ -468,7 +468,8 @@ private:
     ir::Uniformity uniformity;
     ir::LinearIndex affine;
     const ir::Uses uses;
-    /// Rows that run together: their kernel (cpu/plan/unroll_and_jam.h), its emitter and its number of rows; null if each runs alone.
+    /// Rows that run together: their kernel (cpu/plan/unroll_and_jam.h), its emitter and its number of rows; null if each runs
+    /// alone.
     std::unique_ptr<const ir::Kernel> jammed_kernel;
     std::unique_ptr<LlvmEmitter> jam;
     int64_t rows_together = 1;

@@ -15,8 +15,8 @@ inline constexpr double scalar_function_instruction = 1;
 inline constexpr double vector_instruction = 0.6;
 /// Cycles of one lane of a gather, from the first-level cache.
 inline constexpr double gathered_lane = 1.3;
-/// Cycles of one lane of a gather from local or private memory, which the items have written shortly before: a gather waits for stores
-/// that are on their way to the cache, where a scalar load takes their values.
+/// Cycles of one lane of a gather from local or private memory, which the items have written shortly before: a gather waits for
+/// stores that are on their way to the cache, where a scalar load takes their values.
 inline constexpr double gathered_own_lane = 2.6;
 /// Cycles of one lane of a scatter: an address and an element are extracted, and stored.
 inline constexpr double scattered_lane = 2.0;

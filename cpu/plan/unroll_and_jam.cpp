@@ -1,7 +1,7 @@
 // Unroll-and-jam: one item does the work of several rows of the range, and shares what these have in common.
 //
-// Why: the items of a column load the same elements of a matrix, one row of items after another. Four rows together load each element
-// once, and have four chains of sums, so that none waits for the last addition (register tiling).
+// Why: the items of a column load the same elements of a matrix, one row of items after another. Four rows together load each
+// element once, and have four chains of sums, so that none waits for the last addition (register tiling).
 //
 //     %i = global_index 1                            |  %i = global_index 1;  %i1 = add %i, 1
 //     %s = for %k = 0 to %n carry (%t = 0.0) {       |  %s, %s1 = for %k = 0 to %n carry (%t = 0.0, %t1 = 0.0) {
@@ -11,12 +11,13 @@
 //     }                                              |  }
 //
 // Method: uniformity with axis 1 alone as the axis of items says what depends on the row. That is emitted once a row, in turn;
-// everything else once. A construct whose control flow depends on the row is emitted once a row as a whole. If only the bounds of a loop
-// with step 1 do, the rows run the iterations they share together, and the rest before and after these (index-set splitting).
+// everything else once. A construct whose control flow depends on the row is emitted once a row as a whole. If only the bounds of
+// a loop with step 1 do, the rows run the iterations they share together, and the rest before and after these (index-set
+// splitting).
 // Cost model: the vector instructions and loads of one row, times the rows, over those of all rows together, weighed by loops.
 // Cost: the kernel's code once more, for all rows; so only for kernels of at most 100 instructions that have loops.
-// Limits: no barriers, group or subgroup operations, atomics, reports, returns inside constructs, local or private memory. Items between
-// two barriers may run in any order, so rows that run together give the same results.
+// Limits: no barriers, group or subgroup operations, atomics, reports, returns inside constructs, local or private memory. Items
+// between two barriers may run in any order, so rows that run together give the same results.
 // Textbook name: unroll-and-jam (Allen and Cocke 1972; Callahan, Carr and Kennedy, PLDI 1990); thread coarsening on GPUs.
 #include "cpu/plan/unroll_and_jam.h"
 
@@ -198,7 +199,8 @@ private:
         return std::all_of(params.begin() + 1, params.end(), [&](Value p) { return by_row(p); });
     }
 
-    /// The rows run the iterations they share together; before these each row those that it begins with, and after them the others.
+    /// The rows run the iterations they share together; before these each row those that it begins with, and after them the
+    /// others.
     void bounds_by_row(InstId id) {
         const Inst& i = from[id];
         const auto old = from.operands(i);
