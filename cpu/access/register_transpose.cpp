@@ -1,4 +1,4 @@
-// Register transpose: matrices of 4-byte elements, transposed by vector shuffles.
+// Register transpose: matrices of elements of 4 or 8 bytes, transposed by vector shuffles.
 //
 // Why: row tiles, transposed loads and the vector-matrix product read rows as contiguous vectors and need columns.
 //
@@ -7,9 +7,9 @@
 //     r2 = c0 c1 c2 c3                                                            col 2 = a2 b2 c2 d2
 //     r3 = d0 d1 d2 d3
 //
-// Each 4 x 4 block (128 bits of a row) is transposed by 8 shuffles within 128-bit lanes, which are cheap; quads are moved across
-// 128-bit lanes before that. Cost for n x n: n log2(n) shuffles. Limits: dimensions are multiples of 4; transposed(rows) takes 4,
-// 8 or 16. Textbook: recursive block transpose (Eklundh 1972); _MM_TRANSPOSE4_PS.
+// Each 4 x 4 block is transposed by 8 shuffles. With 4-byte elements they stay within lanes of 128 bits and are cheap; quads are
+// moved across these lanes before that. Cost for n x n: n log2(n) shuffles. Limits: dimensions are multiples of 4;
+// transposed(rows) takes 4, 8 or 16. Textbook: recursive block transpose (Eklundh 1972); _MM_TRANSPOSE4_PS.
 #include <algorithm>
 
 #include "core/support/error.h"

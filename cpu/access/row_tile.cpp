@@ -12,7 +12,7 @@
 // -0.0 or 0, and the sums are added to the row on the way back. Iterations left over (fewer than 16) use gather and scatter.
 // Cost: a stack tile of 16 vectors; the loop's trip test is duplicated (a loop over tiles around one over iterations).
 // Limits: `for` loops with a step of 1 or -1 and uniform bounds that all lanes of a whole packet run, without jumps; elements of
-// 4 bytes; at most 4 tiles a loop; memory that the loop stores to must be accessed by one tile only.
+// 4 or 8 bytes; at most 4 tiles a loop; memory that the loop stores to must be accessed by one tile only.
 // Textbook: strip-mining with a transposed buffer (packing, as in GotoBLAS: Goto and van de Geijn 2008).
 #include <algorithm>
 #include <cmath>
@@ -26,10 +26,11 @@ using namespace ir;
 
 namespace {
 
-constexpr int columns = 16;       ///< iterations of a tile: one cache line of each row
+constexpr int columns = 16;       ///< iterations of a tile: one or two cache lines of each row
 constexpr size_t most_tiles = 4;  ///< tiles of a loop
-constexpr int element_bytes = 4;
-constexpr int tiles_ahead = 2;  ///< prefetch distance in tiles
+constexpr int tiles_ahead = 2;    ///< prefetch distance in tiles
+
+int element_bytes(const RowTile& t) { return size_of(t.accesses[0]->type); }
 
 }  // namespace
 
@@ -41,7 +42,7 @@ bool LlvmEmitter::is_row_access(InstId id, InstId loop) const {
     const Memory& m = k[i.memory];
     if ((i.op != Op::load && i.op != Op::store) || uniformity.structure().around(id) != loop) return false;
     if (m.kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
-    if (int(m.element.size) != element_bytes || size_of(i.type) != element_bytes) return false;
+    if (int(m.element.size) != size_of(i.type) || (size_of(i.type) != 4 && size_of(i.type) != 8)) return false;
     const auto indices = indices_of(k, i);
     const auto grows = [&](Value v) { return growth(v, loop, index_bits(i, v)); };
     if (grows(indices.back()) != grows(k[k[loop].blocks[0]].params[0])) return false;
@@ -196,15 +197,15 @@ void LlvmEmitter::move_tile(const RowTile& t, const RowTiling& all, bool back) {
         if (!back || t.adds) {
             const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
             declare(text("declare ", v, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", v, ")"));
-            value = let(text("call ", v, " ", function, "(", pointers, " ", there, ", i32 ", element_bytes, ", ", all_lanes, ", ",
-                             v, " zeroinitializer)"));
+            value = let(text("call ", v, " ", function, "(", pointers, " ", there, ", i32 ", element_bytes(t), ", ", all_lanes,
+                             ", ", v, " zeroinitializer)"));
         }
         if (!back) return line(text("store ", v, " ", value, ", ptr ", here));
         const std::string changed = let(text("load ", v, ", ptr ", here)), now = t.adds ? added(t, v, value, changed) : changed;
         const std::string function = text("@llvm.masked.scatter.", suffix, ".v", width, "p0");
         declare(text("declare void ", function, "(", v, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-        line(text("call void ", function, "(", v, " ", now, ", ", pointers, " ", there, ", i32 ", element_bytes, ", ", all_lanes,
-                  ")"));
+        line(text("call void ", function, "(", v, " ", now, ", ", pointers, " ", there, ", i32 ", element_bytes(t), ", ",
+                  all_lanes, ")"));
     });
     start(end);
 }
@@ -219,7 +220,7 @@ std::string LlvmEmitter::address_at(const Inst& i, Value index, const std::strin
 /// The address of a column in a lane's row, plus `bytes`.
 std::string LlvmEmitter::row_address(const RowTile& t, const std::string& column, int lane, int bytes) {
     const std::string address =
-        let(text("getelementptr [", element_bytes, " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
+        let(text("getelementptr [", element_bytes(t), " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
     return bytes == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", bytes), "p");
 }
 
@@ -228,13 +229,13 @@ void LlvmEmitter::transpose(const RowTile& t, const RowTiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
     const int lanes = std::min(width - first, columns);
     const std::vector<std::string> vectors = transposed(type, lanes, columns, [&](int lane, int column) {
-        return let(text("load ", four, ", ptr ", row_address(t, all.column, first + lane, column * element_bytes), ", align ",
-                        element_bytes));
+        return let(text("load ", four, ", ptr ", row_address(t, all.column, first + lane, column * element_bytes(t)), ", align ",
+                        element_bytes(t)));
     });
     const std::string whole = text("<", lanes, " x ", type, ">");
     for (int c = 0; c < columns; ++c) {
         const std::string address =
-            let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes), "p");
+            let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes(t)), "p");
         line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", address, ", align 16"));
     }
 }
@@ -247,7 +248,7 @@ void LlvmEmitter::transpose_back(const RowTile& t, const RowTiling& all, int fir
     std::array<std::array<std::string, quad>, columns / quad> parts;
     for (int q = 0; q < columns / quad; ++q) {
         for (int c = 0; c < quad; ++c) {
-            const int offset = ((q * quad + c) * width + first) * element_bytes;
+            const int offset = ((q * quad + c) * width + first) * element_bytes(t);
             parts[size_t(q)][size_t(c)] = let(text(
                 "load ", whole, ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", offset), "p"), ", align 16"));
         }
@@ -257,10 +258,10 @@ void LlvmEmitter::transpose_back(const RowTile& t, const RowTiling& all, int fir
         return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
     };
     const auto put = [&](const std::string& v, int lane, int column) {
-        const std::string address = row_address(t, all.column, first + lane, column * element_bytes);
+        const std::string address = row_address(t, all.column, first + lane, column * element_bytes(t));
         const std::string now =
-            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", address, ", align ", element_bytes)), v) : v;
-        line(text("store ", whole, " ", now, ", ptr ", address, ", align ", element_bytes));
+            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", address, ", align ", element_bytes(t))), v) : v;
+        line(text("store ", whole, " ", now, ", ptr ", address, ", align ", element_bytes(t)));
     };
     for (int r = 0; r < quad; ++r) {
         const auto row = [&](int q) { return parts[size_t(q)][size_t(r)]; };
