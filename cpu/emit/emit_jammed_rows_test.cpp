@@ -35,6 +35,25 @@ const auto triangles = kernel("triangles", [](Out<uint32_t, 2> c, In<uint32_t, 2
     c(i, j) = above + (below << 1u) + (band << 2u);
 });
 
+/// A range with a margin, and a triangle: conditions that hold for all rows of most packets.
+const auto guarded = kernel("guarded", [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+    auto [i, j] = global_index<2>();
+    $if(i + 3 < c.size(0) && j > 1) {
+        Var sum = 0u;
+        $for(k, range(a.size(1))) { sum += a(i, k) * b(k, j); }
+        c(i, j) = sum;
+    }
+});
+const auto half = kernel("half", [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+    auto [i, j] = global_index<2>();
+    Var sum = 7u;
+    $if(j < i) { sum = cast<uint32_t>(j); }
+    $else {
+        $for(k, range(a.size(1))) { sum = sum * 3u + (a(i, k) ^ b(k, j)); }
+    }
+    c(i, j) = sum;
+});
+
 /// Control flow that the rows share, that columns do not share, and that differs from row to row.
 const auto branches = kernel("branches", [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
     auto [i, j] = global_index<2>();
@@ -86,6 +105,10 @@ template <class K> void same_as_interpreter(const K& k, int inner, const Shapes&
 
 TEST(UnrollAndJam, products_of_matrices) { same_as_interpreter(products, 19); }
 TEST(UnrollAndJam, bounds_that_depend_on_the_row) { same_as_interpreter(triangles, 23); }
+TEST(UnrollAndJam, conditions_that_depend_on_the_row) {
+    same_as_interpreter(guarded, 13);
+    same_as_interpreter(half, 13);
+}
 TEST(UnrollAndJam, branches_and_jumps) { same_as_interpreter(branches, 9); }
 
 /// Records random statements about items of a 2-dimensional range: nested loops whose bounds depend on the row, on the column or
@@ -202,6 +225,8 @@ TEST(UnrollAndJam, random_kernels) {
 TEST(UnrollAndJam, kernels_that_gain_run_four_rows) {
     EXPECT_EQ(rows_of(ir::parse(products.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(triangles.ir())), 4);
+    EXPECT_EQ(rows_of(ir::parse(guarded.ir())), 4);
+    EXPECT_EQ(rows_of(ir::parse(half.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(branches.ir())), 4);
 }
 

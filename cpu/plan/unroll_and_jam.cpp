@@ -13,7 +13,8 @@
 // Method: uniformity with axis 1 alone as the axis of items says what depends on the row. That is emitted once a row, in turn;
 // everything else once. A construct whose control flow depends on the row is emitted once a row as a whole. If only the bounds of
 // a loop with step 1 do, the rows run the iterations they share together, and the rest before and after these (index-set
-// splitting).
+// splitting). If a loop stands under a condition that depends on the row, the rows run it together where it holds for all of
+// them.
 // Cost model: the vector instructions and loads of one row, times the rows, over those of all rows together, weighed by loops.
 // Cost: the kernel's code once more, for all rows; so only for kernels of at most 100 instructions that have loops.
 // Limits: no barriers, group or subgroup operations, atomics, reports, returns inside constructs, local or private memory. Items
@@ -126,6 +127,8 @@ private:
         const Inst& i = from[id];
         if (uniformity.parting(id) != Scope::item && !jumps_by_row(id)) return together(id, leading(i));
         if (shares_iterations(id)) return bounds_by_row(id);
+        for (const int arm : {0, 1})
+            if (i.op == Op::if_ && has_loop(i.blocks[arm])) return condition_by_row(id, arm);
         one_row = true;
         each_row([&](size_t) { copy(id); });
         one_row = false;
@@ -140,6 +143,43 @@ private:
         std::vector<Value> now;
         for (uint32_t o = 0; o < leading_operands(i.op); ++o) now.push_back(tables[0][from.operands(i)[o].id]);
         return now;
+    }
+
+    bool has_loop(BlockId block) const {
+        return std::any_of(from[block].insts.begin(), from[block].insts.end(), [&](InstId id) {
+            const Inst& i = from[id];
+            return is_loop(i.op) || (i.op == Op::if_ && (has_loop(i.blocks[0]) || has_loop(i.blocks[1])));
+        });
+    }
+
+    /// An if whose condition depends on the row. Where all rows take the arm with the loop they run it together, elsewhere each
+    /// row runs the whole construct.
+    void condition_by_row(InstId id, int arm) {
+        const Inst& i = from[id];
+        Value all;
+        for (const auto& table : tables) {
+            const Value condition = table[from.operands(i)[0].id], here = arm ? b.op(Op::not_, {condition}) : condition;
+            all = all ? b.op(Op::and_, {all, here}) : here;
+        }
+        std::vector<Value> results, now;
+        for (uint32_t c = 0; c < i.result_count; ++c) results.push_back(from.result(i, int(c)));
+        const std::vector<bool> each = columns(id);
+        const InstId made = control(i, {&all, 1}, {}, [&](int which, std::span<const Value>) {
+            if (which == 0) return insts(i.blocks[arm]);
+            if (with_rests) {
+                const size_t first = to.insts.size();
+                one_row = true;
+                each_row([&](size_t) { copy(id); });
+                one_row = false;
+                for (size_t n = first; n < to.insts.size(); ++n)  // it seldom runs
+                    if (to.insts[n].op == Op::for_) to.insts[n].immediate = uint64_t(LoopHint::rolled);
+            } else {
+                for (const Value v : results) map_all(v, zero(from.type_of(v)));
+            }
+            b.terminate(Op::yield, gathered(results, each));
+        });
+        for (uint32_t r = 0; r < to[made].result_count; ++r) now.push_back(to.result(to[made], int(r)));
+        scatter(now, results, each);
     }
 
     /// A construct that all rows run together, with these condition or bounds.
