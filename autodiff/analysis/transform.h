@@ -82,25 +82,6 @@ struct PairwiseAdjoint {
     std::function<bool(const HostValues&, int64_t from, int64_t to)> fits;  ///< the loops run from `from` to `to`
 };
 
-/// The adjoint of a kernel with a loop in which all items add to the same elements: the partial sums of an iteration go to
-/// `count` cells of a tape, which follows the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over the
-/// iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, after the cells.
-struct LoopPartialSumsAdjoint {
-    ir::Kernel kernel;
-    std::optional<ir::Kernel> interchanged;
-    ir::Kernel total;                      ///< launched last: an item adds the cells of one iteration to the shadows
-    Scalar type = Scalar::f32;             ///< type of the tapes
-    int64_t count = 0, passed_values = 0;  ///< cells per iteration; values per item
-    std::function<int64_t(const HostValues&)> iterations;
-};
-
-/// Counts the elements of counted tapes before any other kernel runs: over the range of the primal, with the arguments of the
-/// primal and after them one i32 array (an element an item) for each tape of size `offsets`.
-struct Count {
-    ir::Kernel kernel;
-    bool writes = false;  ///< it writes arrays of the primal, so arrays that are not `in` have to be copied
-};
-
 /// The kind of addition of an adjoint of a load to the shadow: the cheapest one that is proven safe.
 enum class Accumulation {
     plain,   ///< load, add, store: no other item touches the element in the same phase
@@ -117,11 +98,52 @@ struct Accumulated {
     bool operator==(const Accumulated&) const = default;
 };
 
+/// The adjoint of a kernel with loads in a loop whose shadow elements have owners: items of other ranges, which sum up what all
+/// items of the primal give to their element. The owners are launched in front of the rest, because the rest consumes the shadows
+/// of stores.
+struct OwnerComputesAdjoint {
+    struct Range {
+        std::vector<int> axes;        ///< by axis: the axis of the primal's range, or -1 for the iterations of the loop
+        std::vector<int64_t> shifts;  ///< likewise: the range along the axis is that one plus the shift
+        std::vector<int> looped;      ///< the axes of the primal's range over which an owner loops
+        std::function<std::pair<int64_t, int64_t>(const HostValues&)> iterations;  ///< the first one, and the one after the last
+    };
+    /// An owner takes the arguments of the adjoint, and after them i32 scalars: the start and the end of the primal's range along
+    /// each axis of `looped`, from the last one to the first.
+    struct Owner {
+        ir::Kernel kernel;
+        Range range;
+    };
+    std::vector<Owner> owners;
+    ir::Kernel rest;
+    std::vector<Accumulated> accumulated;  ///< of the rest
+};
+
+/// The adjoint of a kernel with a loop in which all items add to the same elements: the partial sums of an iteration go to
+/// `count` cells of a tape, which follows the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over
+/// the iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, after the cells.
+struct LoopPartialSumsAdjoint {
+    ir::Kernel kernel;
+    std::optional<ir::Kernel> interchanged;
+    ir::Kernel total;                      ///< launched last: an item adds the cells of one iteration to the shadows
+    Scalar type = Scalar::f32;             ///< type of the tapes
+    int64_t count = 0, passed_values = 0;  ///< cells per iteration; values per item
+    std::function<int64_t(const HostValues&)> iterations;
+};
+
+/// Counts the elements of counted tapes before any other kernel runs: over the range of the primal, with the arguments of the
+/// primal and after them one i32 array (an element an item) for each tape of size `offsets`.
+struct Count {
+    ir::Kernel kernel;
+    bool writes = false;  ///< it writes arrays of the primal, so arrays that are not `in` have to be copied
+};
+
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
     std::optional<HaloGather> halo_gather;                                  ///< replaces the kernel on devices where it is faster
     std::optional<PairwiseAdjoint> pairwise;                                ///< likewise, where `fits` holds
+    std::optional<OwnerComputesAdjoint> owner_computes;                     ///< likewise, where there are owners enough
     std::optional<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< likewise; without and with loop interchange
     std::vector<Step> after;                                                ///< to be launched after the kernel
     std::vector<Tape> tapes;

@@ -7,11 +7,11 @@
 //     transform      %y = exp %x;  store y[i], %y;  %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
 //     drop_unread    %y = exp %x;                   %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
 //
-// The cache's key is mode, width, activities and the limit of private memory; it lies in the primal (KernelBase::kept), so it lives
-// as long. A derivative that is right only in some launches (Derived::fits) gets a second version for all launches, made when a
-// launch first needs it.
-// Cost: the transforms, once; a look-up a launch. Limits: kernels over ranges of more than 3 dimensions have no derivative. Stores
-// to a parameter go only if no kernel of the derivative loads from it.
+// The cache's key is mode, width, activities and the limit of private memory; it lies in the primal (KernelBase::kept), so it
+// lives as long. A derivative that is right only in some launches (Derived::fits) gets a second version for all launches, made
+// when a launch first needs it.
+// Cost: the transforms, once; a look-up a launch. Limits: kernels over ranges of more than 3 dimensions have no derivative.
+// Stores to a parameter go only if no kernel of the derivative loads from it.
 // Textbook name: memoisation; dead-store elimination across kernels.
 #include "autodiff/api/derived_kernels.h"
 
@@ -62,6 +62,8 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     std::vector<bool> reads, writes, unread;
     find_uses(a.kernel, reads, writes);
     for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
+    if (a.owner_computes)
+        for (const OwnerComputesAdjoint::Owner& owner : a.owner_computes->owners) find_uses(owner.kernel, reads, writes);
     unread.resize(reads.size());
     size_t at = 0;
     bool any = false;
@@ -74,6 +76,7 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     if (a.halo_gather) a.halo_gather->kernel = ir::dead(WithoutUnread(a.halo_gather->kernel, unread).run());
     if (a.halo_gather && a.halo_gather->by_rows)
         a.halo_gather->by_rows = ir::dead(WithoutUnread(*a.halo_gather->by_rows, unread).run());
+    if (a.owner_computes) a.owner_computes->rest = ir::dead(WithoutUnread(a.owner_computes->rest, unread).run());
     if (a.pairwise) a.pairwise->kernel = ir::dead(WithoutUnread(a.pairwise->kernel, unread).run());
     for (auto* cells : {&a.loop_partial_sums, &a.interchanged})
         if (*cells) (*cells)->kernel = ir::dead(WithoutUnread((*cells)->kernel, unread).run());
@@ -150,6 +153,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
                   {},
                   {},
                   {},
+                  {},
                   std::move(summed),
                   std::move(fits),
                   std::make_shared<Derived::Any>()};
@@ -171,6 +175,13 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         if (a.pairwise)
             d.pairwise = {as_kernel(std::move(a.pairwise->kernel)), as_kernel(std::move(a.pairwise->zero)),
                           std::move(a.pairwise->fits)};
+        if (a.owner_computes) {
+            d.owner_computes = {{},
+                                as_kernel(std::move(a.owner_computes->rest)),
+                                summed_shadows(*primal, signature, a.owner_computes->accumulated, d.tapes, true)};
+            for (OwnerComputesAdjoint::Owner& owner : a.owner_computes->owners)
+                d.owner_computes->owners.push_back({as_kernel(std::move(owner.kernel)), std::move(owner.range)});
+        }
         if (a.loop_partial_sums) d.loop_partial_sums = ready_cells(std::move(*a.loop_partial_sums));
         if (a.interchanged) d.interchanged = ready_cells(std::move(*a.interchanged));
         return d;

@@ -24,6 +24,15 @@ struct Derived {
         AnyKernel kernel, zero;
         std::function<bool(const HostValues&, int64_t, int64_t)> fits;
     };
+    struct OwnerComputesKernels {
+        struct Owner {
+            AnyKernel kernel;
+            OwnerComputesAdjoint::Range range;
+        };
+        std::vector<Owner> owners;
+        AnyKernel rest;
+        std::vector<size_t> summed;  ///< Derived::summed, of the rest
+    };
     struct LoopPartialSumsKernels {
         AnyKernel kernel;
         std::optional<AnyKernel> interchanged;
@@ -47,6 +56,7 @@ struct Derived {
     std::vector<bool> reads, writes;
     std::optional<HaloGatherKernel> halo_gather;                            // replaces `kernel` where it applies
     std::optional<PairwiseKernels> pairwise;                                // likewise
+    std::optional<OwnerComputesKernels> owner_computes;                     // likewise
     std::optional<LoopPartialSumsKernels> loop_partial_sums, interchanged;  // likewise
     // Chunked summation: the shadows of `in` arrays to which items add atomically, by parameter of the derivative. Empty where
     // the range must not be split.

@@ -5,8 +5,8 @@
 //     autodiff(Reverse, f, ndrange(n), Duplicated(y, dy), Duplicated(x, dx), Active(a))
 //         1. fix the group, if the results depend on it; take the version for any launch, if the usual one does not fit this range
 //       2. arguments y, dy, x, dx, a, da (an array of one element); tapes, counted first by a launch of their own if need be
-//       3. the first that applies: pairwise loops, loop partial sums, gather over the halo-extended range, plain adjoint (chunked
-//          if the sums are long)
+//       3. the first that applies: pairwise loops, owner computes, loop partial sums, gather over the halo-extended range, plain
+//          adjoint (chunked if the sums are long)
 //       4. steps after it: sum up cells, clear shadows
 //       5. read da back; add the shadows of arrays that are passed twice
 //
@@ -343,7 +343,8 @@ void launch(const Derived& given, const Range& range, const std::vector<Argument
         if (runs_pairwise(derived, grouped, slots, *device)) {
             derived.pairwise->kernel.launch(grouped, arguments.list);
             derived.pairwise->zero.launch(grouped, arguments.list);
-        } else if (launch_loop_partial_sums(derived, grouped, values_of(slots), arguments.list, device)) {
+        } else if (launch_owner_computes(derived, grouped, known, arguments.list, *device)) {
+        } else if (launch_loop_partial_sums(derived, grouped, known, arguments.list, device)) {
         } else {
             const detail::NextLaunchHint hint(!derived.after.empty());
             if (const auto extended = halo_range(derived, grouped, *device))

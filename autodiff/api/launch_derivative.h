@@ -18,6 +18,10 @@ void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeAr
 void launch_in_chunks(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
                       const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
 
+/// Launches the adjoint in which owners sum up shadow elements, if there are such kernels and they pay. True if it did.
+bool launch_owner_computes(const Derived& derived, const Range& range, const HostValues& known,
+                           const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
+
 /// Launches the adjoint with loop partial sums, if there are such kernels and they pay. True if it did.
 bool launch_loop_partial_sums(const Derived& derived, const Range& range, const HostValues& known,
                               const std::vector<HostArgument>& arguments, const std::shared_ptr<detail::DeviceState>& device);

@@ -11,8 +11,9 @@
 //                               %d = load arg2[%i]
 //                               store arg2[%i], (%d + %d) * %x
 //
-// Kernels of other strategies stand beside it, and the host chooses at the launch: the halo-extended gather, pairwise loops, and
-// loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel before it sizes counted tapes.
+// Kernels of other strategies stand beside it, and the host chooses at the launch: the halo-extended gather, pairwise loops,
+// owner computes, and loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel before it sizes counted
+// tapes.
 //
 // Cost: a small multiple of the operations of the primal (the cheap-gradient principle); every strategy costs one more run of
 // the AdjointEmitter at compile time.
@@ -33,11 +34,12 @@ namespace pumice::derive {
 
 using namespace ir;
 
-AdjointEmitter::AdjointEmitter(const Primal& p, Part which, AdjointStrategy chosen)
+AdjointEmitter::AdjointEmitter(const Primal& p, Part which, AdjointStrategy chosen, const OwnerComputes::Load* owned)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
       strategy(chosen),
+      owner(owned),
       signature(p.signature),
       width(p.signature.width),
       where(p.where),
@@ -67,12 +69,14 @@ void AdjointEmitter::body() {
     } else {
         shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
     }
-    members();
+    if (!owner) members();
     add_stacks();
-    if (part == Part::both || part == Part::reverse) zero_shadows();
+    if (!owner && (part == Part::both || part == Part::reverse)) zero_shadows();
     const bool halo_gather = strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows,
-               whole = !halo_gather && strategy != AdjointStrategy::interchanged;
-    if (strategy == AdjointStrategy::interchanged) {
+               whole = !halo_gather && !owner && strategy != AdjointStrategy::interchanged;
+    if (owner) {
+        sum_by_owner();
+    } else if (strategy == AdjointStrategy::interchanged) {
         sum_in_chunks();
     } else if (halo_gather) {
         gather_over_halo();
@@ -295,6 +299,21 @@ std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kern
     return made;
 }
 
+/// Owner computes: a kernel for each load whose elements have owners, and the rest of the adjoint.
+std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal) {
+    if (!primal.owners.any() || primal.single_kernel) return std::nullopt;
+    OwnerComputesAdjoint made;
+    for (const OwnerComputes::Load& load : primal.owners.loads) {
+        AdjointEmitter owner(primal, Part::both, AdjointStrategy::owner, &load);
+        made.owners.push_back({cleaned_up(owner.run()), {load.axes, load.shifts, load.looped, primal.owners.iterations(load)}});
+        if (owner.gave_up) return std::nullopt;
+    }
+    AdjointEmitter rest(primal, Part::both, AdjointStrategy::beside_owners);
+    made.rest = cleaned_up(rest.run());
+    made.accumulated = rest.accumulated;
+    return made;
+}
+
 /// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
 std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& primal, bool interchanged) {
     if (!primal.loop_partial_sums.any() || primal.single_kernel || primal.gather.any() ||
@@ -359,6 +378,7 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool sing
     made.kernel = std::move(both.kernel);
     add_rest(made, primal, Part::both, *both.sweep, made.kernel);
     made.pairwise = pairwise_adjoint(primal, made.kernel);
+    made.owner_computes = owner_computes_adjoint(primal);
     made.loop_partial_sums = loop_partial_sums_adjoint(primal, false);
     made.interchanged = loop_partial_sums_adjoint(primal, true);
     return made;

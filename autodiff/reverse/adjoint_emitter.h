@@ -10,6 +10,7 @@
 #include "autodiff/analysis/shadows.h"
 #include "autodiff/analysis/tape.h"
 #include "autodiff/strategy/loop_partial_sums.h"
+#include "autodiff/strategy/owner_computes.h"
 #include "autodiff/strategy/pairwise_loops.h"
 #include "autodiff/strategy/scatter_to_gather.h"
 #include "core/analysis/alias.h"
@@ -21,9 +22,19 @@ namespace pumice::derive {
 enum class Part { both, augmented, reverse, count };
 
 /// The strategy of a kernel: scatter (the range of the primal), scatter-to-gather over a halo-extended range (HaloGather::kernel,
-/// HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), or loop partial sums (LoopPartialSumsAdjoint: in place; before
-/// the interchanged loop; the interchanged loop alone).
-enum class AdjointStrategy { range, halo_gather, halo_gather_by_rows, pairwise, partial_sums, before_interchanged, interchanged };
+/// HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an owner; the rest), or
+/// loop partial sums (LoopPartialSumsAdjoint: in place; before the interchanged loop; the interchanged loop alone).
+enum class AdjointStrategy {
+    range,
+    halo_gather,
+    halo_gather_by_rows,
+    pairwise,
+    owner,
+    beside_owners,
+    partial_sums,
+    before_interchanged,
+    interchanged
+};
 
 /// Reverse mode in one kernel, with no steps after it, for kernels that users launch themselves. Nothing is gathered, and items
 /// add to a sum itself instead of to cells, which rounds large sums more.
@@ -45,7 +56,9 @@ struct Primal {
     Analysis analysis;
     TapePlan plan;
     Gather gather;
+    Contributions contributions;
     PairwiseLoops pairwise;
+    OwnerComputes owners;
     LoopPartialSums loop_partial_sums;
     std::vector<bool> discardable;
     Primal(const ir::Kernel& k, const Signature& s, bool split_mode)
@@ -55,7 +68,9 @@ struct Primal {
           analysis(k, s, where),
           plan(k, where, analysis, split_mode),
           gather(k, where, analysis, split_mode),
-          pairwise(k, where, analysis, plan, gather),
+          contributions(k, where, analysis, plan, gather),
+          pairwise(k, where, analysis, plan, contributions),
+          owners(k, where, analysis, plan, contributions),
           loop_partial_sums(k, where, analysis, plan),
           discardable(discardable_values(k, where, plan)) {}
 };
@@ -75,7 +90,9 @@ struct Members {
 
 class AdjointEmitter : public ir::Rewriter {
 public:
-    AdjointEmitter(const Primal& primal, Part part, AdjointStrategy strategy = AdjointStrategy::range);
+    /// `owner`: the load whose element an item owns, for AdjointStrategy::owner.
+    AdjointEmitter(const Primal& primal, Part part, AdjointStrategy strategy = AdjointStrategy::range,
+                   const OwnerComputes::Load* owner = nullptr);
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
@@ -226,8 +243,14 @@ private:
     void where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit);
     // ---- pairwise_loops.cpp ----
     void reverse_pairwise_loop(ir::InstId loop, const std::function<void(ir::Value index)>& own);
-    bool taken_by_others(ir::InstId load) const { return strategy == AdjointStrategy::pairwise && primal.pairwise.has(load); }
+    /// True if other items, or owners, add what this load gives.
+    bool taken_by_others(ir::InstId load) const {
+        return (strategy == AdjointStrategy::pairwise && primal.pairwise.has(load)) ||
+               (strategy == AdjointStrategy::beside_owners && primal.owners.has(load));
+    }
     ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
+    // ---- emit_owner_computes.cpp ----
+    void sum_by_owner();
     // ---- emit_loop_partial_sums.cpp ----
     struct Contribution {
         ir::MemoryId memory;
@@ -307,6 +330,7 @@ private:
     const Primal& primal;
     const Part part;
     const AdjointStrategy strategy;
+    const OwnerComputes::Load* const owner;
     const Signature& signature;
     const int width;
     const ir::Structure& where;

@@ -151,12 +151,15 @@ public:
             check(derived.pairwise->kernel);
             launch(derived.pairwise->kernel, sides.a);
             launch(derived.pairwise->zero, sides.a);
+        } else if (by_owners && derived.owner_computes) {
+            launch_owners(*derived.owner_computes, values, sides.a);
         } else if (const auto& cells = interchanged ? derived.interchanged : derived.loop_partial_sums;
                    in_cells && cells && start == 0) {
             by_cells(*cells, values, sides.a);
         } else {
             sweep(derived.kernel, derived.halo_gather, sides.a);
         }
+        owns = derived.owner_computes.has_value();
         sums = derived.loop_partial_sums.has_value(), exchanges = derived.interchanged.has_value();
         steps(derived.after, sides.a);
         return sides.read(w);
@@ -189,6 +192,8 @@ public:
     mutable bool widens = false;  ///< set if such a kernel ran
     bool by_pairs = false;        ///< run the kernel with pairwise loops if it fits
     mutable bool pairs = false;   ///< set if it ran
+    bool by_owners = false;       ///< run the kernels whose items own shadow elements if there are any
+    mutable bool owns = false;    ///< set if there were
     bool in_cells = false,
          interchanged = false;  ///< run the kernels for sums of a loop's iterations: in their place; interchanged
     mutable bool sums = false, exchanges = false;  ///< set if such kernels ran
@@ -231,6 +236,32 @@ private:
         Range r = range;
         if (items > 0) r.extent.assign(r.extent.size(), 1), r.extent.back() = items, r.start.clear();
         interp_test::run(*device, ir::print(k), r, a.list);
+    }
+    void launch_owners(const OwnerComputesAdjoint& owners, const Values& values, const Arguments& a) const {
+        for (const OwnerComputesAdjoint::Owner& owner : owners.owners) {
+            check(owner.kernel);
+            const auto primal = [&](int axis) {
+                const size_t d = range.extent.size() - 1 - size_t(axis);
+                const int64_t start = range.start.empty() ? 0 : range.start[d];
+                return std::pair(start, start + range.extent[d]);
+            };
+            Range r;
+            r.extent.resize(owner.range.axes.size()), r.start = r.extent, r.group.assign(r.extent.size(), 4);
+            for (size_t axis = 0; axis < r.extent.size(); ++axis) {
+                const auto [from, to] =
+                    owner.range.axes[axis] < 0 ? owner.range.iterations(known(values)) : primal(owner.range.axes[axis]);
+                r.start[r.extent.size() - 1 - axis] = from + owner.range.shifts[axis];
+                r.extent[r.extent.size() - 1 - axis] = std::max<int64_t>(to - from, 0);
+            }
+            if (std::count(r.extent.begin(), r.extent.end(), 0)) continue;
+            std::vector<Launch::Argument> list = a.list;
+            for (auto axis = owner.range.looped.rbegin(); axis != owner.range.looped.rend(); ++axis)
+                for (const int64_t bound : {primal(*axis).first, primal(*axis).second})
+                    list.push_back(interp_test::scalar(int32_t(bound)));
+            interp_test::run(*device, ir::print(owner.kernel), r, list);
+        }
+        check(owners.rest);
+        launch(owners.rest, a);
     }
     void by_cells(const LoopPartialSumsAdjoint& cells, const Values& values, Arguments& a) const {
         const int64_t n = items(range, kernel.whole_groups), iterations = cells.iterations(known(values));
@@ -384,6 +415,12 @@ inline void check_derivatives(const std::string& text, const Values& values, con
         d.by_pairs = true;
         compare(d.reverse(values, {seeds}), want, "each item taking what all others add");
         compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, each item taking what all others add");
+    }
+    if (d.owns) {
+        d.by_owners = true;
+        compare(d.reverse(values, {seeds}), want, "by owners");
+        compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, by owners");
+        d.by_owners = false;
     }
     d.in_cells = true;
     for (const bool interchanged : {false, true}) {

@@ -64,7 +64,7 @@ void AdjointEmitter::add_stacks() {
             if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == Tape::Sizing::counted && !counting)
+        if (stack.kind == Tape::Sizing::counted && !counting && !owner)
             stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
     }
 }

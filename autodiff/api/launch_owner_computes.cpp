@@ -1,0 +1,86 @@
+// Launch of the owner-computes strategy: the ranges of the owners, and the choice (autodiff/strategy/owner_computes.cpp).
+//
+//     multiply over (n, m), loop over k < l:    da over (n, l), each item loops over the m columns;
+//                                               db over (l, m), each item loops over the n rows;    the rest over (n, m)
+//
+// Why: only the launch knows the extents. An owner does in sequence what the items of the primal along the other axes do in
+// parallel, so there must be owners enough: the weights of a filter of 3 taps over a million samples have 3 owners.
+// Cost: a launch for each load. Limits: a range of the kernel's rank; owners whose indices fit into 32 bits.
+// Textbook name: the owner-computes rule.
+#include <algorithm>
+
+#include "autodiff/api/launch_derivative.h"
+#include "core/host/next_launch_hint.h"
+#include "core/support/debug.h"
+
+namespace pumice::derive {
+namespace {
+
+/// Owners are enough if they are this many, or a quarter of the items of the primal.
+constexpr int64_t enough_owners = 1 << 14, items_an_owner = 4;
+
+struct Extent {
+    int64_t from = 0, to = 0;
+    int64_t length() const { return std::max<int64_t>(to - from, 0); }
+};
+/// The product of the lengths, at most 2^62.
+int64_t items_in(const std::vector<Extent>& extents) {
+    int64_t items = 1;
+    for (const Extent& e : extents)
+        if (__builtin_mul_overflow(items, e.length(), &items)) return int64_t(1) << 62;
+    return items;
+}
+
+}  // namespace
+
+bool launch_owner_computes(const Derived& derived, const Range& range, const HostValues& known,
+                           const std::vector<HostArgument>& given, const detail::DeviceState& device) {
+    if (!derived.owner_computes || range.rank != derived.primal->rank) return false;
+    std::vector<Extent> primal;  // by axis
+    for (int axis = 0; axis < range.rank; ++axis) {
+        const size_t d = size_t(range.rank - 1 - axis);
+        primal.push_back({range.from[d], range.to[d]});
+    }
+    std::vector<Range> ranges;  // rank 0: no items
+    std::string owners;
+    for (const auto& owner : derived.owner_computes->owners) {
+        const auto [first, end] = owner.range.iterations(known);
+        std::vector<Extent> extents;
+        for (size_t axis = 0; axis < owner.range.axes.size(); ++axis) {
+            Extent e = owner.range.axes[axis] < 0 ? Extent{first, end} : primal[size_t(owner.range.axes[axis])];
+            e.from += owner.range.shifts[axis], e.to += owner.range.shifts[axis];
+            if (e.from < INT32_MIN || e.to > INT32_MAX || e.length() > INT32_MAX) return false;
+            extents.push_back(e);
+        }
+        const int64_t items = items_in(extents);
+        if (items < enough_owners && items < items_in(primal) / items_an_owner) return false;
+        Range own = range;
+        own.rank = items > 0 ? int(extents.size()) : 0, own.group_rank = 0;
+        own.from = {}, own.to.fill(1);
+        for (size_t axis = 0; axis < extents.size(); ++axis) {
+            own.from[extents.size() - 1 - axis] = extents[axis].from;
+            own.to[extents.size() - 1 - axis] = extents[axis].to;
+        }
+        ranges.push_back(own);
+        owners += text(owners.empty() ? "" : " and ", items);
+    }
+    if (debug::log())
+        debug::log_line(
+            text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", owners, " owners of shadow elements"));
+    for (size_t n = 0; n < ranges.size(); ++n) {
+        if (ranges[n].rank == 0) continue;
+        const auto& owner = derived.owner_computes->owners[n];
+        std::vector<HostArgument> arguments = given;
+        for (auto axis = owner.range.looped.rbegin(); axis != owner.range.looped.rend(); ++axis)
+            for (const int64_t bound : {primal[size_t(*axis)].from, primal[size_t(*axis)].to}) {
+                arguments.emplace_back();
+                arguments.back().type = Scalar::i32, arguments.back().bits = uint32_t(int32_t(bound));
+            }
+        owner.kernel.launch(ranges[n], arguments);
+    }
+    const detail::NextLaunchHint hint(!derived.after.empty());
+    launch_in_chunks(derived.owner_computes->rest, *derived.primal, derived.owner_computes->summed, range, given, device);
+    return true;
+}
+
+}  // namespace pumice::derive
