@@ -113,6 +113,7 @@ struct OwnerComputesAdjoint {
     struct Owner {
         ir::Kernel kernel;
         Range range;
+        int instructions;  ///< floating-point instructions of a contribution
     };
     std::vector<Owner> owners;
     ir::Kernel rest;

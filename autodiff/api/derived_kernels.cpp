@@ -180,7 +180,8 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
                                 as_kernel(std::move(a.owner_computes->rest)),
                                 summed_shadows(*primal, signature, a.owner_computes->accumulated, d.tapes, true)};
             for (OwnerComputesAdjoint::Owner& owner : a.owner_computes->owners)
-                d.owner_computes->owners.push_back({as_kernel(std::move(owner.kernel)), std::move(owner.range)});
+                d.owner_computes->owners.push_back(
+                    {as_kernel(std::move(owner.kernel)), std::move(owner.range), owner.instructions});
         }
         if (a.loop_partial_sums) d.loop_partial_sums = ready_cells(std::move(*a.loop_partial_sums));
         if (a.interchanged) d.interchanged = ready_cells(std::move(*a.interchanged));

@@ -28,6 +28,7 @@ struct Derived {
         struct Owner {
             AnyKernel kernel;
             OwnerComputesAdjoint::Range range;
+            int instructions;
         };
         std::vector<Owner> owners;
         AnyKernel rest;

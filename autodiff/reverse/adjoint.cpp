@@ -25,6 +25,7 @@
 
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/reverse/adjoint_emitter.h"
+#include "core/passes/cross_loop_cse.h"
 #include "core/passes/dead.h"
 #include "core/passes/inlining.h"
 #include "core/passes/simplify.h"
@@ -299,13 +300,25 @@ std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kern
     return made;
 }
 
+/// The floating-point instructions in the loops of a kernel.
+int instructions_in_loops(const Kernel& k) {
+    const Structure where(k);
+    int all = 0;
+    for (const InstId id : where.order())
+        if (where.loop_around(id).id != none && is_pure(k[id].op) && is_float(k[id].type)) all += instructions_of(k[id]);
+    return all;
+}
+
 /// Owner computes: a kernel for each load whose elements have owners, and the rest of the adjoint.
 std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal) {
     if (!primal.owners.any() || primal.single_kernel) return std::nullopt;
     OwnerComputesAdjoint made;
     for (const OwnerComputes::Load& load : primal.owners.loads) {
         AdjointEmitter owner(primal, Part::both, AdjointStrategy::owner, &load);
-        made.owners.push_back({cleaned_up(owner.run()), {load.axes, load.shifts, load.looped, primal.owners.iterations(load)}});
+        Kernel kernel = cleaned_up(owner.run());
+        const int instructions = instructions_in_loops(kernel);
+        made.owners.push_back(
+            {std::move(kernel), {load.axes, load.shifts, load.looped, primal.owners.iterations(load)}, instructions});
         if (owner.gave_up) return std::nullopt;
     }
     AdjointEmitter rest(primal, Part::both, AdjointStrategy::beside_owners);
