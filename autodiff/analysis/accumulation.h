@@ -20,7 +20,7 @@ constexpr bool is_launch_constant(ir::Op op) {
 }
 /// True if the value is the same for all items of a launch: it is made of constants, arguments and extents.
 bool same_for_all(const ir::Kernel& k, ir::Value v);
-/// Evaluates such an integer on the host.
+/// Evaluates such an integer on the host. It may also depend on the global indices of the item.
 int64_t number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);
 
 }  // namespace pumice::derive

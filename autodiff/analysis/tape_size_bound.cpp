@@ -39,7 +39,7 @@ int64_t trips(WideInt from, WideInt to, WideInt step) { return std::min(ir::trip
 
 int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(WideInt(n) * each, WideInt(most))); }
 
-/// Evaluates a value that is the same for all items: constants, arguments, extents, and operations on them.
+/// Evaluates a value that is made of constants, arguments, extents and indices of the item.
 uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
     const Inst& i = k[k[v].inst];
     uint64_t operands[3] = {}, result = 0;
@@ -49,6 +49,7 @@ uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
         case Op::constant: return i.immediate;
         case Op::argument: return known.scalar(size_t(i.immediate));
         case Op::extent: return uint32_t(known.extent(size_t(k[i.memory].argument), int(i.immediate)));
+        case Op::global_index: return uint32_t(known.item[size_t(i.immediate)]);
         case Op::select: return operands[0] ? operands[1] : operands[2];
         case Op::cast: return cast_bits(k.type_of(k.operands(i)[0]), i.type, operands[0]);
         case Op::bitcast: return operands[0];

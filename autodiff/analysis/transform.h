@@ -34,6 +34,7 @@ struct Signature {
 struct HostValues {
     std::function<uint64_t(size_t parameter)> scalar;
     std::function<int64_t(size_t parameter, int axis)> extent;
+    std::array<int64_t, 3> item{};  ///< the indices of an item, by axis, for values that depend on them
 };
 
 /// A predicate of launches with so many items along each axis of the IR: true where no two items add to one element by plain
@@ -107,6 +108,7 @@ struct OwnerComputesAdjoint {
         std::vector<int64_t> shifts;  ///< likewise: the range along the axis is that one plus the shift
         std::vector<int> looped;      ///< the axes of the primal's range over which an owner loops
         std::function<std::pair<int64_t, int64_t>(const HostValues&)> iterations;  ///< the first one, and the one after the last
+        std::function<int64_t(const HostValues&)> trips;                           ///< the iterations of one item
     };
     /// An owner takes the arguments of the adjoint, and after them i32 scalars: the start and the end of the primal's range along
     /// each axis of `looped`, from the last one to the first.

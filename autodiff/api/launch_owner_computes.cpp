@@ -22,10 +22,26 @@ constexpr int64_t enough_owners = 1 << 14, items_an_owner = 4;
 /// has 2 instructions and gains (8.9 to 6.7 ms for 361 x 347 x 333), the pair forces of n bodies have 20 and lose (3.3 to 10.7 ms).
 constexpr int most_instructions = 8;
 
+/// Owners may make so many times the iterations of the primal's loops.
+constexpr int64_t most_waste = 4;
+
 struct Extent {
     int64_t from = 0, to = 0;
     int64_t length() const { return std::max<int64_t>(to - from, 0); }
 };
+/// The mean number of iterations that items of the primal make, by a sample of items.
+int64_t mean_trips(const OwnerComputesAdjoint::Range& range, const std::vector<Extent>& primal, HostValues known) {
+    constexpr int64_t samples = 5;  // along each axis
+    int64_t all = 0, count = 0;
+    for (int64_t n = 0; n < samples * samples * samples; ++n) {
+        int64_t left = n;
+        for (size_t axis = 0; axis < primal.size(); ++axis, left /= samples)
+            known.item[axis] = primal[axis].from + (2 * (left % samples) + 1) * primal[axis].length() / (2 * samples);
+        if (left > 0) break;  // fewer than three axes
+        all += range.trips(known), ++count;
+    }
+    return (all + count - 1) / std::max<int64_t>(count, 1);
+}
 /// The product of the lengths, at most 2^62.
 int64_t items_in(const std::vector<Extent>& extents) {
     int64_t items = 1;
@@ -58,6 +74,9 @@ bool launch_owner_computes(const Derived& derived, const Range& range, const Hos
         }
         const int64_t items = items_in(extents);
         if (items < enough_owners && items < items_in(primal) / items_an_owner) return false;
+        double own_trips = double(items), trips = double(items_in(primal)) * double(mean_trips(owner.range, primal, known));
+        for (const int axis : owner.range.looped) own_trips *= double(primal[size_t(axis)].length());
+        if (own_trips > double(most_waste) * trips) return false;
         Range own = range;
         own.rank = items > 0 ? int(extents.size()) : 0, own.group_rank = 0;
         own.from = {}, own.to.fill(1);

@@ -317,8 +317,9 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
         AdjointEmitter owner(primal, Part::both, AdjointStrategy::owner, &load);
         Kernel kernel = cleaned_up(owner.run());
         const int instructions = instructions_in_loops(kernel);
-        made.owners.push_back(
-            {std::move(kernel), {load.axes, load.shifts, load.looped, primal.owners.iterations(load)}, instructions});
+        made.owners.push_back({std::move(kernel),
+                               {load.axes, load.shifts, load.looped, primal.owners.iterations(load), primal.owners.trips(load)},
+                               instructions});
         if (owner.gave_up) return std::nullopt;
     }
     AdjointEmitter rest(primal, Part::both, AdjointStrategy::beside_owners);

@@ -13,9 +13,10 @@
 // launch (launch_owner_computes.cpp), since only it knows how many owners there are.
 //
 // Legality: the index of the load has the index of one loop and some axes of the range, each once, plus constants; the other
-// dimensions are the same for all items. Any item can compute the contribution of any other one (contributions.h). The loop
-// stands outside of other loops, has step 1, and may be reversed in any order (TapePlan::any_order). Where its bounds depend on
-// the item, as in products with triangles, an owner tests in each iteration whether that item's loop reaches the element.
+// dimensions are the same for all items. Any item can compute the contribution of any other one (contributions.h). The loop stands
+// outside of other loops, has step 1, and may be reversed in any order (TapePlan::any_order). Where its bounds depend on the
+// indices of the item, as in products with triangles, an owner tests in each iteration whether that item's loop reaches the
+// element. The host refuses where that takes much longer than the loops themselves, as for a narrow band.
 // Cost: the loop runs once for each load, instead of once. Limits: one loop around the load; kernels that know no more of their
 // range than the index; adjoints in one piece, not in halves.
 // Textbook name: the owner-computes rule (Callahan and Kennedy, 1988), with loop interchange of a parallel loop and a sequential
@@ -63,8 +64,8 @@ OwnerComputes::OwnerComputes(const Kernel& kernel, const Structure& where, const
             continue;
         contributions.enter(loop);
         const auto bounds = k.operands(k[loop]);
-        if (!contributions.known_to_run(where.block_of(loop), BlockId{0}) || !contributions.computable(bounds[0]) ||
-            !contributions.computable(bounds[1]))
+        Rematerialisation by_index(k, [](const Inst& i) { return is_launch_constant(i.op) || i.op == Op::global_index; });
+        if (!contributions.known_to_run(where.block_of(loop), BlockId{0}) || !by_index.of(bounds[0]) || !by_index.of(bounds[1]))
             continue;
         each_inside(k, k[loop], [&](InstId id) {
             Load found{id, loop, {}, {}, {}, {}, !same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])};
@@ -106,6 +107,13 @@ bool OwnerComputes::find(InstId id, Load& found) const {
     for (int axis = 0; axis < k.rank; ++axis)
         if (!std::count(found.axes.begin(), found.axes.end(), axis)) found.looped.push_back(axis);
     return !found.looped.empty() && found.axes.size() <= 3 && std::count(found.axes.begin(), found.axes.end(), of_loop);
+}
+
+std::function<int64_t(const HostValues&)> OwnerComputes::trips(const Load& load) const {
+    const auto bounds = k.operands(k[load.loop]);
+    return [kernel = std::make_shared<const Kernel>(k), from = bounds[0], to = bounds[1]](const HostValues& known) {
+        return std::max<int64_t>(number_of(*kernel, to, known) - number_of(*kernel, from, known), 0);
+    };
 }
 
 std::function<std::pair<int64_t, int64_t>(const HostValues&)> OwnerComputes::iterations(const Load& load) const {

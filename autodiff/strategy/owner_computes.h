@@ -35,6 +35,8 @@ public:
     bool has(ir::InstId load) const;
     std::vector<Load> loads;
 
+    /// The iterations of the loop for one item of the primal (HostValues::item).
+    std::function<int64_t(const HostValues&)> trips(const Load& load) const;
     /// The first iteration of the loop and the one after the last; where they depend on the item: those that may reach an
     /// element.
     std::function<std::pair<int64_t, int64_t>(const HostValues&)> iterations(const Load& load) const;

@@ -195,6 +195,24 @@ TEST(owner_computes, not_where_an_element_has_no_single_owner) {
     EXPECT_EQ(owners(text("%k, %k"), all), 0u) << "one axis for two dimensions";
     EXPECT_EQ(owners(text("%i, %q", "%q = add %j, %k : i32\n"), all), 0u) << "a window";
     EXPECT_EQ(owners(text("%i, %q", "%q = mul %k, %two : i32\n"), all), 0u) << "a stride";
+    const std::string sparse =
+        R"(kernel "sparse" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["p.cpp"] {
+        %i = global_index 0 : i32
+        %one = constant 1 : i32
+        %next = add %i, %one : i32
+        %from = load arg3[%i] : i32
+        %to = load arg3[%next] : i32
+        %nothing = constant 0 : f64
+        %sum = for %k = %from to %to step %one carry (%s = %nothing) : f64 {
+          %a = load arg2[%k] : f64
+          %p = mul %a, %a : f64
+          %t = add %s, %p : f64
+          yield %t
+        }
+        store arg1[%i], %sum : f64
+        return
+    })";
+    EXPECT_EQ(owners(sparse, {{duplicated, duplicated, constant}, 1}), 0u) << "each element would search all rows";
     for (const std::string& one : {text("%k, %k"), text("%i, %q", "%q = add %j, %k : i32\n")})
         check_derivatives(one, {some(9, -1, 1, {3, 3}), some(25, -1, 1, {5, 5}), some(1, -1, 1, {1, 1})}, {{3, 3}, {2, 4}});
     EXPECT_EQ(owners(product("%a = load arg2[%i, %k] : f64\n%t = mul %s, %a : f64\n"), all), 0u) << "a product needs its order";
