@@ -201,6 +201,8 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir:
 
 namespace {
 
+int64_t items_in(const std::array<int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
+
 /// True if stores to arrays that are only written should bypass the caches: the launch's arrays exceed these.
 bool streams(const Launch& launch, int threads) {
     int64_t bytes = 0;
@@ -210,12 +212,30 @@ bool streams(const Launch& launch, int threads) {
 
 }  // namespace
 
-Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) const {
+Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) {
     Launch launch = asked;
     if (swapped)
         for (auto* const each : {&launch.start, &launch.extent, &launch.group}) std::swap((*each)[1], (*each)[2]);
     launch.group = group_of(launch, threads, followed);
+    if (movable && !reports && items_in(launch.extent) < long_range) launch.group = compiled_group(launch, threads);
     return launch;
+}
+
+/// The group size of the launch, or a longer one for which there is code already, if it gives all threads work. Ranges that shrink,
+/// as in an elimination, would otherwise compile the kernel for each of half a dozen group sizes.
+std::array<int64_t, 3> CpuProgram::compiled_group(const Launch& launch, int threads) {
+    const auto groups = [&](const std::array<int64_t, 3>& size) {
+        return items_in({(launch.extent[0] + size[0] - 1) / size[0], (launch.extent[1] + size[1] - 1) / size[1],
+                         (launch.extent[2] + size[2] - 1) / size[2]});
+    };
+    const std::lock_guard lock(mutex);
+    std::array<int64_t, 3> best = launch.group;
+    for (const Made& m : made) {
+        if (m.variant.group == launch.group) return launch.group;
+        const bool enough = groups(m.variant.group) >= std::min<int64_t>(groups(launch.group), 4 * threads);
+        if (enough && m.variant.group[0] >= launch.group[0]) best = m.variant.group;
+    }
+    return best;
 }
 
 std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, bool followed) const {
@@ -224,7 +244,7 @@ std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, b
     if (!movable || reports || launch.rank > 3 || !rules.has(Rule::cache_blocking)) return launch.group;
     if (launch.group[1] < jammed_rows && across < 0 && e[1] >= 2 * threads * jammed_rows)
         return {launch.group[0], jammed_rows, launch.group[2]};
-    if (e[0] * e[1] * e[2] < long_range) return launch.group;
+    if (items_in(e) < long_range) return launch.group;
     // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
     // all there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
@@ -276,6 +296,12 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
         if (m.variant == wanted) return m.native;
+    // Code for ranges with a tail serves ranges without one, too.
+    for (const Made& m : made) {
+        Variant general = wanted;
+        general.full = false;
+        if (m.variant == general) return m.native;
+    }
     interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});

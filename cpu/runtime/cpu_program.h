@@ -66,7 +66,7 @@ public:
 
     /// Adapts the launch to the compiled kernel: swaps its axes if the kernel's are, and replaces the group size by a better one
     /// for the caches if items cannot tell. `followed`: see detail::NextLaunchHint.
-    Launch arranged(const Launch& asked, int threads, bool followed) const;
+    Launch arranged(const Launch& asked, int threads, bool followed);
 
     /// The partition of a launch among threads if some of its arrays are added to by owners.
     OwnershipPartition partition(const Launch& launch, int threads) const;
@@ -85,6 +85,7 @@ private:
     const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1
 
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
+    std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);
     struct Made {
         Variant variant;
         std::shared_ptr<Native> native;

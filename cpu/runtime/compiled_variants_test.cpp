@@ -1,0 +1,85 @@
+// How often is a kernel compiled? Launches over ranges that shrink, and with and without a tail, share code.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "core/host/array.h"
+#include "core/host/device.h"
+#include "core/kernel/kernel.h"
+#include "core/language/indices.h"
+#include "core/language/memory.h"
+#include "core/support/debug.h"
+#include "cpu/runtime/cpu.h"
+
+namespace pumice::cpu {
+namespace {
+
+/// A device whose disk cache is an empty folder of its own, in which each compiled variant becomes a file.
+class CompiledVariants : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+        const char* const set = std::getenv("PUMICE_CACHE_DIR");
+        before = set ? set : "";
+        folder = std::filesystem::temp_directory_path() / ("pumice_variants_" + std::to_string(getpid()));
+        std::filesystem::remove_all(folder);
+        setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
+        debug::reload();
+    }
+    void TearDown() override {
+        std::filesystem::remove_all(folder);
+        before.empty() ? unsetenv("PUMICE_CACHE_DIR") : setenv("PUMICE_CACHE_DIR", before.c_str(), 1);
+        debug::reload();
+    }
+    int compiled() const {
+        int files = 0;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+            files += entry.path().extension() == ".object";
+        return files;
+    }
+    std::filesystem::path folder;
+    std::string before;
+};
+
+/// An elimination visits ranges of all sizes from 290 x 290 to 1 x 1.
+TEST_F(CompiledVariants, of_ranges_that_shrink) {
+    const int n = 290;
+    const auto eliminate = kernel("eliminate", [](InOut<int, 2> a, Val<int> k) {
+        auto [i, j] = global_index<2>();
+        a(i, j) += a(i, k) * 3 + a(k, j);
+    });
+    const Device device(open());
+    const Array<int, 2> a = device.full<int>({n, n}, 1);
+    std::vector<int> want(size_t(n * n), 1);
+    for (int k = 0; k + 1 < n; ++k) {
+        eliminate(ndrange({k + 1, k + 1}, {n, n}), a, k);
+        for (int i = k + 1; i < n; ++i)
+            for (int j = k + 1; j < n; ++j) {
+                const auto at = [&](int row, int column) -> int& { return want[size_t(row * n + column)]; };
+                at(i, j) = int(uint32_t(at(i, j)) + uint32_t(at(i, k)) * 3u + uint32_t(at(k, j)));
+            }
+    }
+    EXPECT_EQ(a.download(), want);
+    EXPECT_LE(compiled(), 3) << "one, and one each for ranges that are whole groups and that exceed the caches";
+}
+
+/// Shorter groups than the compiled ones are compiled where longer ones would leave threads without work.
+TEST_F(CompiledVariants, of_ranges_that_need_other_groups) {
+    const auto count = kernel("count", [](InOut<int> y) { y[global_index()] += 1; });
+    const Device device(open());
+    const Array<int> y = device.zeros<int>(200'000);
+    for (const int n : {200'000, 1000, 64}) count(ndrange(n), y);
+    const std::vector<int> got = y.download();
+    EXPECT_EQ(got[0], 3);
+    EXPECT_EQ(got[999], 2);
+    EXPECT_EQ(got[199'999], 1);
+    EXPECT_LE(compiled(), 4);
+}
+
+}  // namespace
+}  // namespace pumice::cpu
