@@ -49,6 +49,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/language/value.h
     core/language/vector.h
     core/support/error.h
+    core/support/lazy.h
     pumice/pumice.h
     pumice/vulkan.h
     vulkan/wrap.h

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "core/ir/ir.h"
+#include "core/support/lazy.h"
 
 namespace pumice::derive {
 
@@ -144,11 +145,12 @@ struct Count {
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
-    std::optional<HaloGather> halo_gather;                                  ///< replaces the kernel on devices where it is faster
-    std::optional<PairwiseAdjoint> pairwise;                                ///< likewise, where `fits` holds
-    std::optional<OwnerComputesAdjoint> owner_computes;                     ///< likewise, where there are owners enough
-    std::optional<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< likewise; without and with loop interchange
-    std::vector<Step> after;                                                ///< to be launched after the kernel
+    // These replace the kernel where they apply and are faster.
+    Lazy<HaloGather> halo_gather;
+    Lazy<PairwiseAdjoint> pairwise;
+    Lazy<OwnerComputesAdjoint> owner_computes;
+    Lazy<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< without and with loop interchange
+    std::vector<Step> after;                                       ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
     std::vector<Accumulated> accumulated;
@@ -159,8 +161,8 @@ struct Adjoint {
 /// arguments may change. Both take the same parameters.
 struct SplitDerivative {
     ir::Kernel augmented, reverse;
-    std::optional<HaloGather> halo_gather;  ///< replaces `reverse` on devices where it is faster
-    std::vector<Step> after;                ///< to be launched after `reverse`
+    Lazy<HaloGather> halo_gather;  ///< replaces `reverse` on devices where it is faster
+    std::vector<Step> after;       ///< to be launched after `reverse`
     std::vector<Tape> tapes;
     std::optional<Count> count;
     std::vector<Accumulated> accumulated;

@@ -57,30 +57,23 @@ private:
     const std::vector<bool>& unread;
 };
 
-/// Removes stores to DuplicatedNoNeed arrays from which no kernel of the derivative loads.
-void drop_unread(Adjoint& a, const Signature& signature) {
+/// By parameter: the DuplicatedNoNeed arrays that the derivative stores to, and from which none of its kernels loads.
+std::vector<bool> unread_arrays(const Adjoint& a, const Signature& signature) {
     std::vector<bool> reads, writes, unread;
     find_uses(a.kernel, reads, writes);
     for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
-    if (a.owner_computes)
-        for (const OwnerComputesAdjoint::Owner& owner : a.owner_computes->owners) find_uses(owner.kernel, reads, writes);
     unread.resize(reads.size());
     size_t at = 0;
-    bool any = false;
     for (const Activity activity : signature.params) {
-        any |= unread[at] = activity == Activity::duplicated_no_need && writes[at] && !reads[at];
+        unread[at] = activity == Activity::duplicated_no_need && writes[at] && !reads[at];
         at += 1 + (activity == Activity::constant ? 0 : size_t(signature.width));
     }
-    if (!any) return;
-    a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
-    if (a.halo_gather) a.halo_gather->kernel = ir::dead(WithoutUnread(a.halo_gather->kernel, unread).run());
-    if (a.halo_gather && a.halo_gather->by_rows)
-        a.halo_gather->by_rows = ir::dead(WithoutUnread(*a.halo_gather->by_rows, unread).run());
-    if (a.owner_computes) a.owner_computes->rest = ir::dead(WithoutUnread(a.owner_computes->rest, unread).run());
-    if (a.pairwise) a.pairwise->kernel = ir::dead(WithoutUnread(a.pairwise->kernel, unread).run());
-    for (auto* cells : {&a.loop_partial_sums, &a.interchanged})
-        if (*cells) (*cells)->kernel = ir::dead(WithoutUnread((*cells)->kernel, unread).run());
-    for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
+    return unread;
+}
+/// The kernel without stores to these arrays.
+ir::Kernel without(const std::vector<bool>& unread, const ir::Kernel& kernel) {
+    const bool any = std::find(unread.begin(), unread.end(), true) != unread.end();
+    return any ? ir::dead(WithoutUnread(kernel, unread).run()) : kernel;
 }
 
 /// Derived::summed. `whole`: the derivative is one kernel, not a half.
@@ -116,93 +109,98 @@ bool depends_on_groups(const ir::Kernel& k) {
 
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
-Derived::LoopPartialSumsKernels ready_cells(LoopPartialSumsAdjoint&& cells) {
+Derived::HaloGatherKernel ready(const HaloGather& halo_gather, const std::vector<bool>& unread) {
+    std::optional<AnyKernel> by_rows;
+    if (halo_gather.by_rows) by_rows = as_kernel(without(unread, *halo_gather.by_rows));
+    return {as_kernel(without(unread, halo_gather.kernel)), std::move(by_rows), halo_gather.before, halo_gather.after};
+}
+Derived::PairwiseKernels ready(const PairwiseAdjoint& pairwise, const std::vector<bool>& unread) {
+    return {as_kernel(without(unread, pairwise.kernel)), as_kernel(ir::Kernel(pairwise.zero)), pairwise.fits};
+}
+Derived::LoopPartialSumsKernels ready(const LoopPartialSumsAdjoint& cells, const std::vector<bool>& unread) {
     const auto atomics = [](const ir::Kernel& k) {
         return std::count_if(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
     };
-    const bool adds = cells.interchanged && (atomics(cells.kernel) > 0 || atomics(*cells.interchanged) > cells.count);
+    ir::Kernel kernel = without(unread, cells.kernel);
+    const bool adds = cells.interchanged && (atomics(kernel) > 0 || atomics(*cells.interchanged) > cells.count);
     std::optional<AnyKernel> interchanged;
-    if (cells.interchanged) interchanged = as_kernel(std::move(*cells.interchanged));
-    return {as_kernel(std::move(cells.kernel)),
+    if (cells.interchanged) interchanged = as_kernel(ir::Kernel(*cells.interchanged));
+    return {as_kernel(std::move(kernel)),
             std::move(interchanged),
-            as_kernel(std::move(cells.total)),
+            as_kernel(ir::Kernel(cells.total)),
             cells.type,
             cells.count,
             cells.passed_values,
-            std::move(cells.iterations),
+            cells.iterations,
             adds};
 }
 
+/// The kernels of a strategy, made from `from` when they are asked for.
+template <class Kernels, class Made> Lazy<Kernels> when_asked(const Lazy<Made>& from, const std::vector<bool>& unread) {
+    return {[from, unread]() -> std::optional<Kernels> {
+        if (!from) return std::nullopt;
+        return ready(*from, unread);
+    }};
+}
+
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
-    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes,
-                           std::optional<Count>&& count, std::optional<HaloGather>&& halo_gather = {},
-                           const std::vector<Accumulated>& accumulated = {}, Fits&& fits = {}) {
-        std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)),
-                  mode,
-                  signature,
-                  {},
-                  std::move(tapes),
-                  {},
-                  count && count->writes,
-                  primal,
-                  depends_on_groups(*primal),
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  {},
-                  std::move(summed),
-                  std::move(fits),
-                  std::make_shared<Derived::Any>()};
-        if (halo_gather) d.halo_gather = {as_kernel(std::move(halo_gather->kernel)), {}, halo_gather->before, halo_gather->after};
-        if (halo_gather && halo_gather->by_rows) d.halo_gather->by_rows = as_kernel(std::move(*halo_gather->by_rows));
-        for (Step& step : after) {
-            d.after.push_back({as_kernel(std::move(step.kernel)), step.items, {}});
+    /// `made`: an Adjoint or a SplitDerivative.
+    const auto with_rest = [&](ir::Kernel&& kernel, auto& made, const std::vector<bool>& unread) {
+        Derived d{as_kernel(std::move(kernel)), mode, signature};
+        d.summed = summed_shadows(*primal, signature, made.accumulated, made.tapes, mode == Mode::adjoint);
+        d.halo_gather = when_asked<Derived::HaloGatherKernel>(made.halo_gather, unread);
+        for (Step& step : made.after) {
+            d.after.push_back({as_kernel(without(unread, step.kernel)), step.items, {}});
             if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
         }
-        if (count) d.count = as_kernel(std::move(count->kernel));
+        d.tapes = std::move(made.tapes);
+        d.count_writes = made.count && made.count->writes;
+        if (made.count) d.count = as_kernel(std::move(made.count->kernel));
+        d.fits = std::move(made.fits);
         return d;
     };
-    if (mode == Mode::forward) return ready(derive::forward(*primal, signature), {}, {}, {});
+    const auto finished = [&](Derived&& d) {
+        d.primal = primal;
+        d.by_group = depends_on_groups(*primal);
+        if (d.fits)
+            d.for_any_range = {[=] {
+                Signature any = signature;
+                any.any_range = true;
+                return std::optional(derive_anew(primal, mode, any));
+            }};
+        return std::move(d);
+    };
+    if (mode == Mode::forward) return finished({as_kernel(derive::forward(*primal, signature)), mode, signature});
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
-        drop_unread(a, signature);
-        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count),
-                          std::move(a.halo_gather), a.accumulated, std::move(a.fits));
-        if (a.pairwise)
-            d.pairwise = {as_kernel(std::move(a.pairwise->kernel)), as_kernel(std::move(a.pairwise->zero)),
-                          std::move(a.pairwise->fits)};
-        if (a.owner_computes) {
-            d.owner_computes = {{},
-                                as_kernel(std::move(a.owner_computes->rest)),
-                                summed_shadows(*primal, signature, a.owner_computes->accumulated, d.tapes, true)};
-            for (OwnerComputesAdjoint::Owner& owner : a.owner_computes->owners)
-                d.owner_computes->owners.push_back(
-                    {as_kernel(std::move(owner.kernel)), std::move(owner.range), owner.instructions});
-        }
-        if (a.loop_partial_sums) d.loop_partial_sums = ready_cells(std::move(*a.loop_partial_sums));
-        if (a.interchanged) d.interchanged = ready_cells(std::move(*a.interchanged));
-        return d;
+        const std::vector<bool> unread = unread_arrays(a, signature);
+        Derived d = with_rest(without(unread, a.kernel), a, unread);
+        d.pairwise = when_asked<Derived::PairwiseKernels>(a.pairwise, unread);
+        d.loop_partial_sums = when_asked<Derived::LoopPartialSumsKernels>(a.loop_partial_sums, unread);
+        d.interchanged = when_asked<Derived::LoopPartialSumsKernels>(a.interchanged, unread);
+        d.owner_computes = {[=, tapes = d.tapes, from = a.owner_computes]() -> std::optional<Derived::OwnerComputesKernels> {
+            if (!from) return std::nullopt;
+            Derived::OwnerComputesKernels kernels{
+                {}, as_kernel(without(unread, from->rest)), summed_shadows(*primal, signature, from->accumulated, tapes, true)};
+            for (const OwnerComputesAdjoint::Owner& owner : from->owners)
+                kernels.owners.push_back({as_kernel(ir::Kernel(owner.kernel)), owner.range, owner.instructions});
+            return kernels;
+        }};
+        return finished(std::move(d));
     }
     SplitDerivative s = derive::split(*primal, signature);
-    if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
-    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.halo_gather),
-                 s.accumulated, std::move(s.fits));
+    if (mode == Mode::reverse) return finished(with_rest(std::move(s.reverse), s, {}));
+    Derived d{as_kernel(std::move(s.augmented)), mode, signature};
+    d.tapes = std::move(s.tapes);
+    d.count_writes = s.count && s.count->writes;
+    if (s.count) d.count = as_kernel(std::move(s.count->kernel));
+    return finished(std::move(d));
 }
 
 }  // namespace
 
 const Derived& derived_for(const Derived& derived, const HostValues& known, const std::array<int64_t, 3>& items) {
-    if (!derived.fits || derived.fits(known, items)) return derived;
-    std::call_once(derived.any->once, [&] {
-        Signature any = derived.signature;
-        any.any_range = true;
-        derived.any->derived = std::make_unique<Derived>(derive_anew(derived.primal, derived.mode, any));
-    });
-    return *derived.any->derived;
+    return !derived.fits || derived.fits(known, items) ? derived : *derived.for_any_range;
 }
 
 namespace {
@@ -289,9 +287,8 @@ std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& no
 AnyKernel single_kernel(const KernelBase& kernel, const Signature& signature) {
     const auto made = kernel.kept(key_of("single", signature), [&]() -> std::shared_ptr<void> {
         check_dimensions(*kernel.recorded());
-        Adjoint a = single_kernel_adjoint(*kernel.recorded(), signature);
-        drop_unread(a, signature);
-        const auto result = std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
+        const Adjoint a = single_kernel_adjoint(*kernel.recorded(), signature);
+        const auto result = std::make_shared<AnyKernel>(as_kernel(without(unread_arrays(a, signature), a.kernel)));
         tapes_of(*result, a.tapes);
         return result;
     });

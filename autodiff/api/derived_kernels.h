@@ -1,7 +1,5 @@
 // Derivative kernels: made once for each kernel and signature. launch_derivative.h launches them.
 #pragma once
-#include <mutex>
-
 #include "autodiff/api/derivative_call.h"
 
 namespace pumice::derive {
@@ -46,29 +44,25 @@ struct Derived {
     AnyKernel kernel;
     Mode mode;
     Signature signature;
-    std::vector<After> after;  // kernels that are launched after `kernel`, with the same arguments
-    std::vector<Tape> tapes;
-    std::optional<AnyKernel> count;
+    std::vector<After> after = {};  ///< kernels that are launched after `kernel`, with the same arguments
+    std::vector<Tape> tapes = {};
+    std::optional<AnyKernel> count = {};
     bool count_writes = false;
-    std::shared_ptr<const ir::Kernel> primal;
-    bool by_group = false;  // the results of the primal depend on its groups
-    // By parameter of the primal: the derivative loads from it; the derivative writes to it. The tape of a program keeps only
-    // arrays that are read; a step of its reverse sweep writes to copies, because earlier steps need the arrays.
-    std::vector<bool> reads, writes;
-    std::optional<HaloGatherKernel> halo_gather;                            // replaces `kernel` where it applies
-    std::optional<PairwiseKernels> pairwise;                                // likewise
-    std::optional<OwnerComputesKernels> owner_computes;                     // likewise
-    std::optional<LoopPartialSumsKernels> loop_partial_sums, interchanged;  // likewise
-    // Chunked summation: the shadows of `in` arrays to which items add atomically, by parameter of the derivative. Empty where
-    // the range must not be split.
-    std::vector<size_t> summed;
-    /// The derivative for launches that `fits` refuses; made for the first such launch.
-    struct Any {
-        std::once_flag once;
-        std::unique_ptr<Derived> derived;
-    };
-    Fits fits;
-    std::shared_ptr<Any> any;
+    std::shared_ptr<const ir::Kernel> primal = nullptr;
+    bool by_group = false;  ///< the results of the primal depend on its groups
+    /// By parameter of the primal: the derivative loads from it; the derivative writes to it. The tape of a program keeps only
+    /// arrays that are read; a step of its reverse sweep writes to copies, because earlier steps need the arrays.
+    std::vector<bool> reads = {}, writes = {};
+    // These replace `kernel` where they apply (adjoint_strategy.h).
+    Lazy<HaloGatherKernel> halo_gather = {};
+    Lazy<PairwiseKernels> pairwise = {};
+    Lazy<OwnerComputesKernels> owner_computes = {};
+    Lazy<LoopPartialSumsKernels> loop_partial_sums = {}, interchanged = {};
+    /// Chunked summation: the shadows of `in` arrays to which items add atomically, by parameter of the derivative. Empty where
+    /// the range must not be split.
+    std::vector<size_t> summed = {};
+    Fits fits = {};
+    Lazy<Derived> for_any_range = {};  ///< for launches that `fits` refuses
 };
 
 /// The derivative of a kernel, from the cache in the kernel; made at the first call.

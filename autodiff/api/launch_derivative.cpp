@@ -5,17 +5,16 @@
 //     autodiff(Reverse, f, ndrange(n), Duplicated(y, dy), Duplicated(x, dx), Active(a))
 //         1. fix the group, if the results depend on it; take the version for any launch, if the usual one does not fit this range
 //       2. arguments y, dy, x, dx, a, da (an array of one element); tapes, counted first by a launch of their own if need be
-//       3. the first that applies: pairwise loops, owner computes, loop partial sums, gather over the halo-extended range, plain
-//          adjoint (chunked if the sums are long)
+//       3. the first strategy that applies (adjoint_strategy.h)
 //       4. steps after it: sum up cells, clear shadows
 //       5. read da back; add the shadows of arrays that are passed twice
 //
-// Each strategy has conditions on the range and on the device's traits (BackendTraits); no device is named.
-// Cost: one to four launches; reading scalars back waits for the device. Limits: a tape has at most 2^31 - 1 elements; the halo
-// takes at most 64 items and an eighth of the range along each axis.
-// Textbook name: multi-versioning with run-time dispatch; the strategies name their papers (autodiff/strategy).
+// Strategies have conditions on the range and on the traits of the device (BackendTraits); no device is named.
+// Cost: one to four launches; reading scalars back waits for the device. Limits: a tape has at most 2^31 - 1 elements.
+// Textbook name: multi-versioning with run-time dispatch.
 #include "autodiff/api/launch_derivative.h"
 
+#include "autodiff/api/adjoint_strategy.h"
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/shadow_arrays.h"
 #include "core/host/next_launch_hint.h"
@@ -149,35 +148,20 @@ HostValues values_of(const std::vector<ArgumentSlot>& slots) {
     return values;
 }
 
-/// True if the kernel with pairwise loops is launched. On a device whose threads have private copies of the shadows (the cpu) it
-/// is slower: scattering to them costs less than computing the contributions of other items (3.3 ms against 4.2 ms for 4,096
-/// bodies).
-bool runs_pairwise(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
-                   const detail::DeviceState& device) {
-    return derived.pairwise && range.rank == 1 && !device.backend->traits().private_sums &&
-           derived.pairwise->fits(values_of(slots), range.from[0], range.to[0]);
-}
-
-/// The kernel over a halo-extended range for this device; null if there is none.
-const AnyKernel* halo_gather_kernel(const Derived& derived, const detail::DeviceState& device) {
-    if (!derived.halo_gather) return nullptr;
-    if (!device.backend->traits().splits_rows) return &derived.halo_gather->kernel;
-    return derived.halo_gather->by_rows ? &*derived.halo_gather->by_rows : nullptr;
-}
-
-/// The halo-extended range. None if the kernel has a static range, or if the halo is wide compared with the range.
-std::optional<Range> halo_range(const Derived& derived, Range range, const detail::DeviceState& device) {
-    if (!halo_gather_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank)
-        return std::nullopt;
-    for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
-        --axis;
-        const int64_t before = derived.halo_gather->before[axis], after = derived.halo_gather->after[axis];
-        if (before + after > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
-        range.from[d] -= before;
-        range.to[d] += after;
-        if (range.from[d] < INT32_MIN || range.to[d] > INT32_MAX || range.to[d] - range.from[d] > INT32_MAX) return std::nullopt;
+/// Launches the kernels of the first strategy that applies.
+void launch_strategy(const DerivedLaunch& l) {
+    std::string others;
+    for (const AdjointStrategy& strategy : adjoint_strategies()) {
+        const std::string refusal = strategy.launch(l);
+        if (refusal.empty()) {
+            if (debug::log() && l.derived.mode != Mode::forward)
+                debug::log_line(
+                    text("the reverse sweep of kernel \"", l.derived.primal->name, "\" runs by ", strategy.name, others));
+            return;
+        }
+        if (refusal != AdjointStrategy::not_made)
+            others += text(others.empty() ? "; not by " : ", not by ", strategy.name, ": ", refusal);
     }
-    return range;
 }
 
 void launch_after(const Derived::After& after, Range range, std::vector<HostArgument> arguments,
@@ -340,18 +324,7 @@ void launch(const Derived& given, const Range& range, const std::vector<Argument
             if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
-        if (runs_pairwise(derived, grouped, slots, *device)) {
-            derived.pairwise->kernel.launch(grouped, arguments.list);
-            derived.pairwise->zero.launch(grouped, arguments.list);
-        } else if (launch_owner_computes(derived, grouped, known, arguments.list, *device)) {
-        } else if (launch_loop_partial_sums(derived, grouped, known, arguments.list, device)) {
-        } else {
-            const detail::NextLaunchHint hint(!derived.after.empty());
-            if (const auto extended = halo_range(derived, grouped, *device))
-                halo_gather_kernel(derived, *device)->launch(*extended, arguments.list);
-            else
-                launch_in_chunks(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
-        }
+        launch_strategy({derived, grouped, known, arguments.list, device});
         for (const Derived::After& after : derived.after) {
             const detail::NextLaunchHint hint(&after != &derived.after.back());
             launch_after(after, grouped, arguments.list, *device);

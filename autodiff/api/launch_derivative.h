@@ -18,14 +18,6 @@ void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeAr
 void launch_in_chunks(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
                       const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
 
-/// Launches the adjoint in which owners sum up shadow elements, if there are such kernels and they pay. True if it did.
-bool launch_owner_computes(const Derived& derived, const Range& range, const HostValues& known,
-                           const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
-
-/// Launches the adjoint with loop partial sums, if there are such kernels and they pay. True if it did.
-bool launch_loop_partial_sums(const Derived& derived, const Range& range, const HostValues& known,
-                              const std::vector<HostArgument>& arguments, const std::shared_ptr<detail::DeviceState>& device);
-
 /// The device of a launch: that of its stream, else that of its arrays, else the default device.
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<ArgumentSlot>& slots);
 /// Allocates the tapes of a derivative, whose sizes the arguments of the launch decide. Throws Error naming the bytes.

@@ -4,9 +4,9 @@
 //     private sums (cpu)   adjoint over n, adds to c * k cells;                              total over c
 //     other devices        adjoint over n, hands values over;  interchanged loop over c x chunks of n;  total over c
 //
-// Why two forms: where threads have private copies of what they add to (BackendTraits::private_sums), cells cost no atomics as long
-// as there are few of them. Elsewhere the interchanged loop sums up in registers, and the items hand the values that it needs over
-// in memory.
+// Why two forms: where threads have private copies of what they add to (BackendTraits::private_sums), cells cost no atomics as
+// long as there are few of them. Elsewhere the interchanged loop sums up in registers, and the items hand the values that it
+// needs over in memory.
 // Cost: cells and values handed over are allocated for each launch; one or two launches more than the plain adjoint.
 // Limits: at least 256 items; the range has the kernel's rank. On devices with private sums at most 512 cells. Interchanged: the
 // range starts at 0, and at most 65,536 items if the kernel also adds to other elements, since a larger launch would need chunked
@@ -14,6 +14,7 @@
 // Textbook name: loop interchange, strip-mining (chunks of items), partial reduction.
 #include <algorithm>
 
+#include "autodiff/api/adjoint_strategy.h"
 #include "autodiff/api/launch_derivative.h"
 #include "autodiff/api/shadow_arrays.h"
 #include "core/support/debug.h"
@@ -34,19 +35,22 @@ int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / bac
 
 }  // namespace
 
-bool launch_loop_partial_sums(const Derived& derived, const Range& range, const HostValues& known,
-                              const std::vector<HostArgument>& given, const std::shared_ptr<detail::DeviceState>& device) {
+std::string launch_loop_partial_sums(const DerivedLaunch& l) {
+    const auto& [derived, range, known, given, device] = l;
     const bool interchanged = !device->backend->traits().private_sums;
-    const auto& way = interchanged ? derived.interchanged : derived.loop_partial_sums;
-    if (!way || range.rank != derived.primal->rank) return false;
+    const auto* const way = (interchanged ? derived.interchanged : derived.loop_partial_sums).get();
+    if (!way) return AdjointStrategy::not_made;
+    if (range.rank != derived.primal->rank) return "the range does not have the kernel's rank";
     int64_t items = 1;
     for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
     const int64_t iterations = way->iterations(known);
-    if (items < least_items || iterations < 1 || iterations > INT32_MAX / way->count) return false;
-    if (interchanged &&
-        (range.from[0] != 0 || items > INT32_MAX / 2 / way->passed_values || (way->adds_beside && items > most_in_one)))
-        return false;
-    if (!interchanged && iterations * way->count > most_cells) return false;
+    if (items < least_items) return text("there are fewer than ", least_items, " work-items");
+    if (iterations < 1 || iterations > INT32_MAX / way->count) return text("the loop has ", iterations, " iterations");
+    if (interchanged && range.from[0] != 0) return "the range does not start at 0";
+    if (interchanged && (items > INT32_MAX / 2 / way->passed_values || (way->adds_beside && items > most_in_one)))
+        return text("there are ", items, " work-items");
+    if (!interchanged && iterations * way->count > most_cells)
+        return text("there are ", iterations * way->count, " cells, and ", most_cells, " at most pay");
 
     std::vector<HostArgument> arguments = given;
     int64_t bytes = 0;
@@ -78,7 +82,7 @@ bool launch_loop_partial_sums(const Derived& derived, const Range& range, const 
     beside.rank = 1;
     beside.to[0] = iterations, beside.to[1] = 1;
     way->total.launch(beside, arguments);
-    return true;
+    return "";
 }
 
 }  // namespace pumice::derive

@@ -9,17 +9,19 @@
 // Textbook name: the owner-computes rule.
 #include <algorithm>
 
+#include "autodiff/api/adjoint_strategy.h"
 #include "autodiff/api/launch_derivative.h"
 #include "core/host/next_launch_hint.h"
-#include "core/support/debug.h"
+#include "core/support/error.h"
 
 namespace pumice::derive {
 namespace {
 
 /// Owners are enough if they are this many, or a quarter of the items of the primal.
 constexpr int64_t enough_owners = 1 << 14, items_an_owner = 4;
-/// Where threads add to private copies, an addition costs little, and a contribution must not cost much more: a product of matrices
-/// has 2 instructions and gains (8.9 to 6.7 ms for 361 x 347 x 333), the pair forces of n bodies have 20 and lose (3.3 to 10.7 ms).
+/// Where threads add to private copies, an addition costs little, and a contribution must not cost much more: a product of
+/// matrices has 2 instructions and gains (8.9 to 6.7 ms for 361 x 347 x 333), the pair forces of n bodies have 20 and lose (3.3
+/// to 10.7 ms).
 constexpr int most_instructions = 8;
 
 /// Owners may make so many times the iterations of the primal's loops.
@@ -52,31 +54,34 @@ int64_t items_in(const std::vector<Extent>& extents) {
 
 }  // namespace
 
-bool launch_owner_computes(const Derived& derived, const Range& range, const HostValues& known,
-                           const std::vector<HostArgument>& given, const detail::DeviceState& device) {
-    if (!derived.owner_computes || range.rank != derived.primal->rank) return false;
+std::string launch_owner_computes(const DerivedLaunch& l) {
+    const auto* const made = l.derived.owner_computes.get();
+    if (!made) return AdjointStrategy::not_made;
+    const Range& range = l.range;
+    if (range.rank != l.derived.primal->rank) return "the range does not have the kernel's rank";
     std::vector<Extent> primal;  // by axis
     for (int axis = 0; axis < range.rank; ++axis) {
         const size_t d = size_t(range.rank - 1 - axis);
         primal.push_back({range.from[d], range.to[d]});
     }
     std::vector<Range> ranges;  // rank 0: no items
-    std::string owners;
-    for (const auto& owner : derived.owner_computes->owners) {
-        if (device.backend->traits().private_sums && owner.instructions > most_instructions) return false;
-        const auto [first, end] = owner.range.iterations(known);
+    for (const auto& owner : made->owners) {
+        if (l.device->backend->traits().private_sums && owner.instructions > most_instructions)
+            return text("a contribution has ", owner.instructions, " instructions, and the device adds to private copies");
+        const auto [first, end] = owner.range.iterations(l.known);
         std::vector<Extent> extents;
         for (size_t axis = 0; axis < owner.range.axes.size(); ++axis) {
             Extent e = owner.range.axes[axis] < 0 ? Extent{first, end} : primal[size_t(owner.range.axes[axis])];
             e.from += owner.range.shifts[axis], e.to += owner.range.shifts[axis];
-            if (e.from < INT32_MIN || e.to > INT32_MAX || e.length() > INT32_MAX) return false;
+            if (e.from < INT32_MIN || e.to > INT32_MAX || e.length() > INT32_MAX) return "indices of owners exceed 32 bits";
             extents.push_back(e);
         }
         const int64_t items = items_in(extents);
-        if (items < enough_owners && items < items_in(primal) / items_an_owner) return false;
-        double own_trips = double(items), trips = double(items_in(primal)) * double(mean_trips(owner.range, primal, known));
+        if (items < enough_owners && items < items_in(primal) / items_an_owner)
+            return text("there are ", items, " owners for ", items_in(primal), " work-items");
+        double own_trips = double(items), trips = double(items_in(primal)) * double(mean_trips(owner.range, primal, l.known));
         for (const int axis : owner.range.looped) own_trips *= double(primal[size_t(axis)].length());
-        if (own_trips > double(most_waste) * trips) return false;
+        if (own_trips > double(most_waste) * trips) return "few work-items give to an element, and its owner would visit all";
         Range own = range;
         own.rank = items > 0 ? int(extents.size()) : 0, own.group_rank = 0;
         own.from = {}, own.to.fill(1);
@@ -85,15 +90,11 @@ bool launch_owner_computes(const Derived& derived, const Range& range, const Hos
             own.to[extents.size() - 1 - axis] = extents[axis].to;
         }
         ranges.push_back(own);
-        owners += text(owners.empty() ? "" : " and ", items);
     }
-    if (debug::log())
-        debug::log_line(
-            text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", owners, " owners of shadow elements"));
     for (size_t n = 0; n < ranges.size(); ++n) {
         if (ranges[n].rank == 0) continue;
-        const auto& owner = derived.owner_computes->owners[n];
-        std::vector<HostArgument> arguments = given;
+        const auto& owner = made->owners[n];
+        std::vector<HostArgument> arguments = l.arguments;
         for (auto axis = owner.range.looped.rbegin(); axis != owner.range.looped.rend(); ++axis)
             for (const int64_t bound : {primal[size_t(*axis)].from, primal[size_t(*axis)].to}) {
                 arguments.emplace_back();
@@ -101,9 +102,9 @@ bool launch_owner_computes(const Derived& derived, const Range& range, const Hos
             }
         owner.kernel.launch(ranges[n], arguments);
     }
-    const detail::NextLaunchHint hint(!derived.after.empty());
-    launch_in_chunks(derived.owner_computes->rest, *derived.primal, derived.owner_computes->summed, range, given, device);
-    return true;
+    const detail::NextLaunchHint hint(!l.derived.after.empty());
+    launch_in_chunks(made->rest, *l.derived.primal, made->summed, range, l.arguments, *l.device);
+    return "";
 }
 
 }  // namespace pumice::derive

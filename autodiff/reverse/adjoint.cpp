@@ -35,11 +35,11 @@ namespace pumice::derive {
 
 using namespace ir;
 
-AdjointEmitter::AdjointEmitter(const Primal& p, Part which, AdjointStrategy chosen, const OwnerComputes::Load* owned)
+AdjointEmitter::AdjointEmitter(const Primal& p, Part which, SweepKind chosen, const OwnerComputes::Load* owned)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
-      strategy(chosen),
+      sweep_kind(chosen),
       owner(owned),
       signature(p.signature),
       width(p.signature.width),
@@ -73,11 +73,11 @@ void AdjointEmitter::body() {
     if (!owner) members();
     add_stacks();
     if (!owner && (part == Part::both || part == Part::reverse)) zero_shadows();
-    const bool halo_gather = strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows,
-               whole = !halo_gather && !owner && strategy != AdjointStrategy::interchanged;
+    const bool halo_gather = sweep_kind == SweepKind::halo_gather || sweep_kind == SweepKind::halo_gather_by_rows,
+               whole = !halo_gather && !owner && sweep_kind != SweepKind::interchanged;
     if (owner) {
         sum_by_owner();
-    } else if (strategy == AdjointStrategy::interchanged) {
+    } else if (sweep_kind == SweepKind::interchanged) {
         sum_in_chunks();
     } else if (halo_gather) {
         gather_over_halo();
@@ -97,7 +97,7 @@ void AdjointEmitter::body() {
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
     b.terminate(Op::return_);
-    if (strategy >= AdjointStrategy::partial_sums) partial_sum_cells.swept = std::make_shared<const Kernel>(to);
+    if (sweep_kind >= SweepKind::partial_sums) partial_sum_cells.swept = std::make_shared<const Kernel>(to);
 }
 
 void AdjointEmitter::declare_variables() {
@@ -274,13 +274,12 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
 
 /// The gathering kernel over a halo-extended range.
 std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
-    if (!primal.gather.can_extend_range()) return std::nullopt;
     HaloGather halo_gather;
-    AdjointEmitter sweep(primal, part, AdjointStrategy::halo_gather);
+    AdjointEmitter sweep(primal, part, SweepKind::halo_gather);
     halo_gather.kernel = cleaned_up(sweep.run());
     if (sweep.gave_up) return std::nullopt;
     if (primal.gather.always()) {
-        AdjointEmitter by_rows(primal, part, AdjointStrategy::halo_gather_by_rows);
+        AdjointEmitter by_rows(primal, part, SweepKind::halo_gather_by_rows);
         halo_gather.by_rows = cleaned_up(by_rows.run());
         if (by_rows.gave_up) halo_gather.by_rows.reset();
     }
@@ -290,8 +289,7 @@ std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
 
 /// Pairwise loops: the kernel in which each item takes the contributions of the others.
 std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kernel& scattered) {
-    if (!primal.pairwise.any() || primal.single_kernel) return std::nullopt;
-    AdjointEmitter sweep(primal, Part::both, AdjointStrategy::pairwise);
+    AdjointEmitter sweep(primal, Part::both, SweepKind::pairwise);
     PairwiseAdjoint made;
     made.kernel = cleaned_up(sweep.run());
     if (sweep.gave_up) return std::nullopt;
@@ -311,10 +309,9 @@ int instructions_in_loops(const Kernel& k) {
 
 /// Owner computes: a kernel for each load whose elements have owners, and the rest of the adjoint.
 std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal) {
-    if (!primal.owners.any() || primal.single_kernel) return std::nullopt;
     OwnerComputesAdjoint made;
     for (const OwnerComputes::Load& load : primal.owners.loads) {
-        AdjointEmitter owner(primal, Part::both, AdjointStrategy::owner, &load);
+        AdjointEmitter owner(primal, Part::both, SweepKind::owner, &load);
         Kernel kernel = cleaned_up(owner.run());
         const int instructions = instructions_in_loops(kernel);
         made.owners.push_back({std::move(kernel),
@@ -322,7 +319,7 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
                                instructions});
         if (owner.gave_up) return std::nullopt;
     }
-    AdjointEmitter rest(primal, Part::both, AdjointStrategy::beside_owners);
+    AdjointEmitter rest(primal, Part::both, SweepKind::beside_owners);
     made.rest = cleaned_up(rest.run());
     made.accumulated = rest.accumulated;
     return made;
@@ -330,10 +327,8 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
 
 /// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
 std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& primal, bool interchanged) {
-    if (!primal.loop_partial_sums.any() || primal.single_kernel || primal.gather.any() ||
-        (interchanged && (primal.kernel.rank != 1 || primal.loop_partial_sums.rereads_private())))
-        return std::nullopt;
-    AdjointEmitter sums(primal, Part::both, interchanged ? AdjointStrategy::interchanged : AdjointStrategy::partial_sums);
+    if (interchanged && (primal.kernel.rank != 1 || primal.loop_partial_sums.rereads_private())) return std::nullopt;
+    AdjointEmitter sums(primal, Part::both, interchanged ? SweepKind::interchanged : SweepKind::partial_sums);
     LoopPartialSumsAdjoint made;
     made.kernel = cleaned_up(sums.run());
     if (sums.gave_up) return std::nullopt;
@@ -344,10 +339,19 @@ std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& pr
     if (!interchanged) return made;
     made.passed_values = sums.passed_values_by_item();
     made.interchanged = std::move(made.kernel);
-    AdjointEmitter before(primal, Part::both, AdjointStrategy::before_interchanged);
+    AdjointEmitter before(primal, Part::both, SweepKind::before_interchanged);
     made.kernel = cleaned_up(before.run());
     return made;
 }
+
+/// A kernel, its signature, and what is known of them.
+struct Held {
+    Held(const Kernel& k, const Signature& s, bool split)
+        : kernel(canonical(k)), signature(s), primal(kernel, signature, split) {}
+    const Kernel kernel;
+    const Signature signature;
+    Primal primal;
+};
 
 /// Makes a kernel that may gather; if its code grows too long, makes it again without gathering.
 struct Swept {
@@ -366,8 +370,9 @@ struct Swept {
 
 /// Adds the other kernels that belong to the one with the reverse sweep.
 template <class Made>
-void add_rest(Made& made, const Primal& primal, Part part, const AdjointEmitter& sweep, const Kernel& kernel) {
-    made.halo_gather = halo_gather_adjoint(primal, part);
+void add_rest(Made& made, const std::shared_ptr<Held>& held, Part part, const AdjointEmitter& sweep, const Kernel& kernel) {
+    const Primal& primal = held->primal;
+    if (primal.gather.can_extend_range()) made.halo_gather = {[held, part] { return halo_gather_adjoint(held->primal, part); }};
     if (sweep.has_cells()) {
         made.after.push_back(sweep.sum_of_cells(kernel));
         made.after.back().kernel = cleaned_up(made.after.back().kernel);
@@ -384,17 +389,20 @@ void add_rest(Made& made, const Primal& primal, Part part, const AdjointEmitter&
 
 Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool single_kernel) {
     check(kernel, signature, true);
-    const Kernel k = canonical(kernel);
-    Primal primal(k, signature, false);
+    const auto held = std::make_shared<Held>(kernel, signature, false);
+    Primal& primal = held->primal;
     if (primal.single_kernel = single_kernel; single_kernel) primal.gather.loads.clear();
     Swept both(primal, Part::both);
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    add_rest(made, primal, Part::both, *both.sweep, made.kernel);
-    made.pairwise = pairwise_adjoint(primal, made.kernel);
-    made.owner_computes = owner_computes_adjoint(primal);
-    made.loop_partial_sums = loop_partial_sums_adjoint(primal, false);
-    made.interchanged = loop_partial_sums_adjoint(primal, true);
+    add_rest(made, held, Part::both, *both.sweep, made.kernel);
+    if (single_kernel) return made;
+    if (primal.pairwise.any()) made.pairwise = {[held, beside = made.kernel] { return pairwise_adjoint(held->primal, beside); }};
+    if (primal.owners.any()) made.owner_computes = {[held] { return owner_computes_adjoint(held->primal); }};
+    if (primal.loop_partial_sums.any() && !primal.gather.any()) {
+        made.loop_partial_sums = {[held] { return loop_partial_sums_adjoint(held->primal, false); }};
+        made.interchanged = {[held] { return loop_partial_sums_adjoint(held->primal, true); }};
+    }
     return made;
 }
 
@@ -409,14 +417,13 @@ Adjoint single_kernel_adjoint(const Kernel& kernel, const Signature& signature) 
 
 SplitDerivative split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
-    const Kernel k = canonical(kernel);
-    Primal primal(k, signature, true);
-    Swept last(primal, Part::reverse);
-    AdjointEmitter first(primal, Part::augmented);
+    const auto held = std::make_shared<Held>(kernel, signature, true);
+    Swept last(held->primal, Part::reverse);
+    AdjointEmitter first(held->primal, Part::augmented);
     SplitDerivative made;
     made.augmented = cleaned_up(first.run());
     made.reverse = std::move(last.kernel);
-    add_rest(made, primal, Part::reverse, *last.sweep, made.reverse);
+    add_rest(made, held, Part::reverse, *last.sweep, made.reverse);
     return made;
 }
 

@@ -21,10 +21,11 @@ namespace pumice::derive {
 /// The parts of the two sweeps that a kernel has.
 enum class Part { both, augmented, reverse, count };
 
-/// The strategy of a kernel: scatter (the range of the primal), scatter-to-gather over a halo-extended range (HaloGather::kernel,
-/// HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an owner; the rest), or
-/// loop partial sums (LoopPartialSumsAdjoint: in place; before the interchanged loop; the interchanged loop alone).
-enum class AdjointStrategy {
+/// The kind of a kernel, by its strategy: scatter (the range of the primal), scatter-to-gather over a halo-extended range
+/// (HaloGather::kernel, HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an
+/// owner; the rest), or loop partial sums (LoopPartialSumsAdjoint: in place; before the interchanged loop; the interchanged loop
+/// alone).
+enum class SweepKind {
     range,
     halo_gather,
     halo_gather_by_rows,
@@ -90,8 +91,8 @@ struct Members {
 
 class AdjointEmitter : public ir::Rewriter {
 public:
-    /// `owner`: the load whose element an item owns, for AdjointStrategy::owner.
-    AdjointEmitter(const Primal& primal, Part part, AdjointStrategy strategy = AdjointStrategy::range,
+    /// `owner`: the load whose element an item owns, for SweepKind::owner.
+    AdjointEmitter(const Primal& primal, Part part, SweepKind sweep_kind = SweepKind::range,
                    const OwnerComputes::Load* owner = nullptr);
 
     std::vector<Tape> tapes;
@@ -245,8 +246,8 @@ private:
     void reverse_pairwise_loop(ir::InstId loop, const std::function<void(ir::Value index)>& own);
     /// True if other items, or owners, add what this load gives.
     bool taken_by_others(ir::InstId load) const {
-        return (strategy == AdjointStrategy::pairwise && primal.pairwise.has(load)) ||
-               (strategy == AdjointStrategy::beside_owners && primal.owners.has(load));
+        return (sweep_kind == SweepKind::pairwise && primal.pairwise.has(load)) ||
+               (sweep_kind == SweepKind::beside_owners && primal.owners.has(load));
     }
     ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
     // ---- emit_owner_computes.cpp ----
@@ -295,9 +296,7 @@ private:
     void sum_in_chunks();
     std::vector<ir::Value> active_results(ir::InstId loop) const;
     ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
-    bool sums_loop(ir::InstId id) const {
-        return strategy >= AdjointStrategy::partial_sums && primal.loop_partial_sums.loop == id;
-    }
+    bool sums_loop(ir::InstId id) const { return sweep_kind >= SweepKind::partial_sums && primal.loop_partial_sums.loop == id; }
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- adjoint_reductions.cpp: reductions over all items ----
@@ -329,7 +328,7 @@ private:
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
     const Primal& primal;
     const Part part;
-    const AdjointStrategy strategy;
+    const SweepKind sweep_kind;
     const OwnerComputes::Load* const owner;
     const Signature& signature;
     const int width;

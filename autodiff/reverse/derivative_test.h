@@ -159,8 +159,8 @@ public:
         } else {
             sweep(derived.kernel, derived.halo_gather, sides.a);
         }
-        owns = derived.owner_computes.has_value();
-        sums = derived.loop_partial_sums.has_value(), exchanges = derived.interchanged.has_value();
+        owns = bool(derived.owner_computes);
+        sums = bool(derived.loop_partial_sums), exchanges = bool(derived.interchanged);
         steps(derived.after, sides.a);
         return sides.read(w);
     }
@@ -276,8 +276,8 @@ private:
         if (cells.interchanged) run(*cells.interchanged, {{3, iterations}, {1, 4}});
         run(cells.total, {{iterations}, {4}});
     }
-    void sweep(const ir::Kernel& k, const std::optional<HaloGather>& halo_gather, const Arguments& a) const {
-        widens = halo_gather.has_value();
+    void sweep(const ir::Kernel& k, const Lazy<HaloGather>& halo_gather, const Arguments& a) const {
+        widens = bool(halo_gather);
         if (!widely || !halo_gather) return launch(k, a);
         const ir::Kernel& kernel = by_rows && halo_gather->by_rows ? *halo_gather->by_rows : halo_gather->kernel;
         check(kernel);

@@ -149,7 +149,7 @@ AdjointEmitter::Here AdjointEmitter::here() {
         at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
         at.index[axis] = b.index(Op::global_index, int(axis));
         at.size[axis] = b.index(Op::global_size, int(axis));
-        if (strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows) {
+        if (sweep_kind == SweepKind::halo_gather || sweep_kind == SweepKind::halo_gather_by_rows) {
             at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
             at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + after[axis])});
         }

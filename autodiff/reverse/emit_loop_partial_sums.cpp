@@ -1,21 +1,21 @@
 // Loop partial sums, code: contributions as sums of products, partial sums into cells, and the interchanged loop.
 //
-// A contribution to an element that all items share is expanded into products (distributivity). Each product is split into factors
-// that are uniform over the items and a varying factor. The distinct varying factors of an iteration are summed up over the items,
-// into one row of cells an iteration; a last kernel multiplies by the uniform factors and adds to the shadows (legality and an
-// example: loop_partial_sums.cpp in autodiff/strategy).
+// A contribution to an element that all items share is expanded into products (distributivity). Each product is split into
+// factors that are uniform over the items and a varying factor. The distinct varying factors of an iteration are summed up over
+// the items, into one row of cells an iteration; a last kernel multiplies by the uniform factors and adds to the shadows
+// (legality and an example: loop_partial_sums.cpp in autodiff/strategy).
 //
 //     given        dm[c] += dy * w[c] * e * x        dw[c] += dy * e
 //     products     w[c] * (dy e x)                   1 * (dy e)
 //     cells        cell[c][0] += dy * e              cell[c][1] += (dy * e) * x        the second reuses the first
 //     total        dw[c] += cell[c][0]               dm[c] += cell[c][1] * w[c]
 //
-// Three kernels can be emitted: the adjoint with the loop in its place (AdjointStrategy::partial_sums); or the adjoint without the
+// Three kernels can be emitted: the adjoint with the loop in its place (SweepKind::partial_sums); or the adjoint without the
 // loop, whose items hand the adjoints of the loop's results over in memory (before_interchanged), and the interchanged loop alone
 // (interchanged), whose item takes one iteration and a chunk of items.
 //
-// Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells than
-// contributions, one float type for all contributions and all values that are handed over.
+// Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells
+// than contributions, one float type for all contributions and all values that are handed over.
 // Textbook names: distributivity, common factors, loop interchange, partial reduction.
 #include <algorithm>
 #include <set>
@@ -147,7 +147,7 @@ std::vector<Value> AdjointEmitter::sums_of_contributions() {
     std::vector<Value> made(sums.size());
     for (const size_t n : order) made[n] = product_of(sums[n]);
     const int saved = cost - int(to.insts.size() - before);
-    if (sums.size() > cells.contributions.size() || (strategy == AdjointStrategy::partial_sums && saved < least_saved)) return {};
+    if (sums.size() > cells.contributions.size() || (sweep_kind == SweepKind::partial_sums && saved < least_saved)) return {};
     return made;
 }
 
@@ -178,7 +178,7 @@ void AdjointEmitter::add_to_cell(size_t n, Value part) {
 /// The tapes for the cells and, with loop interchange, for the values that items hand over.
 void AdjointEmitter::add_loop_tapes(Scalar type) {
     partial_sum_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
-    if (strategy != AdjointStrategy::partial_sums)
+    if (sweep_kind != SweepKind::partial_sums)
         partial_sum_cells.passed_values = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
 }
 

@@ -20,7 +20,7 @@ using namespace ir;
 /// the same with x and y exchanged. None for other instructions.
 Value AdjointEmitter::square_elsewhere(Elsewhere& there, const Inst& i) {
     const auto v = from.operands(i);
-    if (strategy != AdjointStrategy::pairwise || i.op != Op::mul || v[0] != v[1]) return {};
+    if (sweep_kind != SweepKind::pairwise || i.op != Op::mul || v[0] != v[1]) return {};
     if (from[v[0]].inst.id == none || from[from[v[0]].inst].op != Op::sub) return {};
     const auto difference = from.operands(from[from[v[0]].inst]);
     const Value x = elsewhere(there, difference[0]), y = elsewhere(there, difference[1]), turned = b.op(Op::sub, {y, x});
@@ -33,7 +33,7 @@ void AdjointEmitter::reverse_pairwise_loop(InstId loop, const std::function<void
     const Inst& i = from[loop];
     const auto bounds = from.operands(i);
     const auto pairs = primal.pairwise.loads.find(loop.id);
-    const bool taken = strategy == AdjointStrategy::pairwise && pairs != primal.pairwise.loads.end();
+    const bool taken = sweep_kind == SweepKind::pairwise && pairs != primal.pairwise.loads.end();
     std::vector<Value> sums;  // one for each load and direction
     for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
         sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));

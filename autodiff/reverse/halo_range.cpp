@@ -37,7 +37,7 @@ void AdjointEmitter::gather_over_halo() {
     }
     for (const auto& entry : primal.gather.loads)
         for (int w = 0; w < width; ++w)
-            if (strategy == AdjointStrategy::halo_gather)
+            if (sweep_kind == SweepKind::halo_gather)
                 gather_over_halo(at, {entry.first}, w);
             else
                 gather_by_rows(at, {entry.first}, w);

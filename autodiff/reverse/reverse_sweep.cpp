@@ -385,7 +385,7 @@ void AdjointEmitter::reverse_loop(InstId id) {
     if (plan.argmax_value(id)) {
         const Value last = b.get(last_attained.at(id.id));
         emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
-    } else if (sums_loop(id) && strategy == AdjointStrategy::before_interchanged) {
+    } else if (sums_loop(id) && sweep_kind == SweepKind::before_interchanged) {
         add_loop_tapes(from[InstId{primal.loop_partial_sums.loads[0]}].type);
         std::vector<Value> incoming;
         for (const Value result : active_results(id))
@@ -451,7 +451,7 @@ void AdjointEmitter::reverse_store(const Inst& i) {
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
         const Value adjoint = b.load(shadow, i.leaf, indices);
-        if (!gathers() && strategy != AdjointStrategy::pairwise) pending.push_back({shadow, i.leaf, indices, adjoint});
+        if (!gathers() && sweep_kind != SweepKind::pairwise) pending.push_back({shadow, i.leaf, indices, adjoint});
         add(from.operands(i).back(), w, adjoint);
     }
 }
@@ -480,7 +480,7 @@ void AdjointEmitter::accumulate(InstId load, int w, Value term) {
     if (keep_back && primal.loop_partial_sums.has(load))
         return partial_sum_cells.contributions.push_back({shadow, i.leaf, indices, term, b.loc});
     // Items of several iterations add to one element.
-    if (strategy == AdjointStrategy::interchanged && how == Accumulation::plain) gave_up = true;
+    if (sweep_kind == SweepKind::interchanged && how == Accumulation::plain) gave_up = true;
     const MemoryLocation location{shadow, i.leaf, indices};
     for (size_t p = 0; p < pending.size(); ++p) {
         if (!must_alias({pending[p].memory, pending[p].leaf, pending[p].indices}, location)) continue;

@@ -9,7 +9,7 @@ constexpr Activity duplicated = Activity::duplicated, constant_ = Activity::cons
 /// The kernels that are made for the sums of a loop: one with the loop in its place, one with loop interchange.
 std::pair<bool, bool> ways(const std::string& text, const Signature& signature) {
     const Adjoint a = derive::adjoint(ir::parse(text), signature);
-    return {a.loop_partial_sums.has_value(), a.interchanged.has_value()};
+    return {bool(a.loop_partial_sums), bool(a.interchanged)};
 }
 
 /// A radial basis network: the sum of a[k] exp(-b[k] |x - c[k]|^2) over k, of points in the plane.

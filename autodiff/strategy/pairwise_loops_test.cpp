@@ -21,7 +21,7 @@ const std::string of_range = "%sum = for %j = %zero to %n step %one carry (%s = 
 const std::string stored = "yield %t\n}\nstore arg1[%i], %sum : f64\n";
 
 bool paired(const std::string& text, const Signature& signature) {
-    return derive::adjoint(ir::parse(text), signature).pairwise.has_value();
+    return bool(derive::adjoint(ir::parse(text), signature).pairwise);
 }
 constexpr Activity duplicated = Activity::duplicated;
 const Signature two{{duplicated, duplicated}, 1};

@@ -63,7 +63,7 @@ template <class K> bool owned(const K& kernel, int n, int m, int inner, const au
     for (size_t e = 0; e < wa.size(); ++e) EXPECT_NEAR(ga[e], wa[e], 1e-4) << "a, element " << e << " on " << device().name();
     for (size_t e = 0; e < wb.size(); ++e) EXPECT_NEAR(gb[e], wb[e], 1e-4) << "b, element " << e << " on " << device().name();
     EXPECT_EQ(dc.download(), std::vector<float>(size_t(n * m), 0.0f));
-    return log.find("owners of shadow elements") != std::string::npos;
+    return log.find("runs by owner_computes") != std::string::npos;
 }
 
 TEST(AutodiffOwners, OfProducts) {
