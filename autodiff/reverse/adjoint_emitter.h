@@ -45,9 +45,6 @@ Adjoint single_kernel_adjoint(const ir::Kernel& primal, const Signature& signatu
 /// be infinite. 0 * inf must then be masked (double_where.cpp).
 std::vector<bool> discardable_values(const ir::Kernel& k, const ir::Structure& where, const TapePlan& plan);
 
-/// The value x x, where the instruction is x x x; none otherwise.
-ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
-
 /// The analyses that all kernels of one derivative share.
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
@@ -180,6 +177,11 @@ private:
     void reverse_body();
     void reverse_block(ir::BlockId block);
     void reverse(ir::InstId id);
+    /// factor * partial; the factor alone where there is no partial; nothing where there is no factor.
+    struct Term {
+        ir::Value factor, partial = {};
+    };
+    Term term_of(const ir::Inst& i, size_t operand, ir::Value adjoint, const std::function<ir::Value(ir::Value)>& get);
     void reverse_operation(const ir::Inst& i);
     ir::Value unless_zero(ir::Value adjoint, ir::Value term);  // double_where.cpp
     void reverse_subgroup(const ir::Inst& i);
@@ -213,7 +215,7 @@ private:
     bool too_long();
     void where_it_runs(Elsewhere& there, ir::BlockId block, ir::BlockId around, const std::function<void(Elsewhere&)>& fill);
     ir::Value elsewhere(Elsewhere& there, ir::Value v);
-    ir::Value adjoint_by(Elsewhere& there, ir::Value v, ir::InstId user, size_t o, int w);
+    ir::Value adjoint_by(Elsewhere& there, ir::InstId user, size_t o, int w);
     ir::Value adjoint_elsewhere(Elsewhere& there, ir::Value v, int w);
     void gather_all();
     void gather(ir::MemoryId m, int w);

@@ -72,7 +72,7 @@ Value AdjointEmitter::elsewhere(Elsewhere& there, Value v) {
 
 /// The contribution of one user to the adjoint of a value there. The code stands in the block of the user. None where nothing
 /// flows.
-Value AdjointEmitter::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w) {
+Value AdjointEmitter::adjoint_by(Elsewhere& there, InstId user, size_t o, int w) {
     const Inst& i = from[user];
     const auto operands = from.operands(i);
     if (i.op == Op::store) {
@@ -86,24 +86,8 @@ Value AdjointEmitter::adjoint_by(Elsewhere& there, Value v, InstId user, size_t 
     const Value adjoint = analysis.active(result) ? adjoint_elsewhere(there, result, w) : Value{};
     if (!adjoint || i.op == Op::yield) return adjoint;
     b.loc = i.loc;
-    if (i.op == Op::cast) return b.cast(from.type_of(v), adjoint);
-    if (i.op == Op::select) {
-        const Value condition = elsewhere(there, operands[0]), nothing = zero(i.type);
-        return o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint);
-    }
-    const auto give = [&](Value term) { return primal.discardable[result.id] ? unless_zero(adjoint, term) : term; };
-    if (i.op == Op::mul && operands[0] == operands[1]) return o == 0 ? give(twice(adjoint, elsewhere(there, v))) : Value{};
-    if (const Value square = square_in_cube(from, i)) {
-        if (v == square) return {};
-        return give(b.op(Op::mul, {b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)}), elsewhere(there, square)}));
-    }
-    Value given[3];
-    const unsigned what = uses(i.op, int(o));
-    for (size_t n = 0; n < operands.size(); ++n)
-        if (what & (1u << n)) given[n] = elsewhere(there, operands[n]);
-    const Value of_result = what & uses_result ? elsewhere(there, result) : Value{};
-    const Value term = times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), of_result, adjoint);
-    return what ? give(term) : term;
+    const Term term = term_of(i, o, adjoint, [&](Value x) { return elsewhere(there, x); });
+    return term.partial ? times(b, to, term.factor, term.partial) : term.factor;
 }
 
 /// The adjoint of a value there. None where nothing flows.
@@ -117,11 +101,11 @@ Value AdjointEmitter::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
         const size_t operand = o;
         Value term;
         if (where.block_of(user) == home) {
-            term = adjoint_by(there, v, user, operand, w);
+            term = adjoint_by(there, user, operand, w);
         } else {
             const Value inside = b.var(zero(from.type_of(v)));
             where_it_runs(there, where.block_of(user), home, [&](Elsewhere& in_arm) {
-                if (const Value given = adjoint_by(in_arm, v, user, operand, w)) b.set(inside, given);
+                if (const Value given = adjoint_by(in_arm, user, operand, w)) b.set(inside, given);
             });
             term = b.get(inside);
         }

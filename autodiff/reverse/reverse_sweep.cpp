@@ -166,6 +166,9 @@ void AdjointEmitter::reverse(InstId id) {
     }
 }
 
+namespace {
+
+/// The value x x, where the instruction is x x x; none otherwise.
 Value square_in_cube(const Kernel& k, const Inst& i) {
     if (i.op != Op::mul) return {};
     const auto v = k.operands(i);
@@ -177,47 +180,56 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
     return {};
 }
 
+}  // namespace
+
+/// What an instruction without effects gives to the adjoint of operand `o`. `get` gives values of the primal.
+AdjointEmitter::Term AdjointEmitter::term_of(const Inst& i, size_t o, Value adjoint, const std::function<Value(Value)>& get) {
+    const auto v = from.operands(i);
+    if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return {};
+    if (i.op == Op::cast) return {b.cast(from.type_of(v[0]), adjoint)};
+    if (i.op == Op::select) {
+        const Value condition = get(v[0]), nothing = zero(i.type);
+        return {o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint)};
+    }
+    const bool careful = primal.discardable[from.result(i).id];
+    if (i.op == Op::mul && v[0] == v[1]) {
+        if (o == 1) return {};
+        const Value term = twice(adjoint, get(v[0]));
+        return {careful ? unless_zero(adjoint, term) : term};
+    }
+    if (const Value square = square_in_cube(from, i)) {
+        if (v[o] == square) return {};
+        const Value term = b.op(Op::mul, {b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)}), get(square)});
+        return {careful ? unless_zero(adjoint, term) : term};
+    }
+    Value operands[3];
+    const unsigned what = uses(i.op, int(o));
+    for (size_t n = 0; n < v.size(); ++n)
+        if (what & (1u << n)) operands[n] = get(v[n]);
+    const Value result = what & uses_result ? get(from.result(i)) : Value{};
+    const Value partial = emit_partial(b, i.op, int(o), std::span<const Value>(operands, v.size()), result, to.type_of(adjoint));
+    if (careful && what) return {unless_zero(adjoint, times(b, to, adjoint, partial))};
+    return {adjoint, partial};
+}
+
 void AdjointEmitter::reverse_operation(const Inst& i) {
     const auto v = from.operands(i);
+    const Value final = plan.final_min_max(i);
     for (int w = 0; w < width; ++w) {
         if (passes_on(i, w)) continue;
         const Value adjoint = take(accumulator(from.result(i), w));
         if (!adjoint) continue;
-        const bool careful = primal.discardable[from.result(i).id];
-        const auto give = [&](Value operand, Value term) { add(operand, w, careful ? unless_zero(adjoint, term) : term); };
-        if (i.op == Op::cast) {
-            add(v[0], w, b.cast(from.type_of(v[0]), adjoint));
-        } else if (i.op == Op::select) {
-            const Value condition = provided(v[0]), nothing = zero(i.type);
-            add(v[1], w, b.select(condition, adjoint, nothing));
-            add(v[2], w, b.select(condition, nothing, adjoint));
-        } else if (i.op == Op::mul && v[0] == v[1]) {
-            give(v[0], twice(adjoint, provided(v[0])));
-        } else if (const Value square = square_in_cube(from, i)) {
-            const Value tripled = b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)});
-            give(v[0] == square ? v[1] : v[0], b.op(Op::mul, {tripled, provided(square)}));
-        } else {
-            for (size_t o = 0; o < v.size(); ++o) {
-                if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
-                Value operands[3];
-                if (const Value final = plan.final_min_max(i)) {
-                    if (plan.argmax_value(where.owner_of(from[v[0]].block))) {
-                        if (o == 1) add(v[o], w, adjoint);
-                        continue;
-                    }
-                    operands[1] = provided(v[1]);
-                    add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
-                    continue;
-                }
-                const unsigned from_what = uses(i.op, int(o));
-                for (size_t n = 0; n < v.size(); ++n)
-                    if (from_what & (1u << n)) operands[n] = provided(v[n]);
-                const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
-                const Value partial = emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint));
-                if (careful && from_what)
-                    give(v[o], times(b, to, adjoint, partial));
-                else
-                    add_product(accumulator(v[o], w), adjoint, partial);
+        for (size_t o = 0; o < v.size(); ++o) {
+            if (!analysis.active(v[o])) continue;
+            if (final && plan.argmax_value(where.owner_of(from[v[0]].block))) {
+                if (o == 1) add(v[o], w, adjoint);
+            } else if (final) {
+                const Value operands[3] = {{}, provided(v[1]), {}};
+                add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
+            } else if (const Term term = term_of(i, o, adjoint, [&](Value x) { return provided(x); }); term.partial) {
+                add_product(accumulator(v[o], w), term.factor, term.partial);
+            } else if (term.factor) {
+                add(v[o], w, term.factor);
             }
         }
     }
