@@ -158,13 +158,12 @@ std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature)
     return derived(kernel, Mode::adjoint, signature).reads;
 }
 
-TapeArrays reverse_step(const Call& call) {
-    const std::shared_ptr<const ir::Kernel> primal = call.kernel.recorded();
-    const KernelRules* rules = find_rules(call.kernel);
+TapeArrays reverse_step(Call step) {
+    const std::shared_ptr<const ir::Kernel> primal = step.kernel.recorded();
+    const KernelRules* rules = find_rules(step.kernel);
     const bool by_rule = rules && rules->reverse;
-    Call step = call;
     const Derived* adjoint = nullptr;
-    if (!by_rule) adjoint = &derived(call.kernel, Mode::adjoint, signature_of(*primal, call.slots, 1, Mode::adjoint));
+    if (!by_rule) adjoint = &derived(step.kernel, Mode::adjoint, signature_of(*primal, step.slots, 1, Mode::adjoint));
 
     // Arrays of the primal that the adjoint writes are replaced by copies.
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
@@ -178,14 +177,17 @@ TapeArrays reverse_step(const Call& call) {
     }
     TapeArrays sums;
     if (!by_rule) {
-        launch(step, Mode::adjoint, nullptr, &sums);
+        if (step.width == 1)
+            launch(*adjoint, step.range, step.slots, nullptr, nullptr, &sums);
+        else
+            launch(step, Mode::adjoint, nullptr, &sums);
         return sums;
     }
     const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
     const int64_t one = 1;
-    for (const ArgumentSlot& slot : call.slots)
-        for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
-            sums.push_back(detail::allocate(device_of(call.range, call.slots), &one, 1, element_of(slot.value.type), false));
+    for (const ArgumentSlot& slot : step.slots)
+        for (int w = 0; w < step.width && slot.activity == Activity::active; ++w) {
+            sums.push_back(detail::allocate(device_of(step.range, step.slots), &one, 1, element_of(slot.value.type), false));
             detail::write(*sums.back(), &bits[sums.size() - 1], 1, 1);
         }
     return sums;

@@ -71,6 +71,10 @@ template <class T> void place(std::vector<T>& all, const std::vector<T>& part, s
 
 void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums) {
     const size_t width = size_t(call.width), most = size_t(directions_at_once(call, mode)), parts = (width + most - 1) / most;
+    if (parts == 1) {
+        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, call.width, mode);
+        return launch(derived(call.kernel, mode, signature), call.range, call.slots, adjoints, nullptr, sums);
+    }
     const size_t each = (width + parts - 1) / parts;
     for (size_t first = 0; first < width; first += each) {
         const size_t count = std::min(each, width - first);

@@ -126,7 +126,7 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
         }
         call.slots.push_back(std::move(slot));
     }
-    const TapeArrays sums = reverse_step(call);
+    const TapeArrays sums = reverse_step(std::move(call));
     size_t next = 0;
     for (size_t i = 0; i < c.arguments.size(); ++i)
         for (int w = 0; w < width && c.signature.params[i] == Activity::active; ++w)
