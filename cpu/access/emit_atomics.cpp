@@ -147,14 +147,13 @@ void LlvmEmitter::side_by_side(const Inst& i, const Address& a) {
     const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
     declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
-    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask),
-                      apart = ", !noalias " + packets_alias_scope();
-    const std::string old = let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)", apart));
+    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask);
+    const std::string old = let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)"));
     const Op op = op_of(Atomic(i.immediate));
     const Value given = k.operands(i).back();
     const bool sums = op == Op::add || op == Op::sub;
     const std::string now = sums ? summed(op, i.type, old, given) : operation(op, i.type, {old, vector(given)}, true, false);
-    line(text("call void ", store, "(", whole, " ", now, ", ", where, ")", apart));
+    line(text("call void ", store, "(", whole, " ", now, ", ", where, ")"));
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 

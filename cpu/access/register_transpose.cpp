@@ -1,6 +1,6 @@
 // Register transpose: matrices of elements of 4 or 8 bytes, transposed by vector shuffles.
 //
-// Why: row tiles, transposed loads and the vector-matrix product read rows as contiguous vectors and need columns.
+// Why: row tiles and transposed loads read rows as contiguous vectors and need columns.
 //
 //     r0 = a0 a1 a2 a3     unpack pairs:  a0 b0 a1 b1  a2 b2 a3 b3     combine:   col 0 = a0 b0 c0 d0
 //     r1 = b0 b1 b2 b3                    c0 d0 c1 d1  c2 d2 c3 d3                col 1 = a1 b1 c1 d1

@@ -98,7 +98,6 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     const bool condition = end.id != none && k[end].op == Op::test && !context_saves[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !has_live_outs && !condition) return;
     unrolled = unrolls(insts);
-    transpose_gemv_matrices(insts);
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
@@ -142,7 +141,6 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
         bound ? bounded_row(bound) : "");
     unrolled = false;
     row_insts = {}, transposed_loads.clear();
-    for (auto& [add, deferred] : deferred_reductions) deferred.lines.clear();
     if (has_live_outs) save_live_outs(end, given, false);
 }
 

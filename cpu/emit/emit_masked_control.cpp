@@ -230,7 +230,6 @@ void LlvmEmitter::loop(InstId id) {
         jump(header);
     }
     start(l.exit);
-    close_deferred_reductions(id);
     loops.pop_back();
     running = returns ? read_mask(l.left) : l.entered;
     lost = returns || outer_lost;

@@ -283,19 +283,10 @@ private:
     void open_deferred_reductions(ir::InstId loop);
     void defer_addend(const ir::Inst& i);
     void next_deferred_iteration(ir::InstId loop);
-    void close_deferred_reductions(ir::InstId loop);
     int64_t constant_trips(ir::InstId loop) const;
     bool unrolls(ir::InstId loop) const;
-    void add_deferred(const ir::Inst& i, const DeferredReduction& deferred, const std::string& count);
+    void add_deferred(const ir::Inst& i, const DeferredReduction& deferred);
     std::string transpose_add(const ir::Inst& i, const DeferredReduction& deferred);
-
-    // ---- rows of sums of products (micro_gemv.cpp) ----
-    bool matches_gemv(const ir::Inst& add, DeferredReduction& deferred) const;
-    bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
-    void transpose_gemv_matrices(std::span<const ir::InstId> insts);
-    std::vector<std::string> transposed_matrix(const DeferredReduction& deferred);
-    std::string gemv_row(const DeferredReduction& deferred);
-    std::string packets_alias_scope();
 
     // ---- subgroups and reports (emit_packet_subgroup.cpp) ----
     void subgroup(const ir::Inst& i);
@@ -527,8 +518,7 @@ private:
     std::vector<ContextSave> context_saves;
     std::vector<std::vector<int64_t>> private_offsets;
     int64_t packet_bytes = 0, alive_offset = -1;
-    std::string packets_scope;  ///< a metadata node
-    std::string packet_area;    ///< ptr: the packet's part of the scratch memory
+    std::string packet_area;  ///< ptr: the packet's part of the scratch memory
     std::vector<BarrierRegionLoop> region_loops;
 };
 

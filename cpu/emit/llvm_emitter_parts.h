@@ -94,14 +94,11 @@ struct IncrementedPointer {
     std::string x;
 };
 
-/// The addends of one instruction in the last iterations of a loop, to adjacent elements: a vector each (emit_private_sums.cpp).
+/// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each (emit_private_sums.cpp).
 struct DeferredReduction {
     ir::InstId loop;
     int64_t step = 0;                   ///< step of the address, in elements an iteration: 1 or -1
     std::string vectors, last, filled;  ///< `width` vectors; the last address; the number of vectors filled (in the loop)
-    ir::Value factor;                   ///< of products: the loop-invariant factor
-    ir::InstId load;                    ///< and the load of the other factor
-    std::vector<std::string> lines;     ///< that factor, transposed, for the current region
 };
 
 /// Cycles of an item: as a lane of a packet, and alone (packet_cost.cpp).
