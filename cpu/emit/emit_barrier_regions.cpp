@@ -11,7 +11,7 @@
 //
 // A construct around a barrier runs once for the group, with a condition that is uniform in the group (emit_region_constructs.cpp).
 // The plan says what a region saves and restores (plan_barrier_regions.cpp). Short regions without control flow are unrolled over
-// the packets where local memory then becomes registers or memory operands.
+// the packets where local memory then becomes registers.
 // Cost: one loop a region; loads and stores of the saved context. Limits: a region without live-outs whose effects have an upper
 // bound runs over fewer packets (emit_iteration_space_narrowing.cpp); packets past the range run, too: predicate_range_tail has put
 // their effects under `if in_range`.
@@ -27,7 +27,6 @@ using namespace ir;
 
 namespace {
 constexpr int64_t most_unrolled = 2048;  ///< instructions in all unrolled packets
-constexpr int least_operands = 8;        ///< loads of local memory that make unrolling a region pay
 }  // namespace
 
 void LlvmEmitter::group_with_barriers() {
@@ -161,17 +160,14 @@ std::vector<InstId> LlvmEmitter::executed(std::span<const InstId> insts) const {
     return all;
 }
 
-/// True if the packets are unrolled. Local memory at constant addresses is then a memory operand of the arithmetic; an address
-/// that depends on the packet takes x86 another instruction. Staged memory becomes registers.
+/// True if the packets are unrolled: staged memory becomes registers.
 bool LlvmEmitter::unrolls(std::span<const InstId> insts) const {
     if (!target.rules.has(Rule::unrolled_regions)) return false;
     const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
     const std::vector<InstId> all = executed(insts);
-    const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
-    return count([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(all.size()) * packets <= most_unrolled &&
-           (count([&](const Inst& i) { return i.op == Op::store && staged(i.memory); }) > 0 ||
-            (!region_loops.empty() &&
-             count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
+    const auto any = [&](auto what) { return std::any_of(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
+    return int64_t(all.size()) * packets <= most_unrolled && !any([](const Inst& i) { return is_control(i.op); }) &&
+           any([&](const Inst& i) { return i.op == Op::store && staged(i.memory); });
 }
 
 /// Restores an operand of the terminator, unless this region's instructions compute it.
