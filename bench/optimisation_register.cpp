@@ -106,13 +106,13 @@ Gains gains_of(std::string_view rule, const pumice::Device& all, double budget_m
     const pumice::Device one_less = without(rule);
     Gains gains;
     for (const Work& work : all_work()) {
-        // An effect counts as far as two measurements agree on it.
+        // An effect that counts is measured again, and counts as far as both measurements agree on it.
         const auto without_it = work.on(one_less), with_it = work.on(all);
         const auto ratio = [&] {
             const std::vector<double> ms = measure_in_turns({without_it, with_it}, budget_ms / 2, {}, processor_ms);
             return ms[0] / ms[1];
         };
-        const double first = ratio(), second = ratio();
+        const double first = ratio(), second = first > counts || first < 1 / counts ? ratio() : first;
         const bool gain = first > 1 && second > 1, loss = first < 1 && second < 1;
         gains.ratios.emplace_back(gain ? std::min(first, second) : loss ? std::max(first, second) : 1, work.name);
     }

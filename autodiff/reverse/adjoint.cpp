@@ -345,8 +345,8 @@ std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& pr
 }
 
 /// A kernel, its signature, and what is known of them.
-struct Held {
-    Held(const Kernel& k, const Signature& s, bool split)
+struct SharedPrimal {
+    SharedPrimal(const Kernel& k, const Signature& s, bool split)
         : kernel(canonical(k)), signature(s), primal(kernel, signature, split) {}
     const Kernel kernel;
     const Signature signature;
@@ -369,10 +369,11 @@ struct Swept {
 };
 
 /// Adds the other kernels that belong to the one with the reverse sweep.
-template <class Made>
-void add_rest(Made& made, const std::shared_ptr<Held>& held, Part part, const AdjointEmitter& sweep, const Kernel& kernel) {
-    const Primal& primal = held->primal;
-    if (primal.gather.can_extend_range()) made.halo_gather = {[held, part] { return halo_gather_adjoint(held->primal, part); }};
+template <class Made> void add_rest(Made& made, const std::shared_ptr<SharedPrimal>& shared, Part part,
+                                    const AdjointEmitter& sweep, const Kernel& kernel) {
+    const Primal& primal = shared->primal;
+    if (primal.gather.can_extend_range())
+        made.halo_gather = {[shared, part] { return halo_gather_adjoint(shared->primal, part); }};
     if (sweep.has_cells()) {
         made.after.push_back(sweep.sum_of_cells(kernel));
         made.after.back().kernel = cleaned_up(made.after.back().kernel);
@@ -389,19 +390,20 @@ void add_rest(Made& made, const std::shared_ptr<Held>& held, Part part, const Ad
 
 Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool single_kernel) {
     check(kernel, signature, true);
-    const auto held = std::make_shared<Held>(kernel, signature, false);
-    Primal& primal = held->primal;
+    const auto shared = std::make_shared<SharedPrimal>(kernel, signature, false);
+    Primal& primal = shared->primal;
     if (primal.single_kernel = single_kernel; single_kernel) primal.gather.loads.clear();
     Swept both(primal, Part::both);
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    add_rest(made, held, Part::both, *both.sweep, made.kernel);
+    add_rest(made, shared, Part::both, *both.sweep, made.kernel);
     if (single_kernel) return made;
-    if (primal.pairwise.any()) made.pairwise = {[held, beside = made.kernel] { return pairwise_adjoint(held->primal, beside); }};
-    if (primal.owners.any()) made.owner_computes = {[held] { return owner_computes_adjoint(held->primal); }};
+    if (primal.pairwise.any())
+        made.pairwise = {[shared, beside = made.kernel] { return pairwise_adjoint(shared->primal, beside); }};
+    if (primal.owners.any()) made.owner_computes = {[shared] { return owner_computes_adjoint(shared->primal); }};
     if (primal.loop_partial_sums.any() && !primal.gather.any()) {
-        made.loop_partial_sums = {[held] { return loop_partial_sums_adjoint(held->primal, false); }};
-        made.interchanged = {[held] { return loop_partial_sums_adjoint(held->primal, true); }};
+        made.loop_partial_sums = {[shared] { return loop_partial_sums_adjoint(shared->primal, false); }};
+        made.interchanged = {[shared] { return loop_partial_sums_adjoint(shared->primal, true); }};
     }
     return made;
 }
@@ -417,13 +419,13 @@ Adjoint single_kernel_adjoint(const Kernel& kernel, const Signature& signature) 
 
 SplitDerivative split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
-    const auto held = std::make_shared<Held>(kernel, signature, true);
-    Swept last(held->primal, Part::reverse);
-    AdjointEmitter first(held->primal, Part::augmented);
+    const auto shared = std::make_shared<SharedPrimal>(kernel, signature, true);
+    Swept last(shared->primal, Part::reverse);
+    AdjointEmitter first(shared->primal, Part::augmented);
     SplitDerivative made;
     made.augmented = cleaned_up(first.run());
     made.reverse = std::move(last.kernel);
-    add_rest(made, held, Part::reverse, *last.sweep, made.reverse);
+    add_rest(made, shared, Part::reverse, *last.sweep, made.reverse);
     return made;
 }
 

@@ -26,6 +26,7 @@
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
+#include "core/analysis/alias.h"
 #include "core/analysis/loop_info.h"
 
 namespace pumice::derive {
@@ -34,22 +35,15 @@ using namespace ir;
 
 namespace {
 
-/// v = base + constant, for additions and subtractions of constants.
+/// v = base + constant, for sums of several constants.
 std::pair<Value, int64_t> without_constant(const Kernel& k, Value v) {
     int64_t constant = 0;
-    for (;;) {
-        if (k[v].inst.id == none || k.type_of(v) != Scalar::i32) return {v, constant};
-        const Inst& i = k[k[v].inst];
-        if (i.op != Op::add && i.op != Op::sub) return {v, constant};
-        const auto operands = k.operands(i);
-        const auto left = constant_integer(k, operands[0]), right = constant_integer(k, operands[1]);
-        if (right)
-            constant += i.op == Op::add ? int64_t(*right) : -int64_t(*right), v = operands[0];
-        else if (left && i.op == Op::add)
-            constant += int64_t(*left), v = operands[1];
-        else
-            return {v, constant};
+    while (k.type_of(v) == Scalar::i32) {
+        const BasePlusConstant next = base_plus_constant(k, v);
+        if (!next.base || next.base == v) break;
+        constant += wrapped(int64_t(next.constant), 32), v = next.base;
     }
+    return {v, constant};
 }
 
 }  // namespace

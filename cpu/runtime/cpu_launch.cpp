@@ -13,8 +13,9 @@
 namespace pumice::cpu {
 namespace {
 
-// Less work than this stays on one thread; a range of groups takes at least about range_ns.
-constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
+// Less work than this stays on one thread: if another one has to be woken; if one is awake. A range of groups takes at least about
+// range_ns.
+constexpr double worth_sharing_ns = 15'000, worth_sharing_awake_ns = 8'000, range_ns = 4'000;
 
 /// Loop tiling of transposes, where rows of one array are columns of another: groups are run by patches of this many items along
 /// the axes. Of the array that is read along axis 0, a patch takes few rows, which the hardware prefetcher can follow, and long
@@ -156,7 +157,7 @@ void LaunchWork::run(const WorkerThreads& workers) {
 }
 
 void LaunchWork::run_all(const WorkerThreads& workers) {
-    if (units == 1 || !worth_sharing()) return run_groups(0, units);
+    if (units == 1 || !(worth_sharing() || (cost() >= worth_sharing_awake_ns && workers.awake()))) return run_groups(0, units);
     if (sums && partition.any()) {
         const int64_t piece = int64_t(range_ns * double(partition.parts_in_wavefront() * partition.wavefronts()) / cost());
         for (int64_t wavefront = 0; wavefront < partition.wavefronts(); ++wavefront)

@@ -46,6 +46,7 @@ void WorkerThreads::run(int64_t count, int64_t piece, Job::Body body, Order orde
 }
 
 int WorkerThreads::threads() const { return streams.thread_pool.threads; }
+bool WorkerThreads::awake() const { return streams.thread_pool.awake(); }
 
 Streams::Streams(ThreadPool& thread_pool) : thread_pool(thread_pool) { all.push_back(std::make_unique<Stream>()); }
 

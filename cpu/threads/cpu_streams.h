@@ -32,6 +32,7 @@ struct WorkerThreads {
     /// See ThreadPool::run.
     void run(int64_t count, int64_t piece, Job::Body body, Order order = Order::forwards) const;
     int threads() const;
+    bool awake() const;  ///< see ThreadPool::awake
 };
 
 /// A piece of work on a stream.

@@ -124,6 +124,11 @@ void ThreadPool::run_task(void* what) {
     if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
 }
 
+bool ThreadPool::awake() const {
+    return count->unfinished.load(std::memory_order_relaxed) > 0 ||
+           steady_ns() - count->last_seen.load(std::memory_order_relaxed) < awake_ns;
+}
+
 bool ThreadPool::awaited() const {
     return std::any_of(count->awaited.begin(), count->awaited.end(), [](const auto& a) { return a > 0; });
 }

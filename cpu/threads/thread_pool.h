@@ -67,6 +67,8 @@ public:
              const std::function<void(const std::shared_ptr<Job>&)>& publish = {}, Order order = Order::forwards);
     /// Runs the function on a thread of the priority's arena eventually. `cost`: rough time on one thread, in nanoseconds.
     void enqueue(Priority priority, double cost, std::function<void()> act);
+    /// True if a thread of the pool works or has just worked, so that none has to be woken. A guess.
+    bool awake() const;
     /// True if the calling thread runs an enqueued task.
     static bool on_its_thread();
 
