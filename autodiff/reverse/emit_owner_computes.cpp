@@ -68,12 +68,12 @@ void AdjointEmitter::sum_by_owner() {
         for (const char* what : {"start", "end"})
             to.params.push_back(
                 {false, Scalar::i32, {}, text("where axis ", owner->looped[left - 1], " of the range has its ", what)});
-        emit_for(b.argument(int(first), Scalar::i32), b.argument(int(first) + 1, Scalar::i32), b.constant_int(Scalar::i32, 1),
-                 [&](Value index) {
-                     Elsewhere inside = at;
-                     inside.indices[size_t(owner->looped[left - 1])] = index;
-                     self(self, left - 1, inside);
-                 });
+        const Value start = b.argument(int(first), Scalar::i32), end = b.argument(int(first) + 1, Scalar::i32);
+        emit_for(start, end, b.constant_int(Scalar::i32, 1), [&](Value index) {
+            Elsewhere inside = at;
+            inside.indices[size_t(owner->looped[left - 1])] = index;
+            self(self, left - 1, inside);
+        });
     };
     loops(loops, owner->looped.size(), there);
     std::vector<Value> indices;
@@ -84,7 +84,8 @@ void AdjointEmitter::sum_by_owner() {
     accumulated.push_back({from[owner->load].loc, from[memory].name, Accumulation::gather});
     for (int w = 0; w < width; ++w) {
         const MemoryId shadow = shadows->of(memory, w);
-        b.store(shadow, leaf, indices, plus(b.load(shadow, leaf, indices), b.get(sums[size_t(w)])));
+        const Value before = b.load(shadow, leaf, indices), sum = b.get(sums[size_t(w)]);
+        b.store(shadow, leaf, indices, plus(before, sum));
     }
 }
 
