@@ -36,14 +36,16 @@ int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / bac
 }  // namespace
 
 std::string launch_loop_partial_sums(const DerivedLaunch& l) {
-    const auto& [derived, range, known, given, device] = l;
+    const Derived& derived = l.derived;
+    const Range& range = l.range;
+    const auto& device = l.device;
     const bool interchanged = !device->backend->traits().private_sums;
     const auto* const way = (interchanged ? derived.interchanged : derived.loop_partial_sums).get();
     if (!way) return AdjointStrategy::not_made;
     if (range.rank != derived.primal->rank) return "the range does not have the kernel's rank";
     int64_t items = 1;
     for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
-    const int64_t iterations = way->iterations(known);
+    const int64_t iterations = way->iterations(l.known);
     if (items < least_items) return text("there are fewer than ", least_items, " work-items");
     if (iterations < 1 || iterations > INT32_MAX / way->count) return text("the loop has ", iterations, " iterations");
     if (interchanged && range.from[0] != 0) return "the range does not start at 0";
@@ -52,7 +54,7 @@ std::string launch_loop_partial_sums(const DerivedLaunch& l) {
     if (!interchanged && iterations * way->count > most_cells)
         return text("there are ", iterations * way->count, " cells, and ", most_cells, " at most pay");
 
-    std::vector<HostArgument> arguments = given;
+    std::vector<HostArgument> arguments = l.arguments;
     int64_t bytes = 0;
     TapeArrays tapes;
     const auto tape = [&](int64_t n, bool zeroed) {
