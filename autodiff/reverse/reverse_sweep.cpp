@@ -182,7 +182,7 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
 
 }  // namespace
 
-/// What an instruction without effects gives to the adjoint of operand `o`. `get` gives values of the primal.
+/// The term that an instruction without effects gives to the adjoint of operand `o`. `get` gives values of the primal.
 AdjointEmitter::Term AdjointEmitter::term_of(const Inst& i, size_t o, Value adjoint, const std::function<Value(Value)>& get) {
     const auto v = from.operands(i);
     if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return {};
