@@ -37,15 +37,19 @@ std::vector<Work> all_work() {
     for (corpus::Kernel& k : corpus::kernels())
         all.push_back(
             {k.name, [ours = std::move(k.ours)](const pumice::Device& d) { return ours(d, corpus::Size::benchmark).once; }});
-    for (const auto make : {gradients::diffusion, gradients::nbody, gradients::lotka_volterra, gradients::matrices,
-                            gradients::rows, gradients::gmm})
-        all.push_back({"", [make](const pumice::Device& d) {
+    const std::pair<const char*, gradients::Case (*)(const pumice::Device&)> cases[] = {
+        {"diffusion", gradients::diffusion},
+        {"n-body", gradients::nbody},
+        {"Lotka-Volterra", gradients::lotka_volterra},
+        {"product of matrices", gradients::matrices},
+        {"logsumexp", gradients::rows},
+        {"Gaussian mixture", gradients::gmm},
+    };
+    for (const auto& [name, make] : cases)
+        all.push_back({pumice::text("gradient of ", name), [make = make](const pumice::Device& d) {
                            const auto c = std::make_shared<gradients::Case>(make(d));
                            return [c] { c->seed(), c->gradient(); };
                        }});
-    const char* names[] = {"diffusion", "n-body", "Lotka-Volterra", "product of matrices", "logsumexp", "Gaussian mixture"};
-    for (size_t n = 0; n < std::size(names); ++n)
-        all[all.size() - std::size(names) + n].name = pumice::text("gradient of ", names[n]);
     for (corpus::Gradient& g : corpus::gradients())
         all.push_back({pumice::text("gradient of ", g.name), [sides = std::move(g.sides)](const pumice::Device& d) {
                            const auto s = std::make_shared<corpus::Gradient::Sides>(sides(d, corpus::Size::benchmark));
