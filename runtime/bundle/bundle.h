@@ -1,0 +1,56 @@
+// An opened bundle: its records, checked and in the layout of this version.
+#pragma once
+#include "runtime/bundle/bundle_format.h"
+#include "runtime/support/memory.h"
+#include "runtime/support/status.h"
+
+namespace pumice_rt {
+
+/// The records of a bundle. After open() every reference, text and number in them is valid, so that users check nothing again.
+class Bundle {
+public:
+    explicit Bundle(const pumice_hooks& hooks);
+    ~Bundle();
+    Bundle(const Bundle&) = delete;
+    Bundle& operator=(const Bundle&) = delete;
+
+    /// Copies and checks the bytes. On an error the sentence says what is wrong with them, and `name`, from where they came.
+    pumice_status open(const void* bytes, uint64_t size, const char* name);
+
+    const char* text(uint32_t offset) const { return text_bytes + offset; }
+    /// The text without a folder or prefix: what messages call the kernel.
+    const KernelRecord& kernel(uint32_t i) const { return kernels[i]; }
+    /// The number of the kernel with this name, or kernel_count.
+    uint32_t find(const char* kernel_name) const;
+
+    const char* text_bytes = nullptr;
+    const uint32_t* words = nullptr;
+    const KernelRecord* kernels = nullptr;
+    const ParameterRecord* parameters = nullptr;
+    const LeafRecord* leaves = nullptr;
+    const ModuleRecord* modules = nullptr;
+    const BindingRecord* bindings = nullptr;
+    const FieldRecord* fields = nullptr;
+    const SizedLocalRecord* sized_locals = nullptr;
+    const SizeStepRecord* size_steps = nullptr;
+    const NativeRecord* natives = nullptr;
+    const SumRecord* sums = nullptr;
+    const StoreRecord* stores = nullptr;
+    const FormatRecord* formats = nullptr;
+    const LocalRecord* locals = nullptr;
+    uint32_t kernel_count = 0;
+    uint32_t counts[uint32_t(SectionKind::count)] = {};
+
+    /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero) gives 0.
+    int64_t size_of(const Span& steps, const int64_t (&group)[3]) const;
+
+private:
+    pumice_status read(const uint8_t* bytes, uint64_t size);
+    pumice_status check() const;
+
+    const pumice_hooks& hooks;
+    void* storage[uint32_t(SectionKind::count)] = {};
+    size_t storage_bytes[uint32_t(SectionKind::count)] = {};
+};
+
+}  // namespace pumice_rt
