@@ -11,6 +11,7 @@
 #define PUMICE_RT_H
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,7 +92,7 @@ typedef struct pumice_vulkan_device {
     const char* const* extensions; /**< the enabled device extensions */
     uint32_t extension_count;
     void* user;
-    void (*lock)(void* user), (*unlock)(void* user);          /**< around every use of the queue; may be null */
+    void (*lock)(void* user), (*unlock)(void* user);             /**< around every use of the queue; may be null */
     void (*(*get_instance_proc_addr)(void*, const char*))(void); /**< vkGetInstanceProcAddr; null: the system's loader */
 } pumice_vulkan_device;
 PUMICE_RT_API pumice_status pumice_vulkan_wrap(const pumice_vulkan_device* application, const pumice_hooks* hooks,
@@ -158,7 +159,8 @@ PUMICE_RT_API pumice_status pumice_array_copy(const pumice_array* from, const pu
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
 
 /** An ordered queue of work. Work of different streams may overlap; that of the default stream (null) is ordered with all of it. */
-PUMICE_RT_API pumice_status pumice_stream_create(pumice_device device, int priority, pumice_stream* stream); /**< -1 low, 0, 1 high */
+PUMICE_RT_API pumice_status pumice_stream_create(pumice_device device, int priority,
+                                                 pumice_stream* stream); /**< -1 low, 0, 1 high */
 PUMICE_RT_API void pumice_stream_release(pumice_stream stream);
 /** The point at which all work given to the stream so far is done. */
 PUMICE_RT_API pumice_status pumice_record(pumice_device device, pumice_stream stream, pumice_event* event);
@@ -172,7 +174,7 @@ PUMICE_RT_API void pumice_event_release(pumice_event event);
 
 /** The items of a launch: the indices from[d] <= i < to[d] of each dimension d; dimension 0 is the slowest. */
 typedef struct pumice_range {
-    int32_t rank;                   /**< 0: the range that the kernel fixes */
+    int32_t rank; /**< 0: the range that the kernel fixes */
     int64_t from[PUMICE_MAX_RANK];
     int64_t to[PUMICE_MAX_RANK];
     int64_t group[PUMICE_MAX_RANK]; /**< items of a group along each dimension; group[0] = 0: the runtime chooses */
@@ -180,17 +182,20 @@ typedef struct pumice_range {
 } pumice_range;
 
 static inline pumice_range pumice_range_1(int64_t n) {
-    pumice_range r = {0};
+    pumice_range r;
+    memset(&r, 0, sizeof r);
     r.rank = 1, r.to[0] = n;
     return r;
 }
 static inline pumice_range pumice_range_2(int64_t rows, int64_t columns) {
-    pumice_range r = {0};
+    pumice_range r;
+    memset(&r, 0, sizeof r);
     r.rank = 2, r.to[0] = rows, r.to[1] = columns;
     return r;
 }
 static inline pumice_range pumice_range_3(int64_t planes, int64_t rows, int64_t columns) {
-    pumice_range r = {0};
+    pumice_range r;
+    memset(&r, 0, sizeof r);
     r.rank = 3, r.to[0] = planes, r.to[1] = rows, r.to[2] = columns;
     return r;
 }

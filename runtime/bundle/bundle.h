@@ -46,6 +46,7 @@ public:
 
 private:
     pumice_status read(const uint8_t* bytes, uint64_t size);
+    pumice_status copy(const SectionRecord& section, const uint8_t* from);
     pumice_status check() const;
 
     const pumice_hooks& hooks;

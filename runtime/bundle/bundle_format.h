@@ -81,15 +81,16 @@ struct KernelRecord {
     uint32_t rank;          ///< dimensions of its ranges, at most 3 after folding; 0: any
     uint32_t folded;        ///< dimensions folded into axis 2 (1: none)
     uint32_t flags;
-    static constexpr uint32_t whole_groups = 1, reports = 2, movable = 4, swapped = 8, asks_range = 16, clears = 32;
+    static constexpr uint32_t whole_groups = 1, reports = 2, movable = 4, swapped = 8, asks_range = 16, clears = 32,
+                              mostly_stores = 64;
     uint32_t group[3];  ///< fixed extents of groups, axis 0 first; zeros: the launch chooses
     uint32_t range[3];  ///< fixed extents of the range
     Span parameters, modules, natives, formats, locals;
     // For the CPU's choice of a native variant:
-    uint32_t stencil;      ///< bit set of the axes along which neighbours load the same elements
-    int32_t across;        ///< the parameter whose rows are along axis 1, or -1
-    uint32_t jammed_rows;  ///< rows that are worth running together; 1: none
-    Span stores;           ///< for alignment peeling: of which arrays rows should begin at cache lines
+    uint32_t stencil;        ///< bit set of the axes along which neighbours load the same elements
+    int32_t across;          ///< the parameter whose rows are along axis 1, or -1
+    uint32_t jammed_rows;    ///< rows that are worth running together; 1: none
+    Span stores;             ///< for alignment peeling: of which arrays rows should begin at cache lines
     uint32_t private_bytes;  ///< bytes of private memory an item
 };
 
@@ -98,12 +99,12 @@ struct ParameterRecord {
     uint32_t path;       ///< text: the member of the C++ parameter, if that is a struct
     uint32_t parameter;  ///< number of the C++ parameter, from 1
     uint32_t is_array;
-    uint32_t type;     ///< of a scalar; of an array's elements (type_struct: see leaves)
-    uint32_t access;   ///< of an array
-    uint32_t rank;     ///< of an array
+    uint32_t type;    ///< of a scalar; of an array's elements (type_struct: see leaves)
+    uint32_t access;  ///< of an array
+    uint32_t rank;    ///< of an array
     uint32_t element_bytes;
-    Span leaves;       ///< the scalars in an element of an array
-    uint32_t origin;   ///< 0: an argument of the launch; 1, 2: start and extent of the range along `dimension`
+    Span leaves;      ///< the scalars in an element of an array
+    uint32_t origin;  ///< 0: an argument of the launch; 1, 2: start and extent of the range along `dimension`
     uint32_t dimension;
     uint32_t added_to;  ///< the kernel only adds to this array
 };
@@ -116,12 +117,29 @@ struct LeafRecord {
 
 /// A size that depends on the group: steps of a computation, the last of which is the result.
 struct SizeStepRecord {
-    uint32_t op;  ///< SizeOp
+    uint32_t op;           ///< SizeOp
     uint32_t operands[2];  ///< earlier steps, counted from the first one of the computation
     uint32_t axis;
+    uint32_t bits, is_unsigned;  ///< 32: the result wraps around in a type of 32 bits
     int64_t constant;
 };
-enum class SizeOp : uint32_t { constant, group_size, add, sub, mul, div, mod, min, max, count };
+enum class SizeOp : uint32_t {
+    constant,
+    group_size,
+    add,
+    sub,
+    mul,
+    div,
+    mod,
+    min,
+    max,
+    shift_left,
+    shift_right,
+    bit_and,
+    bit_or,
+    bit_xor,
+    count
+};
 
 /// A local array of a kernel.
 struct LocalRecord {
@@ -132,32 +150,32 @@ struct LocalRecord {
 /// Properties of a device that a module depends on. A module runs on devices that have all properties of its `wants`.
 namespace property {
 constexpr uint64_t int8 = 1ull << 0, int16 = 1ull << 1, int64 = 1ull << 2, float16 = 1ull << 3, float64 = 1ull << 4,
-                   byte_storage = 1ull << 5, short_storage = 1ull << 6, int64_atomics = 1ull << 7, local_int64_atomics = 1ull << 8,
-                   float_atomics = 1ull << 9, local_float_atomics = 1ull << 10, device_addresses = 1ull << 11,
-                   scalar_layout = 1ull << 12,
+                   byte_storage = 1ull << 5, short_storage = 1ull << 6, int64_atomics = 1ull << 7,
+                   local_int64_atomics = 1ull << 8, float_atomics = 1ull << 9, local_float_atomics = 1ull << 10,
+                   device_addresses = 1ull << 11, scalar_layout = 1ull << 12,
                    // Subgroup operations, by VkSubgroupFeatureFlagBits
-                   subgroup_basic = 1ull << 16, subgroup_vote = 1ull << 17, subgroup_arithmetic = 1ull << 18,
-                   subgroup_ballot = 1ull << 19, subgroup_shuffle = 1ull << 20, subgroup_relative = 1ull << 21,
-                   subgroup_int64 = 1ull << 22, linear_subgroups = 1ull << 23, packed_subgroups = 1ull << 24,
+    subgroup_basic = 1ull << 16, subgroup_vote = 1ull << 17, subgroup_arithmetic = 1ull << 18, subgroup_ballot = 1ull << 19,
+                   subgroup_shuffle = 1ull << 20, subgroup_relative = 1ull << 21, subgroup_int64 = 1ull << 22,
+                   linear_subgroups = 1ull << 23, packed_subgroups = 1ull << 24,
                    // Correct behaviour, which some drivers lack
-                   barriers = 1ull << 32,           ///< memory barriers work in divergent control flow
-                   ordered_atomics = 1ull << 33,    ///< atomics order all memory
-                   all_iterations = 1ull << 34,     ///< loops run to their end
-                   no_idle_lanes = 1ull << 35,      ///< lanes without an item do not keep loops running
-                   signed_order = 1ull << 36,       ///< signed 64-bit comparisons are right
-                   unsigned_to_float = 1ull << 37,  ///< u32 to f32 rounds once
-                   precise_unrolled = 1ull << 38,   ///< NoContraction holds in unrolled loops
-                   bit_merges = 1ull << 39,         ///< (a & m) | (b & ~m) is compiled right
-                   conversions = 1ull << 40,        ///< rounding conversions are kept
-                   rounded_division = 1ull << 41,   ///< division and square root round correctly
-                   locks = 1ull << 42,              ///< a work-item may spin on a lock
-                   // Float modes of f32, as FloatModes of the library
-                   float_specials = 1ull << 48, float_subnormals = 1ull << 49, float_to_even = 1ull << 50,
+    barriers = 1ull << 32,           ///< memory barriers work in divergent control flow
+    ordered_atomics = 1ull << 33,    ///< atomics order all memory
+    all_iterations = 1ull << 34,     ///< loops run to their end
+    no_idle_lanes = 1ull << 35,      ///< lanes without an item do not keep loops running
+    signed_order = 1ull << 36,       ///< signed 64-bit comparisons are right
+    unsigned_to_float = 1ull << 37,  ///< u32 to f32 rounds once
+    precise_unrolled = 1ull << 38,   ///< NoContraction holds in unrolled loops
+    bit_merges = 1ull << 39,         ///< (a & m) | (b & ~m) is compiled right
+    conversions = 1ull << 40,        ///< rounding conversions are kept
+    rounded_division = 1ull << 41,   ///< division and square root round correctly
+    locks = 1ull << 42,              ///< a work-item may spin on a lock
+    // Float modes of f32, as FloatModes of the library
+    float_specials = 1ull << 48, float_subnormals = 1ull << 49, float_to_even = 1ull << 50,
                    cheap_private = 1ull << 51;  ///< private memory costs less than recomputation
 }  // namespace property
 
 struct ModuleRecord {
-    uint64_t wants;    ///< property bits
+    uint64_t wants;     ///< property bits
     uint32_t features;  ///< of `wants`, those that the kernel cannot do without: bits 0 to 4
     uint32_t flags;
     static constexpr uint32_t asks_full_groups = 1, asks_at_origin = 2, shifted = 4, subgroups = 8;
@@ -177,12 +195,14 @@ struct BindingRecord {
 };
 
 struct FieldRecord {
-    uint32_t kind;  ///< FieldKind
+    uint32_t kind;   ///< FieldKind
     uint32_t index;  ///< parameter
     uint32_t axis;
     uint32_t offset;
     uint32_t type;
 };
+/// Bytes of a field: small scalars are widened to 32 bits.
+constexpr uint32_t field_bytes(uint32_t type) { return type == 4 || type == 8 || type == 11 ? 8 : 4; }
 /// The kinds of codegen::Field::Kind, in that order.
 enum class FieldKind : uint32_t { start, end, size, group_base, group_count, argument, extent, address, first, launch, count };
 
@@ -217,12 +237,12 @@ struct SumRecord {
     uint32_t lanes;
 };
 
-/// An access of rows: the first element of a row is `offset` elements after that of the range's first item. `known` 0: unknown.
+/// The access by which alignment peeling is judged: the first element of a row is `offset` elements after that of the range's first item.
+/// `known` 0: unknown.
 struct StoreRecord {
     uint32_t parameter;
     uint32_t known;
     int64_t offset;
-    uint32_t stores, loads;  ///< stores and loads an item of the whole kernel: the same in each record
 };
 
 /// A format of print or require, with the types of its values.

@@ -1,8 +1,8 @@
 // Host memory of the runtime: by the application's hooks, and never by `new`, so that running out of it is an error and not an abort.
 #pragma once
-#include <new>  // placement only
 #include <stddef.h>
 #include <string.h>
+#include <new>  // placement only
 #include <utility>
 
 #include "runtime/api/pumice_rt.h"
@@ -27,7 +27,7 @@ template <class T> void destroy(const pumice_hooks& hooks, T* object) {
 /// A growing array of trivial elements. Functions that allocate return false if there is no memory; the list is then as before.
 template <class T> class List {
 public:
-    explicit List(const pumice_hooks& hooks) : hooks(&hooks) {}
+    explicit List(const pumice_hooks& with) : hooks(&with) {}
     ~List() { release(*hooks, items, capacity * sizeof(T)); }
     List(const List&) = delete;
     List& operator=(const List&) = delete;

@@ -14,10 +14,9 @@ pumice_status within(pumice_status status, const char* format, ...) __attribute_
 
 using longest = long long;
 
-#define RT_TRY(call)                                                    \
-    do {                                                                \
-        if (const pumice_status status_ = (call); status_ != PUMICE_OK) \
-            return status_;                                             \
+#define RT_TRY(call)                                                                    \
+    do {                                                                                \
+        if (const pumice_status status_ = (call); status_ != PUMICE_OK) return status_; \
     } while (false)
 
 }  // namespace pumice_rt
