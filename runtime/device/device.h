@@ -4,6 +4,7 @@
 // virtual but not pure, and objects are made by make() (runtime/support/memory.h): the runtime then needs no C++ library.
 #pragma once
 #include "runtime/bundle/bundle.h"
+#include "runtime/device/reports.h"
 #include "runtime/support/lock.h"
 
 /// Device memory. A back end derives from it, and frees it once its work with it is done.
@@ -54,7 +55,7 @@ struct Launch {
 struct pumice_device_t {
     using Launch = pumice_rt::Launch;
 
-    explicit pumice_device_t(const pumice_hooks& with) : hooks(with) {}
+    explicit pumice_device_t(const pumice_hooks& with) : hooks(with), reports(hooks) {}
 
     /// Memory whose bytes are all 0.
     virtual pumice_status allocate(int64_t bytes, pumice_memory* memory);
@@ -84,6 +85,7 @@ struct pumice_device_t {
     void log(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
     pumice_hooks hooks;
+    pumice_rt::Reports reports;
     char name[256] = "";
     bool is_vulkan = false;
 

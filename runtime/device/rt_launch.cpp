@@ -29,7 +29,7 @@ public:
         uint32_t next = 0;
         for (uint32_t i = 0; i < kernel.parameters.count; ++i) {
             const ParameterRecord& p = parameter(i);
-            to[i] = Launch::Argument();
+            new (&to[i]) Launch::Argument;
             if (p.origin != 0)
                 to[i].bits = range_bits(p);
             else
@@ -238,7 +238,8 @@ static pumice_status launch(pumice_device device, const pumice_library* library,
     const Bundle* bundle = nullptr;
     RT_TRY(find(library, kernel, bundle));
     const LaunchCheck check(*bundle, kernel, device, *range);
-    Launch::Argument checked[most_arguments];
+    alignas(Launch::Argument) char room[most_arguments * sizeof(Launch::Argument)];  // not initialised as a whole
+    Launch::Argument* const checked = reinterpret_cast<Launch::Argument*>(room);
     RT_TRY(check.arguments(arguments, count, checked));
     Launch launch;
     launch.bundle = bundle, launch.library = library, launch.kernel = kernel;

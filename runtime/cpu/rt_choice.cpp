@@ -1,0 +1,146 @@
+#include "runtime/cpu/rt_choice.h"
+
+#include "runtime/cpu/rt_processor.h"
+
+namespace pumice_rt {
+namespace {
+
+constexpr int64_t line_bytes = 64;
+// Alignment peeling pays from here on (cpu/runtime/launch_alignment.cpp).
+constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
+// Private copies of sums pay up to here (cpu/plan/reduction_privatisation.cpp).
+constexpr int64_t most_copied_bytes = 64 << 20, most_bytes_in_lanes = 1 << 20, most_elements_an_item = 4;
+constexpr int64_t rows_of_stencil = 4;
+
+using Group = int64_t[3];
+
+int64_t items_in(const int64_t (&e)[3]) { return e[0] * e[1] * e[2]; }
+
+/// The properties of a launch that its variant depends on.
+struct Wanted {
+    bool streaming = false, peeled = false, wide = false;
+    uint32_t sum_kind = 0;
+    Group group = {0, 0, 0};
+};
+
+int64_t step(int64_t extent, int64_t a, int64_t b) { return extent <= a ? a : b; }
+int64_t step(int64_t extent, int64_t a, int64_t b, int64_t c) { return extent <= a ? a : extent <= b ? b : c; }
+
+void default_group(const Launch& l, Group& group) {
+    const auto& e = l.extent;
+    group[0] = group[1] = group[2] = 1;
+    const bool local = l.record().locals.count > 0;
+    if (l.rank == 1) {
+        group[0] = local ? step(e[0], 64, 256) : e[0] > long_range ? 1024 : step(e[0], 64, 256);
+    } else if (e[0] * e[1] >= long_range && l.record().across >= 0) {
+        group[0] = group[1] = 16;
+    } else {
+        group[0] = step(e[0], 16, 64, 256);
+        const int64_t rows = step(e[1], 1, 4, 16), most = 256 / group[0];
+        group[1] = rows < most ? rows : most;
+    }
+}
+
+void stencil_group(const Launch& l, Group& group) {
+    const auto& e = l.extent;
+    group[0] = step(e[0], 16, 64, 256), group[1] = group[2] = 1;
+    group[l.record().stencil & 4 ? 2 : 1] = rows_of_stencil;
+    const int64_t rows = step(e[1], 1, 4, 16), most = 256 / group[0], fits = rows < most ? rows : most;
+    if (fits > group[1]) group[1] = fits;
+    if (group[0] == 256 && e[0] % 256 != 0) group[0] += most_peeled;
+}
+
+/// True if some row may not begin at a cache line. Unknown cases count as true.
+bool begins_within_lines(const Launch& l) {
+    const Span& stores = l.record().stores;
+    if (stores.count == 0) return false;
+    const StoreRecord& s = l.bundle->stores[stores.first];
+    const Launch::Argument& array = l.arguments[s.parameter];
+    if (!s.known || !array.memory) return true;
+    const int64_t size = l.parameter(s.parameter).element_bytes, rows = l.extent[1] * l.extent[2];
+    return (array.offset + (l.start[0] + s.offset) * size) % line_bytes != 0 ||
+           (rows > 1 && array.extents[0] * size % line_bytes != 0);
+}
+
+bool worth_peeling(const Launch& l, bool streaming) {
+    if (l.extent[0] < least_row || items_in(l.extent) < least_items) return false;
+    const bool gains = streaming || l.extent[0] >= long_row || (l.record().flags & KernelRecord::mostly_stores) != 0;
+    return gains && begins_within_lines(l);
+}
+
+void choose_group(const Launch& l, const Wanted& wanted, int threads, Group& group) {
+    const KernelRecord& k = l.record();
+    default_group(l, group);
+    if (!(k.flags & KernelRecord::movable) || (k.flags & KernelRecord::reports)) return;
+    if (group[1] < int64_t(k.jammed_rows) && k.across < 0 && l.extent[1] >= 2 * threads * int64_t(k.jammed_rows)) {
+        group[1] = k.jammed_rows;
+        return;
+    }
+    if (items_in(l.extent) < long_range) return;
+    if (k.stencil) return stencil_group(l, group);
+    if (k.across >= 0 && worth_peeling(l, wanted.streaming)) group[0] = 32, group[1] = 16, group[2] = 1;
+    if (k.across < 0 && (k.flags & KernelRecord::swapped)) group[0] = group[1] = 16, group[2] = 1;
+}
+
+uint32_t choose_sums(const Launch& l, int threads, int64_t width) {
+    int64_t bytes = 0, elements = 0;
+    for (uint32_t i = 0; i < l.argument_count; ++i) {
+        if (!l.parameter(i).added_to) continue;
+        const auto& e = l.arguments[i].extents;
+        elements += e[0] * e[1] * e[2], bytes += e[0] * e[1] * e[2] * l.parameter(i).element_bytes;
+    }
+    const int64_t most = most_elements_an_item * items_in(l.extent);
+    if (elements == 0 || elements > most || bytes * threads > most_copied_bytes) return 0;
+    return width > 1 && bytes * width <= most_bytes_in_lanes ? 2 : 1;
+}
+
+/// How far a record is from the wanted one; less is better, negative: it cannot be used.
+int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, bool any_group) {
+    const auto has = [&](uint32_t flag) { return (n.flags & flag) != 0; };
+    if (has(NativeRecord::wide_offsets) < wanted.wide || (has(NativeRecord::peeled) && !wanted.peeled)) return -1;
+    if (has(NativeRecord::no_tail))
+        for (int axis = 0; axis < 3; ++axis)
+            if (l.extent[axis] % n.group[axis] != 0) return -1;
+    int64_t far = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+        const int64_t a = n.group[axis], b = wanted.group[axis];
+        if (a != b && !any_group) return -1;
+        far += 16 * (a < b ? b / a - 1 : a / b - 1) + (a != b);
+    }
+    far += 4096 * (has(NativeRecord::wide_offsets) != wanted.wide) + 1024 * (n.sum_kind != wanted.sum_kind);
+    if (n.sum_kind > 0 && wanted.sum_kind == 0) return -1;  // no memory for copies
+    return far + 2 * (has(NativeRecord::peeled) != wanted.peeled) + 4 * (has(NativeRecord::streaming) != wanted.streaming);
+}
+
+}  // namespace
+
+const NativeRecord* choose_native(const Launch& l, uint32_t level, int threads, int64_t cache_bytes) {
+    const KernelRecord& k = l.record();
+    const NativeRecord* const all = l.bundle->natives + k.natives.first;
+    Wanted wanted;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < l.argument_count; ++i) {
+        const auto& e = l.arguments[i].extents;
+        bytes += l.arguments[i].memory ? l.arguments[i].bytes : 0;
+        wanted.wide = wanted.wide || (l.arguments[i].memory && e[0] * e[1] * e[2] > INT32_MAX);
+    }
+    wanted.streaming = bytes >= cache_bytes;
+    const bool any_group = (k.flags & KernelRecord::movable) && !(k.flags & KernelRecord::reports);
+    if (l.group[0]) memcpy(wanted.group, l.group, sizeof wanted.group);
+    if (!l.group[0] || any_group) choose_group(l, wanted, threads, wanted.group);
+    const int64_t width = k.natives.count ? all[0].width : 1;
+    if (k.natives.count) wanted.sum_kind = choose_sums(l, threads, width);
+    wanted.peeled = any_group && wanted.sum_kind != 2 && wanted.group[0] % most_peeled == 0 && worth_peeling(l, wanted.streaming);
+    const NativeRecord* best = nullptr;
+    int64_t least = INT64_MAX;
+    // A launch that leaves the group open takes any group that there is code for.
+    const bool open_group = any_group || !l.group[0];
+    for (uint32_t i = 0; i < k.natives.count; ++i) {
+        if (all[i].level != level) continue;
+        const int64_t far = distance(l, all[i], wanted, open_group);
+        if (far >= 0 && far < least) best = &all[i], least = far;
+    }
+    return best;
+}
+
+}  // namespace pumice_rt

@@ -1,0 +1,17 @@
+// The choice of a native function for a launch: its group size and its variant, by the rules of the library's device cpu.
+//
+// A bundle has a kernel's code for some group sizes and kinds of launches (NativeRecord). Where items cannot tell their group
+// (KernelRecord::movable) any of them is right, and the rules of cpu/runtime/cpu_program.cpp say which is fast; else the group size must be
+// the launch's. Cost: a loop over the kernel's records, at every launch.
+#pragma once
+#include "runtime/device/device.h"
+
+namespace pumice_rt {
+
+constexpr int64_t long_range = 65536;  ///< items, as the library's
+constexpr int64_t most_peeled = 16;    ///< a peeled row begins early by fewer items
+
+/// Finds the record for a launch whose axes are arranged already; `wanted` returns the group for the message of an error.
+const NativeRecord* choose_native(const Launch& launch, uint32_t level, int threads, int64_t cache_bytes);
+
+}  // namespace pumice_rt

@@ -1,0 +1,20 @@
+// Running a native function over a launch's groups: frames, shares for threads, and private copies of sums.
+#pragma once
+#include "runtime/cpu/rt_blocks.h"
+#include "runtime/cpu/rt_frame.h"
+#include "runtime/cpu/rt_pool.h"
+#include "runtime/device/device.h"
+
+namespace pumice_rt {
+
+/// A native function with what is measured of it.
+struct NativeCode {
+    const NativeRecord* record;
+    Entry* entry;
+    float group_ns;  ///< nanoseconds of a group, first estimated and then measured; several threads read and write it
+};
+
+/// Runs the launch, whose axes are arranged, and returns when it is done. `ring`: for print and require, or null.
+pumice_status run_native(const Launch& launch, NativeCode& code, Pool& pool, Blocks& blocks, uint32_t* ring, uint32_t number);
+
+}  // namespace pumice_rt

@@ -1,0 +1,128 @@
+// Decoding of a ring's records: into lines, ordered by launch, group, item and time, and into the error of a failed requirement.
+#include "runtime/device/reports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/device/device.h"
+#include "runtime/device/print_text.h"
+#include "runtime/device/ring.h"
+
+namespace pumice_rt {
+namespace {
+
+constexpr size_t most_values = 64;
+
+void types_of(const Bundle& bundle, const FormatRecord& format, uint32_t (&types)[most_values]) {
+    for (uint32_t i = 0; i < format.types.count && i < most_values; ++i) types[i] = bundle.leaves[format.types.first + i].type;
+}
+
+void put_line(const pumice_hooks& hooks, const char* line) {
+    if (hooks.print)
+        hooks.print(hooks.user, line);
+    else
+        printf("%s\n", line);
+}
+
+}  // namespace
+
+uint32_t Reports::add(const Launch& launch, const int64_t (&group)[3]) {
+    const Lock lock(mutex);
+    last_number += last_number == UINT32_MAX ? 2 : 1;
+    Known known = {last_number, launch.bundle, launch.kernel, launch.rank, {}, {}};
+    memcpy(known.start, launch.start, sizeof known.start);
+    memcpy(known.group, group, sizeof known.group);
+    return launches.push(known) ? last_number : 0;
+}
+
+/// Reads the record that begins here; `size` is then its words.
+bool Reports::read(const uint32_t* words, size_t count, Record& record, size_t& size) const {
+    if (count < ring::head || words[0] == 0) return false;
+    record.at = words;
+    for (record.launch = 0; record.launch < launches.size() && launches[record.launch].number != words[0];) ++record.launch;
+    if (record.launch == launches.size()) return false;
+    const Known& known = launches[record.launch];
+    const KernelRecord& kernel = known.bundle->kernels[known.kernel];
+    for (record.format = kernel.formats.first; known.bundle->formats[record.format].index != words[1];)
+        if (++record.format == kernel.formats.first + kernel.formats.count) return false;
+    const FormatRecord& format = known.bundle->formats[record.format];
+    size = ring::head;
+    for (uint32_t i = 0; i < format.types.count; ++i) size += ring::words_of(known.bundle->leaves[format.types.first + i].type);
+    if (size > count) return false;
+    record.order[0] = words[0];
+    for (int axis = 0; axis < 3; ++axis) {
+        const int64_t at = int32_t(words[2 + axis]) - known.start[axis];
+        record.order[3 - axis] = uint64_t(at / known.group[axis]), record.order[6 - axis] = uint64_t(at % known.group[axis]);
+    }
+    return true;
+}
+
+int Reports::compare(const void* a, const void* b) {
+    const Record &x = *static_cast<const Record*>(a), &y = *static_cast<const Record*>(b);
+    for (int i = 0; i < 7; ++i)
+        if (x.order[i] != y.order[i]) return x.order[i] < y.order[i] ? -1 : 1;
+    return x.at < y.at ? -1 : x.at > y.at;  // the records of one item in the order in which they were written
+}
+
+pumice_status Reports::failure(const Record& record) const {
+    const Known& known = launches[record.launch];
+    const FormatRecord& format = known.bundle->formats[record.format];
+    uint32_t types[most_values];
+    types_of(*known.bundle, format, types);
+    char line[512], item[96];
+    print_text(line, sizeof line, known.bundle->text(format.text), types, format.types.count, record.at + ring::head);
+    int at = snprintf(item, sizeof item, "%s", known.rank > 1 ? "(" : "");
+    for (int axis = known.rank - 1; axis >= 0; --axis)
+        at += snprintf(item + at, sizeof item - size_t(at), "%d%s", int32_t(record.at[2 + axis]),
+                       axis > 0         ? ", "
+                       : known.rank > 1 ? ")"
+                                        : "");
+    return fail(PUMICE_ERROR_REQUIREMENT, "Kernel \"%s\" fails a requirement: %s (work-item %s, %s)",
+                known.bundle->text(known.bundle->kernels[known.kernel].name), line, item, known.bundle->text(format.source));
+}
+
+pumice_status Reports::print(Record* all, size_t count, const Record* first, uint32_t lost, uint32_t capacity) {
+    qsort(all, count, sizeof *all, compare);
+    for (size_t i = 0; i < count; ++i) {
+        const Bundle& bundle = *launches[all[i].launch].bundle;
+        const FormatRecord& format = bundle.formats[all[i].format];
+        if (format.is_requirement) {
+            if (!first || compare(&all[i], first) < 0) first = &all[i];
+            continue;
+        }
+        uint32_t types[most_values];
+        types_of(bundle, format, types);
+        char line[4096];
+        print_text(line, sizeof line, bundle.text(format.text), types, format.types.count, all[i].at + ring::head);
+        put_line(hooks, line);
+    }
+    if (lost > 0) {
+        char line[160];
+        snprintf(line, sizeof line,
+                 "pumice: %u %s lost: what kernels print and require between two waits has room for %llu bytes", lost,
+                 lost == 1 ? "report is" : "reports are", 4ull * capacity);
+        put_line(hooks, line);
+    }
+    return first ? failure(*first) : PUMICE_OK;
+}
+
+pumice_status Reports::deliver(const uint32_t* from) {
+    const Lock lock(mutex);
+    Record first;
+    size_t size = 0;
+    const bool failed =
+        from[ring::failed] > 0 && read(from + ring::first_failure, ring::records - ring::first_failure, first, size);
+    const size_t words = from[ring::used] < from[ring::capacity] ? from[ring::used] : from[ring::capacity];
+    List<Record> all(hooks);
+    for (size_t at = 0; at < words; at += size) {
+        Record record;
+        if (!read(from + ring::records + at, words - at, record, size)) break;
+        if (!all.push(record))
+            return fail(PUMICE_ERROR_MEMORY, "the lines that kernels printed are lost: the system gives no more memory");
+    }
+    const pumice_status status = print(all.data(), all.size(), failed ? &first : nullptr, from[ring::lost], from[ring::capacity]);
+    launches.clear();
+    return status;
+}
+
+}  // namespace pumice_rt
