@@ -215,7 +215,8 @@ typedef struct pumice_library {
     uint64_t bundle_bytes;
     void (*const* code)(void); /**< native functions, by the numbers in the bundle */
     uint32_t code_count;
-    void** vector_functions; /**< pointers to functions of SLEEF, which the runtime fills; by the numbers in the bundle */
+    void** vector_functions; /**< pointers to functions of SLEEF, which the runtime fills if the machine has that library */
+    const char* const* vector_function_names;
     uint32_t vector_function_count;
     void** state; /**< the runtime's */
 } pumice_library;

@@ -20,8 +20,11 @@ int64_t items_in(const int64_t (&e)[3]) { return e[0] * e[1] * e[2]; }
 struct Wanted {
     bool streaming = false, peeled = false, wide = false;
     uint32_t sum_kind = 0;
+    int64_t width = 1;
     Group group = {0, 0, 0};
 };
+
+bool any_group(const KernelRecord& k) { return (k.flags & KernelRecord::movable) && !(k.flags & KernelRecord::reports); }
 
 int64_t step(int64_t extent, int64_t a, int64_t b) { return extent <= a ? a : b; }
 int64_t step(int64_t extent, int64_t a, int64_t b, int64_t c) { return extent <= a ? a : extent <= b ? b : c; }
@@ -71,7 +74,7 @@ bool worth_peeling(const Launch& l, bool streaming) {
 void choose_group(const Launch& l, const Wanted& wanted, int threads, Group& group) {
     const KernelRecord& k = l.record();
     default_group(l, group);
-    if (!(k.flags & KernelRecord::movable) || (k.flags & KernelRecord::reports)) return;
+    if (!any_group(k)) return;
     if (group[1] < int64_t(k.jammed_rows) && k.across < 0 && l.extent[1] >= 2 * threads * int64_t(k.jammed_rows)) {
         group[1] = k.jammed_rows;
         return;
@@ -94,6 +97,22 @@ uint32_t choose_sums(const Launch& l, int threads, int64_t width) {
     return width > 1 && bytes * width <= most_bytes_in_lanes ? 2 : 1;
 }
 
+/// Sets all but the width.
+void describe(const Launch& l, int threads, int64_t cache_bytes, Wanted& wanted) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < l.argument_count; ++i) {
+        const auto& e = l.arguments[i].extents;
+        bytes += l.arguments[i].memory ? l.arguments[i].bytes : 0;
+        wanted.wide = wanted.wide || (l.arguments[i].memory && e[0] * e[1] * e[2] > INT32_MAX);
+    }
+    wanted.streaming = bytes >= cache_bytes;
+    if (l.group[0]) memcpy(wanted.group, l.group, sizeof wanted.group);
+    if (!l.group[0] || any_group(l.record())) choose_group(l, wanted, threads, wanted.group);
+    wanted.sum_kind = choose_sums(l, threads, wanted.width);
+    wanted.peeled = any_group(l.record()) && wanted.sum_kind != 2 && wanted.group[0] % most_peeled == 0 && wanted.width > 1 &&
+                    worth_peeling(l, wanted.streaming);
+}
+
 /// How far a record is from the wanted one; less is better, negative: it cannot be used.
 int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, bool any_group) {
     const auto has = [&](uint32_t flag) { return (n.flags & flag) != 0; };
@@ -107,37 +126,36 @@ int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, b
         if (a != b && !any_group) return -1;
         far += 16 * (a < b ? b / a - 1 : a / b - 1) + (a != b);
     }
-    far += 4096 * (has(NativeRecord::wide_offsets) != wanted.wide) + 1024 * (n.sum_kind != wanted.sum_kind);
+    // Code with SLEEF's functions is usable only where these are there, and then faster.
+    far += 8192 * !has(NativeRecord::vector_functions) + 4096 * (has(NativeRecord::wide_offsets) != wanted.wide) +
+           1024 * (n.sum_kind != wanted.sum_kind);
     if (n.sum_kind > 0 && wanted.sum_kind == 0) return -1;  // no memory for copies
     return far + 2 * (has(NativeRecord::peeled) != wanted.peeled) + 4 * (has(NativeRecord::streaming) != wanted.streaming);
 }
 
 }  // namespace
 
-const NativeRecord* choose_native(const Launch& l, uint32_t level, int threads, int64_t cache_bytes) {
+NativeCode* choose_native(const Launch& l, NativeCode* codes, uint32_t most_level, int threads, int64_t cache_bytes) {
     const KernelRecord& k = l.record();
-    const NativeRecord* const all = l.bundle->natives + k.natives.first;
+    NativeCode* const all = codes + k.natives.first;
     Wanted wanted;
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < l.argument_count; ++i) {
-        const auto& e = l.arguments[i].extents;
-        bytes += l.arguments[i].memory ? l.arguments[i].bytes : 0;
-        wanted.wide = wanted.wide || (l.arguments[i].memory && e[0] * e[1] * e[2] > INT32_MAX);
-    }
-    wanted.streaming = bytes >= cache_bytes;
-    const bool any_group = (k.flags & KernelRecord::movable) && !(k.flags & KernelRecord::reports);
-    if (l.group[0]) memcpy(wanted.group, l.group, sizeof wanted.group);
-    if (!l.group[0] || any_group) choose_group(l, wanted, threads, wanted.group);
-    const int64_t width = k.natives.count ? all[0].width : 1;
-    if (k.natives.count) wanted.sum_kind = choose_sums(l, threads, width);
-    wanted.peeled = any_group && wanted.sum_kind != 2 && wanted.group[0] % most_peeled == 0 && worth_peeling(l, wanted.streaming);
-    const NativeRecord* best = nullptr;
-    int64_t least = INT64_MAX;
-    // A launch that leaves the group open takes any group that there is code for.
-    const bool open_group = any_group || !l.group[0];
+    uint32_t level = 0;
     for (uint32_t i = 0; i < k.natives.count; ++i) {
-        if (all[i].level != level) continue;
-        const int64_t far = distance(l, all[i], wanted, open_group);
+        const uint32_t one = all[i].record->level;
+        const bool allowed = one <= most_level || one == uint32_t(NativeLevel::generic);
+        // Code of no level is the last choice; the records of a level have one width.
+        if (all[i].entry && allowed &&
+            (level == 0 || level == uint32_t(NativeLevel::generic) || (one > level && one <= most_level)))
+            level = one, wanted.width = all[i].record->width;
+    }
+    describe(l, threads, cache_bytes, wanted);
+    // Items that cannot tell their group take any; so does a launch that leaves the group open.
+    const bool open_group = any_group(k) || !l.group[0];
+    NativeCode* best = nullptr;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < k.natives.count; ++i) {
+        if (!all[i].entry || all[i].record->level != level) continue;
+        const int64_t far = distance(l, *all[i].record, wanted, open_group);
         if (far >= 0 && far < least) best = &all[i], least = far;
     }
     return best;

@@ -4,14 +4,15 @@
 // (KernelRecord::movable) any of them is right, and the rules of cpu/runtime/cpu_program.cpp say which is fast; else the group size must be
 // the launch's. Cost: a loop over the kernel's records, at every launch.
 #pragma once
-#include "runtime/device/device.h"
+#include "runtime/cpu/rt_run.h"
 
 namespace pumice_rt {
 
 constexpr int64_t long_range = 65536;  ///< items, as the library's
 constexpr int64_t most_peeled = 16;    ///< a peeled row begins early by fewer items
 
-/// Finds the record for a launch whose axes are arranged already; `wanted` returns the group for the message of an error.
-const NativeRecord* choose_native(const Launch& launch, uint32_t level, int threads, int64_t cache_bytes);
+/// The function for a launch whose axes are arranged already, among the usable ones (entry is not null) of the best level up to
+/// `most_level`; null: there is none for its group size or for this processor. `codes`: one for each NativeRecord of the bundle.
+NativeCode* choose_native(const Launch& launch, NativeCode* codes, uint32_t most_level, int threads, int64_t cache_bytes);
 
 }  // namespace pumice_rt

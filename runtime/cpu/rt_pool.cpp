@@ -24,12 +24,9 @@ void relax() {
 
 }  // namespace
 
-Pool::Pool(const pumice_hooks& with) : hooks(with) {
+pumice_status Pool::start(int asked) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    count = with.threads > 0 ? with.threads : processors > 0 ? int(processors) : 1;
-}
-
-pumice_status Pool::start() {
+    count = asked > 0 ? asked : processors > 0 ? int(processors) : 1;
     if (hooks.parallel || count == 1) return PUMICE_OK;
     handles = static_cast<pthread_t*>(allocate(hooks, size_t(count - 1) * sizeof(pthread_t)));
     if (!handles) return fail(PUMICE_ERROR_MEMORY, "the threads of cpu cannot be started: the system gives no more memory");

@@ -18,12 +18,12 @@ class Pool {
 public:
     using Body = void(void* context, int part);
 
-    explicit Pool(const pumice_hooks& hooks);
+    explicit Pool(const pumice_hooks& with) : hooks(with) {}
     ~Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
-    /// Starts the threads; with a hook none are started.
-    pumice_status start();
+    /// Starts the threads; with a hook none are started. `asked`: their number, with the calling one; 0: one for each processor.
+    pumice_status start(int asked);
 
     int threads() const { return count; }
     /// True while threads watch for work, so that a short job is worth sharing.

@@ -7,6 +7,9 @@
 
 namespace pumice_rt {
 
+/// The bytes of memory of the device cpu.
+char* host_bytes(pumice_memory memory);
+
 /// A native function with what is measured of it.
 struct NativeCode {
     const NativeRecord* record;

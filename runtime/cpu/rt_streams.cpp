@@ -1,0 +1,82 @@
+#include "runtime/cpu/rt_streams.h"
+
+#include <stdio.h>
+
+namespace pumice_rt {
+
+CpuStream::CpuStream(pumice_device on, int with, RunCommand* runs) : run(runs) { device = on, priority = with; }
+
+pumice_status CpuStream::start() {
+    started = pthread_create(&thread, nullptr, thread_main, this) == 0;
+    return started ? PUMICE_OK
+                   : fail(PUMICE_ERROR_SYSTEM, "a stream on %s cannot be made: the system gives no thread", device->name);
+}
+
+CpuStream::~CpuStream() {
+    if (!started) return;
+    {
+        const Lock lock(mutex);
+        stops = true;
+        changed.wake_all();
+    }
+    pthread_join(thread, nullptr);  // it runs all commands first
+}
+
+uint64_t CpuStream::submit(Command* command) {
+    const Lock lock(mutex);
+    (last ? last->next : first) = command;
+    last = command;
+    changed.wake_all();
+    return ++submitted;
+}
+
+uint64_t CpuStream::submitted_so_far() {
+    const Lock lock(mutex);
+    return submitted;
+}
+
+void CpuStream::wait(uint64_t number) {
+    const Lock lock(mutex);
+    while (finished < number) changed.wait(mutex);
+}
+
+bool CpuStream::done(uint64_t number) {
+    const Lock lock(mutex);
+    return finished >= number;
+}
+
+pumice_status CpuStream::take_error() {
+    const Lock lock(mutex);
+    const pumice_status status = error;
+    error = PUMICE_OK;
+    return status == PUMICE_OK ? status : fail(status, "%s", sentence);
+}
+
+void* CpuStream::thread_main(void* stream) {
+    static_cast<CpuStream*>(stream)->work();
+    return nullptr;
+}
+
+void CpuStream::work() {
+    mutex.lock();
+    for (;;) {
+        while (!first && !stops) changed.wait(mutex);
+        Command* const command = first;
+        if (!command) break;
+        first = command->next;
+        if (!first) last = nullptr;
+        mutex.unlock();
+        const pumice_status status = run(device, *command);
+        release(device->hooks, command, command->bytes);
+        mutex.lock();
+        if (status != PUMICE_OK && error == PUMICE_OK) {
+            error = status;
+            snprintf(sentence, sizeof sentence, "%s", pumice_error());
+        }
+        ++finished;
+        changed.wake_all();
+    }
+    mutex.unlock();
+}
+
+}  // namespace pumice_rt
