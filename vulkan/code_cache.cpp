@@ -16,7 +16,8 @@ std::string shader_key(const std::string& device, const ir::Kernel& kernel, cons
     CacheKey key;
     key.add(device);
     key.add(options);
-    if (options.comments) key.add(ir::print(kernel));  // the comments contain the source lines, which the hash leaves out
+    // The comments contain the source lines, which the hash leaves out.
+    if (options.comments) key.add(ir::print(ir::without_identities(kernel)));
     key.add(kernel);
     return key.hash();
 }

@@ -131,7 +131,7 @@ private:
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
-    void require_addresses(const Variant& variant, const Launch& launch) const;
+    void require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const;
     // launching; queue.mutex is held
     void list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
     void make_locks();  // without the mutex

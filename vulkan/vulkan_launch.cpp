@@ -76,7 +76,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
 /// Records a launch. Sets `last`, if given, to the value of its last command before that command is submitted.
 void Device::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
-    if (context.wrapped) require_addresses(*variant, launch);
+    if (context.wrapped) require_addresses(*program.variants->kernel, *variant, launch);
     const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
     std::optional<Staging::Piece> block = argument_block(*variant, launch, buffer_ranges);
     if (variant->locks && !locks.made) make_locks();
@@ -161,13 +161,13 @@ void Device::make_locks() {
 }
 
 /// Throws Error if an array's address is needed and missing: an application's buffer may have none.
-void Device::require_addresses(const Variant& variant, const Launch& launch) const {
+void Device::require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const {
     for (const auto* fields : {&variant.shader.push, &variant.shader.block})
         for (const codegen::Field& field : *fields) {
             if (field.kind != codegen::Field::Kind::address) continue;
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             if (!array.memory || static_cast<const Buffer*>(array.memory)->range.block->address) continue;
-            fail("argument ", field.index + 1, " of kernel ", variant.shader.name,
+            fail(kernel.label(size_t(field.index)), " of kernel ", variant.shader.name,
                  " has to be reached by its address, as it is too large for a "
                  "binding, begins at an odd place, or is one of too many, and the application's buffer has none "
                  "(Place::addressable)");

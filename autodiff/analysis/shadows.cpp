@@ -7,12 +7,17 @@
 //     primal    arg1: inout f32[1] (y)                 arg2: f32 (a)                    arg3: in f32[1] (x)
 //     adjoint   arg1 (y)  arg2: inout f32[1] (dy)      arg3: f32 (a)  arg4: f32[1] (da)  arg5 (x)  arg6: inout f32[1] (dx)
 //
+// Names: the shadow of `x` is `d_x`, in a batch `d_x_0`, `d_x_1`, ...; a name that is taken gets a number (in the derivative of a
+// derivative `d_x_2`, beside `d_d_x`). The text says which parameter a shadow belongs to: arg2 "d_y" shadow of arg1.
+//
 // Cost: none at run time. Limits: the shadow of a struct array has the whole struct, integers included.
 // Textbook name: association by name, shadow (dual) arrays beside the primal ones, as in Tapenade and Enzyme; the alternative is
 // association by address (Griewank and Walther, chapter 6).
 #include "autodiff/analysis/shadows.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/support/error.h"
 
@@ -22,9 +27,37 @@ using namespace ir;
 
 namespace {
 
-/// The name of a shadow in messages.
-std::string label_of(const Kernel& from, size_t p, const char* what, int w, int width) {
-    return width == 1 ? text(what, " of ", from.label(p)) : text(what, " ", w + 1, " of ", from.label(p));
+/// The names of a derivative's parameters: those of the primal, and those made for shadows.
+class Names {
+public:
+    explicit Names(const std::vector<Parameter>& params) {
+        for (const Parameter& p : params) taken.insert(p.identity.name);
+    }
+    /// The shadow's name; "" for a parameter without one. Members of one struct share theirs.
+    std::string shadow(const std::string& of, int direction) {
+        if (of.empty()) return "";
+        std::string& name = made[{of, direction}];
+        if (name.empty()) name = unused(direction < 0 ? "d_" + of : text("d_", of, "_", direction));
+        return name;
+    }
+    /// The wanted name, with a number if it is taken.
+    std::string unused(const std::string& wanted) {
+        std::string name = wanted;
+        for (int n = 2; !taken.insert(name).second; ++n) name = text(wanted, "_", n);
+        return name;
+    }
+
+private:
+    std::set<std::string> taken;
+    std::map<std::pair<std::string, int>, std::string> made;
+};
+
+/// The order of the derivative that is made of this kernel.
+int next_order(const Kernel& from) {
+    int order = 1;
+    for (const Parameter& p : from.params)
+        if (p.identity.shadow_of >= 0) order = std::max(order, p.identity.order + 1);
+    return order;
 }
 
 MemoryId add_memory(Kernel& to, Memory memory) {
@@ -33,13 +66,20 @@ MemoryId add_memory(Kernel& to, Memory memory) {
 }
 
 /// Adds a parameter for an array; `memory` has everything but the name and the position.
-MemoryId add_parameter(Kernel& to, Memory memory, std::string label) {
+MemoryId add_parameter(Kernel& to, Memory memory, std::string label, ParameterIdentity identity) {
     memory.kind = MemoryKind::array;
     memory.argument = int(to.params.size());
     memory.name = text("arg", to.params.size() + 1);
     const MemoryId id = add_memory(to, std::move(memory));
-    to.params.push_back({true, Scalar::f32, id, std::move(label)});
+    to.params.push_back({true, Scalar::f32, id, std::move(label), ParameterOrigin::argument, 0, std::move(identity)});
     return id;
+}
+
+ParameterIdentity extra(const Kernel& to, const std::string& name) {
+    ParameterIdentity identity;
+    identity.name = Names(to.params).unused(name);
+    identity.extra = true;
+    return identity;
 }
 
 }  // namespace
@@ -53,21 +93,33 @@ MemoryId add_own_memory(Kernel& to, Memory memory) {
     return add_memory(to, std::move(memory));
 }
 
-MemoryId Shadows::add_array(Kernel& to, Scalar type, Access access, const std::string& label) {
+MemoryId Shadows::add_array(Kernel& to, Scalar type, Access access, const std::string& name, const std::string& label) {
     Memory m;
     m.element = Element::of(type);
     m.access = access;
     m.loc = to.loc;
-    return add_parameter(to, std::move(m), label);
+    return add_parameter(to, std::move(m), label, extra(to, name));
+}
+
+Value Shadows::add_scalar(Builder& b, Kernel& to, const std::string& name, const std::string& label) {
+    const Value value = b.argument(int(to.params.size()), Scalar::i32);
+    to.params.push_back({false, Scalar::i32, {}, label, ParameterOrigin::argument, 0, extra(to, name)});
+    return value;
 }
 
 Shadows::Shadows(Kernel& to, const Kernel& from, const Signature& signature, const Analysis& analysis, bool reverse)
     : params(from.params.size()), memories(from.memories.size()), scalars(from.params.size()) {
     to.params.clear();
+    Names names(from.params);
+    const int order = next_order(from);
     for (size_t p = 0; p < from.params.size(); ++p) {
         params[p] = int(to.params.size());
         Parameter kept = from.params[p];
-        kept.label = from.label(p);
+        ParameterIdentity& user = kept.identity;
+        if (user.shadow_of >= 0)
+            user.shadow_of = params[size_t(user.shadow_of)];
+        else
+            user.number = from.number_of(p);
         const bool array = kept.is_array;
         if (array) {
             Memory& memory = to.memories[kept.memory.id];
@@ -77,18 +129,19 @@ Shadows::Shadows(Kernel& to, const Kernel& from, const Signature& signature, con
         to.params.push_back(kept);
         if (signature.params[p] == Activity::constant) continue;
         for (int w = 0; w < signature.width; ++w) {
+            const int direction = signature.width == 1 ? -1 : w;
+            ParameterIdentity identity{names.shadow(user.name, direction), 0, "", params[p], direction, order};
             if (array) {
                 Memory shadow = from[kept.memory];
                 if (reverse) shadow.access = Access::inout;
-                memories[kept.memory.id].push_back(
-                    add_parameter(to, shadow, label_of(from, p, "the shadow", w, signature.width)));
+                memories[kept.memory.id].push_back(add_parameter(to, shadow, "", std::move(identity)));
             } else if (reverse) {
-                const std::string label = label_of(from, p, "the adjoint", w, signature.width);
-                scalars[p].push_back(add_array(to, kept.type, Access::inout, label));
+                Memory adjoint;
+                adjoint.element = Element::of(kept.type);
+                adjoint.loc = to.loc;
+                scalars[p].push_back(add_parameter(to, std::move(adjoint), "", std::move(identity)));
             } else {
-                Parameter tangent = kept;
-                tangent.label = label_of(from, p, "the tangent", w, signature.width);
-                to.params.push_back(tangent);
+                to.params.push_back({false, kept.type, {}, "", ParameterOrigin::argument, 0, std::move(identity)});
             }
         }
     }

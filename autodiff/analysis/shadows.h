@@ -1,6 +1,7 @@
 // Shadow layout: where a derivative kernel has its parameters, its memories and their shadows.
 #pragma once
 #include "autodiff/analysis/activity.h"
+#include "core/ir/builder.h"
 
 namespace pumice::derive {
 
@@ -23,8 +24,11 @@ public:
     /// The array of one element for the adjoint of scalar p (reverse).
     ir::MemoryId scalar(size_t p, int w) const { return scalars[p][size_t(w)]; }
 
-    /// Adds one more array parameter, such as a tape. Gives its memory.
-    static ir::MemoryId add_array(ir::Kernel& to, Scalar type, ir::Access access, const std::string& label);
+    /// Adds one more array parameter, such as a tape, with a name like this one, and a label for messages. Gives its memory.
+    static ir::MemoryId add_array(ir::Kernel& to, Scalar type, ir::Access access, const std::string& name,
+                                  const std::string& label);
+    /// Adds one more i32 parameter, and reads it.
+    static ir::Value add_scalar(ir::Builder& b, ir::Kernel& to, const std::string& name, const std::string& label);
 
 private:
     std::vector<int> params;

@@ -65,11 +65,7 @@ void AdjointEmitter::body() {
     to.name = from.name + suffixes[int(part)];
     if (plan.compares_rematerialised()) to.math = Math::strict;
     b.loc = from.loc;
-    if (part == Part::count) {
-        for (Parameter& p : to.params) p.label = from.label(size_t(&p - to.params.data()));
-    } else {
-        shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
-    }
+    if (part != Part::count) shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
     if (!owner) members();
     add_stacks();
     if (!owner && (part == Part::both || part == Part::reverse)) zero_shadows();

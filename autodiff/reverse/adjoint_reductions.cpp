@@ -119,7 +119,8 @@ void AdjointEmitter::add_cells() {
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
         tapes.push_back({type, Tape::Sizing::fixed, 0, {}, true});
-        tape.memory = Shadows::add_array(to, type, Access::inout, text("the cells of sums of ", name_of(type)));
+        tape.memory = Shadows::add_array(to, type, Access::inout, text("cells_", name_of(type)),
+                                         text("the cells of sums of ", name_of(type)));
     }
     for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.stride();
 }

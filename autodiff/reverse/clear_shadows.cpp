@@ -34,7 +34,7 @@ private:
         shadows = std::make_unique<Shadows>(to, primal.kernel, primal.signature, primal.analysis, true);
         for (size_t p = to.params.size(); p < model.params.size(); ++p)
             Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access,
-                               model.params[p].label);
+                               model.params[p].identity.name, model.params[p].label);
         to.name = model.name + ".zero";
         insts(BlockId{0});
     }
@@ -58,8 +58,7 @@ public:
 
 private:
     void body() override {
-        const Value end = b.argument(int(to.params.size()), Scalar::i32);
-        to.params.push_back({false, Scalar::i32, {}, "where the range ends"});
+        const Value end = Shadows::add_scalar(b, to, "range_end", "where the range ends");
         const Value first = b.index(Op::global_index, axis), apart = b.index(Op::global_size, axis);
         const Value bounds[] = {zero(Scalar::i32), b.constant_int(Scalar::i32, Step::rows), b.constant_int(Scalar::i32, 1)};
         const Scalar type = Scalar::i32;

@@ -177,9 +177,10 @@ void AdjointEmitter::add_to_cell(size_t n, Value part) {
 
 /// The tapes for the cells and, with loop interchange, for the values that items hand over.
 void AdjointEmitter::add_loop_tapes(Scalar type) {
-    partial_sum_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
+    partial_sum_cells.memory = Shadows::add_array(to, type, Access::inout, "loop_cells", "the cells of a loop's sums");
     if (sweep_kind != SweepKind::partial_sums)
-        partial_sum_cells.passed_values = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
+        partial_sum_cells.passed_values =
+            Shadows::add_array(to, type, Access::inout, "loop_values", "what items hand on to a loop's sums");
 }
 
 // ---- loop interchange ----

@@ -64,11 +64,12 @@ void AdjointEmitter::sum_by_owner() {
     // The last of these axes is the innermost loop: axis 0 is the fastest.
     const auto loops = [&](const auto& self, size_t left, Elsewhere& at) -> void {
         if (left == 0) return item(at);
-        const size_t first = to.params.size();
-        for (const char* what : {"start", "end"})
-            to.params.push_back(
-                {false, Scalar::i32, {}, text("where axis ", owner->looped[left - 1], " of the range has its ", what)});
-        const Value start = b.argument(int(first), Scalar::i32), end = b.argument(int(first) + 1, Scalar::i32);
+        const auto bound = [&](const char* what) {
+            const int axis = owner->looped[left - 1];
+            return Shadows::add_scalar(b, to, text("axis_", axis, "_", what),
+                                       text("where axis ", axis, " of the range has its ", what));
+        };
+        const Value start = bound("start"), end = bound("end");
         emit_for(start, end, b.constant_int(Scalar::i32, 1), [&](Value index) {
             Elsewhere inside = at;
             inside.indices[size_t(owner->looped[left - 1])] = index;

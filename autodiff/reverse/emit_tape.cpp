@@ -39,11 +39,11 @@ void AdjointEmitter::add_stacks() {
                      : !split_mode && bounded && all <= signature.private_elements ? Tape::Sizing::fixed
                                                                                    : Tape::Sizing::item;
         const bool counting = part == Part::count;
-        const std::string name = text("the tape of ", name_of(stack.type));
+        const std::string name = text("tape_", name_of(stack.type)), label = text("the tape of ", name_of(stack.type));
         if (stack.kind == Tape::Sizing::fixed) {
             Memory m;
             m.kind = MemoryKind::private_;
-            m.name = text("tape_", name_of(stack.type));
+            m.name = name;
             m.element = Element::of(stack.type);
             m.extents = {stack.bound->number};
             m.loc = from.loc;
@@ -51,17 +51,18 @@ void AdjointEmitter::add_stacks() {
             if (!counting) stack.memory = add_own_memory(to, m);
         } else if (stack.kind == Tape::Sizing::item) {
             tapes.push_back({stack.type, Tape::Sizing::item, stack.bound->number, stack.bound->more});
-            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
+            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         } else {
             tapes.push_back({Scalar::i32, Tape::Sizing::offsets, 1});
             tapes.push_back({stack.type, Tape::Sizing::counted, 0});
-            stack.offsets =
-                Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
-            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
+            stack.offsets = Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, name + "_offsets",
+                                               text("the offsets of ", label));
+            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         }
         if (split_mode && !stack.known_height()) {
             tapes.push_back({Scalar::i32, Tape::Sizing::item, 1});
-            if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
+            if (!counting)
+                stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, name + "_height", text("the height of ", label));
         }
         stack.cursor = b.var(zero(Scalar::i32));
         if (stack.kind == Tape::Sizing::counted && !counting && !owner)

@@ -24,7 +24,7 @@ namespace {
 
 std::string hash_of(const ir::Kernel& lowered, const Options& options, const std::string& glsl) {
     Hash hash;
-    hash.add(ir::print(lowered));
+    hash.add(ir::print(ir::without_identities(lowered)));
     CacheKey of_options;
     of_options.add(options);
     hash.add(of_options.bytes);

@@ -13,8 +13,8 @@ namespace pumice {
 
 namespace ir {
 
-// key_parts(x): the fields of x on which generated code may depend: all but source lines and parameter labels. The structured
-// bindings name every field, so that a new field breaks the build until it is handled here.
+// key_parts(x): the fields of x on which generated code may depend: all but source lines, and labels and names of parameters. The
+// structured bindings name every field, so that a new field breaks the build until it is handled here.
 inline auto key_parts(const Value& v) { return std::tie(v.id); }
 inline auto key_parts(const InstId& i) { return std::tie(i.id); }
 inline auto key_parts(const BlockId& b) { return std::tie(b.id); }
@@ -38,7 +38,7 @@ inline auto key_parts(const Memory& m) {
     return std::tie(kind, name, element, rank, access, argument, extents, size);
 }
 inline auto key_parts(const Parameter& p) {
-    const auto& [is_array, type, memory, label, given, dimension] = p;
+    const auto& [is_array, type, memory, label, given, dimension, identity] = p;
     return std::tie(is_array, type, memory, given, dimension);
 }
 inline auto key_parts(const Function& f) {

@@ -110,9 +110,16 @@ TEST(CacheKey, ChangesWithEveryFieldThatCodeMayDependOn) {
 
 TEST(CacheKey, StaysWhereOnlySourceLinesAndLabelsDiffer) {
     const Change changes[] = {
-        [](auto& k) { k.files = {"b.cpp"}; },         [](auto& k) { k.loc = {0, 7}; },
-        [](auto& k) { k.insts[0].loc = {0, 7}; },     [](auto& k) { k.memories[0].loc = {0, 7}; },
-        [](auto& k) { k.functions[0].loc = {0, 7}; }, [](auto& k) { k.params[0].label = "argument 1 (x)"; },
+        [](auto& k) { k.files = {"b.cpp"}; },
+        [](auto& k) { k.loc = {0, 7}; },
+        [](auto& k) { k.insts[0].loc = {0, 7}; },
+        [](auto& k) { k.memories[0].loc = {0, 7}; },
+        [](auto& k) { k.functions[0].loc = {0, 7}; },
+        [](auto& k) { k.params[0].label = "argument 1 (x)"; },
+        [](auto& k) { k.params[0].identity.name = "x"; },
+        [](auto& k) { k.params[1].identity = {"x", 1, "position"}; },
+        [](auto& k) { k.params[1].identity.shadow_of = 0; },
+        [](auto& k) { k.params[1].identity.extra = true; },
     };
     for (const Change& change : changes) {
         ir::Kernel k = sample();

@@ -119,14 +119,29 @@ struct Memory {
 /// The value of a scalar parameter: an argument of the launch, or the start or extent of its range along a dimension.
 enum class ParameterOrigin : uint8_t { argument, range_start, range_extent };
 
+/// The parameter of the user's function to which a parameter of the kernel belongs. A parameter of struct type becomes several
+/// parameters of the kernel. For messages and manifests: no code depends on it, and no cache key contains it.
+struct ParameterIdentity {
+    std::string name{};  ///< of the user's parameter, an identifier of C; "" if it has none
+    int number = 0;      ///< of the user's parameter, from 1; 0: as the position in Kernel::params
+    std::string path{};  ///< of the member, if the user's parameter is a struct: "mesh.position"
+    // In a derivative:
+    int shadow_of = -1;  ///< index of the parameter whose shadow, adjoint or tangent this is, which has number and path; -1: none
+    int direction = -1;  ///< of a shadow in a batch, from 0; -1 without batch
+    int order = 1;       ///< of a shadow: 1 in a derivative, 2 in the derivative of a derivative
+    bool extra = false;  ///< belongs to no parameter of the user: a tape, cells of sums, an end of a range
+    bool operator==(const ParameterIdentity&) const = default;
+};
+
 /// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
 struct Parameter {
     bool is_array = false;
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
-    std::string label{};        ///< name in messages; "" means "argument N". Not part of kernel text
+    std::string label{};        ///< in messages; "": Kernel::label makes it of the identity. Not part of kernel text
     ParameterOrigin origin = ParameterOrigin::argument;
     int dimension = 0;  ///< of the range, from the slowest; i32
+    ParameterIdentity identity{};
     bool operator==(const Parameter&) const = default;
 };
 
@@ -188,13 +203,19 @@ struct Kernel {
         bits = insts[d.id].immediate;
         return true;
     }
-    /// The name of parameter `index` in messages: "argument 2", or "argument 1 (particles)" for a member of a struct.
-    std::string label(size_t index) const {
-        return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label;
-    }
+    /// The user's parameter to which parameter `index` belongs, from 1; 0 if it belongs to none.
+    int number_of(size_t index) const;
+    /// The path of parameter `index` in the user's parameter; "" unless that is a struct.
+    const std::string& path_of(size_t index) const;
+    /// The name of parameter `index` in messages: `argument 2`, `argument 2 ("x")`, `the shadow of argument 2 ("x")`; for the
+    /// member of a struct `argument 1 (position)`, or `argument 1 ("particles.position")`.
+    std::string label(size_t index) const;
     /// "saxpy.cpp:12" (the file's name without folders), or "?" if unknown.
     std::string where(Loc loc) const;
 };
+
+/// The kernel without names and numbers of the user's parameters: the same code.
+Kernel without_identities(Kernel kernel);
 
 /// The indices of an access: one (linear, row-major) or as many as the memory has dimensions.
 inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {

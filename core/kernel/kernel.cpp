@@ -11,6 +11,7 @@
 #include "core/passes/inlining.h"
 #include "core/passes/promote.h"
 #include "core/passes/simplify.h"
+#include "core/support/ascii.h"
 #include "core/support/debug.h"
 
 namespace pumice {
@@ -25,6 +26,9 @@ struct KernelBase::State {
     uint64_t number;
     std::mutex mutex;
     std::shared_ptr<const ir::Kernel> recorded, inlined;
+    std::mutex names_mutex;  // not `mutex`, which a recording holds
+    std::vector<std::string> names;
+    bool names_taken = false;  // by the first use
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
     std::recursive_mutex kept_mutex;  // recursive, since `make` may call kept()
     std::unordered_map<std::string, std::shared_ptr<void>> kept;
@@ -35,6 +39,12 @@ struct KernelBase::State {
         std::lock_guard lock(mutex);
         if (!inlined) inlined = std::make_shared<const ir::Kernel>(ir::inlining(*kernel));
         return inlined;
+    }
+    /// The names of the parameters, which are fixed from then on.
+    std::vector<std::string> take_names() {
+        const std::lock_guard lock(names_mutex);
+        names_taken = true;
+        return names;
     }
     /// Removes the executables from devices that are still open.
     ~State();
@@ -129,6 +139,49 @@ void fix_extents(ir::Kernel& k, const KernelOptions& options) {
 
 }  // namespace
 
+namespace {
+
+constexpr size_t longest_parameter_name = 100;
+
+/// An identifier of C that is no keyword there, so that headers for hosts can be made of it.
+bool is_name(std::string_view name) {
+    constexpr std::string_view keywords[] = {"auto",    "break",  "case",     "char",   "const",    "continue", "default",
+                                             "do",      "double", "else",     "enum",   "extern",   "float",    "for",
+                                             "goto",    "if",     "inline",   "int",    "long",     "register", "restrict",
+                                             "return",  "short",  "signed",   "sizeof", "static",   "struct",   "switch",
+                                             "typedef", "union",  "unsigned", "void",   "volatile", "while"};
+    const auto letter = [](char c) { return ascii::is_letter(c) || c == '_'; };
+    return !name.empty() && name.size() <= longest_parameter_name && letter(name[0]) &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || ascii::is_digit(c); }) &&
+           std::find(std::begin(keywords), std::end(keywords), name) == std::end(keywords);
+}
+
+}  // namespace
+
+void KernelBase::name_parameters(size_t count, std::span<const std::string_view> names) const {
+    const auto refuse = [&](const auto&... parts) {
+        fail("kernel \"", state->name, "\" (", where(state->location), ") ", parts...);
+    };
+    if (names.size() != count)
+        refuse("has ", count, count == 1 ? " parameter" : " parameters", " and is given ", names.size(),
+               names.size() == 1 ? " name" : " names", ": each parameter has one, in order");
+    for (size_t p = 0; p < count; ++p) {
+        if (!is_name(names[p]))
+            refuse("names its parameter ", p + 1, " \"", names[p], "\": names are identifiers of C, 1 to ",
+                   longest_parameter_name, " letters, digits and _, with no digit first, and are no keywords");
+        const auto first = std::find(names.begin(), names.begin() + ptrdiff_t(p), names[p]);
+        if (first != names.begin() + ptrdiff_t(p))
+            refuse("names both parameter ", first - names.begin() + 1, " and parameter ", p + 1, " \"", names[p],
+                   "\": names differ");
+    }
+    const std::lock_guard lock(state->names_mutex);
+    if (std::equal(names.begin(), names.end(), state->names.begin(), state->names.end())) return;
+    // Derivatives, programs and compiled code that exist already would keep the old names.
+    if (state->names_taken)
+        refuse("is given names of its parameters after its first use: names() stands where the kernel is defined");
+    state->names.assign(names.begin(), names.end());
+}
+
 std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
     // Waiting for a kernel during its own recording would deadlock; Recorder reports that first.
     if (detail::Recorder* r = detail::Recorder::current_or_null())
@@ -141,7 +194,10 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
         recorder.kernel.math = state->options.math;
         try {
             fix_extents(recorder.kernel, state->options);
+            const std::vector<std::string> names = state->take_names();
             state->record(recorder);
+            for (ir::Parameter& p : recorder.kernel.params)
+                if (!names.empty() && p.identity.number > 0) p.identity.name = names[size_t(p.identity.number) - 1];
             const std::shared_ptr<const ir::Kernel> finished = recorder.finish();
             ir::refuse_divergent_barriers(*finished);
             state->recorded = finished;

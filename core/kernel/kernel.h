@@ -2,6 +2,8 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 #include <tuple>
 
 #include "core/kernel/host_argument.h"
@@ -43,6 +45,8 @@ public:
     std::shared_ptr<State> state;
 
 protected:
+    /// Names the parameters of the user's function: see Kernel::names.
+    void name_parameters(size_t count, std::span<const std::string_view> names) const;
     KernelBase(std::string name, KernelOptions options, detail::SourceLocation location,
                std::function<void(detail::Recorder&)> record);
     explicit KernelBase(std::shared_ptr<const ir::Kernel> recorded);
@@ -75,6 +79,15 @@ public:
         static_assert(
             detail::never<A>,
             "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
+    }
+
+    /// The same kernel, whose parameters have names, one each, in order: in messages, kernel text, derivatives and manifests. Call
+    /// it where the kernel is defined, before its first use. No code depends on names. Throws Error for another number of names
+    /// than parameters, for a name that is no identifier of C, or that two parameters would have, and for other names after the
+    /// first use.
+    Kernel names(std::initializer_list<std::string_view> names) const {
+        name_parameters(sizeof...(P), {names.begin(), names.size()});
+        return *this;
     }
 
     // Rules that replace the kernel's derivative; each returns the kernel itself. docs/autodiff.md defines the parameters of a

@@ -48,10 +48,11 @@ void check_size(const Recorder& r, const ir::Memory& m, SourceLocation location)
 
 namespace {
 int add_parameter(const ParameterSource& source, bool is_array, Scalar type, ir::MemoryId memory) {
-    // Members of structs are IR parameters too, so that the IR's index differs from the user's number.
-    std::string label = text("argument ", source.number);
-    if (!source.path.empty()) label += text(" (", source.path, ")");
-    source.recorder.kernel.params.push_back({is_array, type, memory, std::move(label)});
+    ir::Parameter parameter{is_array, type, memory};
+    // Members of structs are parameters of the kernel too, so that the position differs from the user's number.
+    parameter.identity.number = source.number;
+    parameter.identity.path = source.path;
+    source.recorder.kernel.params.push_back(std::move(parameter));
     return int(source.recorder.kernel.params.size()) - 1;
 }
 }  // namespace

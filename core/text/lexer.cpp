@@ -100,9 +100,13 @@ uint64_t Lexer::number(std::string_view what, uint64_t limit) {
     return value;
 }
 
-std::string Lexer::string(std::string_view what) {
+bool Lexer::at_string() {
     skip();
-    if (at == text.size() || text[at] != '"') expected(what);
+    return at < text.size() && text[at] == '"';
+}
+
+std::string Lexer::string(std::string_view what) {
+    if (!at_string()) expected(what);
     std::string out;
     for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at) {
         if (text[at] != '\\') {

@@ -33,7 +33,9 @@ public:
     std::string_view value_name();
     bool at_value();
     uint64_t number(std::string_view what, uint64_t limit);
+    /// A text in quotes. at_string() is true if one comes next.
     std::string string(std::string_view what);
+    bool at_string();
     /// A member path, plain or quoted.
     std::string path();
     /// The literal of a constant: all text up to white space.

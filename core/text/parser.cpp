@@ -77,8 +77,9 @@ std::array<int64_t, 3> Parser::extents() {
 
 void Parser::parameter() {
     const std::string name(in.word("a parameter's name"));
-    in.expect(":");
     Parameter p;
+    p.identity = identity();
+    in.expect(":");
     Memory m;
     if (in.accept_word("in"))
         m.access = Access::in;
@@ -107,6 +108,32 @@ void Parser::parameter() {
     p.is_array = true;
     p.memory = define(std::move(m));
     k.params.push_back(p);
+}
+
+/// The user's parameter to which a parameter belongs, as the printer writes it.
+ParameterIdentity Parser::identity() {
+    constexpr uint64_t most = std::numeric_limits<int32_t>::max();
+    ParameterIdentity id;
+    if (in.at_string()) id.name = in.string("a name in quotes");
+    if (in.accept_word("shadow")) {
+        in.expect_word("of");
+        id.shadow_of = parameter_index();
+        if (in.accept_word("direction")) id.direction = int(in.number("a direction", most));
+        if (in.accept_word("order")) id.order = int(in.number("an order", most));
+    } else if (in.accept_word("of")) {
+        id.number = int(in.number("a parameter's number", most));
+        if (in.accept(".")) id.path = in.path();
+    }
+    id.extra = in.accept_word("extra");
+    return id;
+}
+
+/// The index of a parameter that stands before this one, by its name.
+int Parser::parameter_index() {
+    const std::string name(in.word("a parameter's name"));
+    if (const auto scalar = scalars.find(name); scalar != scalars.end()) return int(scalar->second);
+    if (const auto array = memories.find(name); array != memories.end()) return k.memories[array->second.id].argument;
+    in.error(pumice::text("`", name, "` is no parameter before this one"));
 }
 
 MemoryId Parser::define(Memory m) {

@@ -35,6 +35,8 @@ private:
     void header();
     std::array<int64_t, 3> extents();
     void parameter();
+    ParameterIdentity identity();
+    int parameter_index();
     MemoryId define(Memory m);
     Element element();
     void local(MemoryKind kind);

@@ -85,14 +85,18 @@ private:
         for (size_t i = 0; i < k.params.size(); ++i) {
             const Parameter& p = k.params[i];
             if (i) out += ", ";
-            if (!p.is_array)
-                out += text("arg", i + 1, ": ", name_of(p.type),
+            if (!p.is_array) {
+                out += text("arg", i + 1);
+                identity(i);
+                out += text(": ", name_of(p.type),
                             p.origin == ParameterOrigin::argument ? "" : text(" = ", origin_name(p.origin), " ", p.dimension));
-            else if (p.memory.id >= k.memories.size())
+            } else if (p.memory.id >= k.memories.size())
                 out += "?";
             else {
                 const Memory& m = k[p.memory];
-                out += text(m.name, ": ", access_name(m.access), " ");
+                out += m.name;
+                identity(i);
+                out += text(": ", access_name(m.access), " ");
                 element(m.element);
                 out += text("[", m.rank, "]");
                 loc(m.loc);
@@ -103,6 +107,30 @@ private:
         out += " files [";
         for (size_t i = 0; i < k.files.size(); ++i) out += (i ? ", " : "") + quoted(k.files[i]);
         out += "] {\n";
+    }
+
+    /// ` "particles" of 1.position`, ` "d_x" shadow of arg1`, ` "tape_f32" extra`: of a parameter's identity, what its position does
+    /// not say.
+    void identity(size_t p) {
+        const ParameterIdentity& id = k.params[p].identity;
+        const int number = id.number ? id.number : int(p) + 1;
+        if (!id.name.empty()) out += " " + quoted(id.name);
+        if (id.shadow_of >= 0) {
+            out += " shadow of " + parameter_name(size_t(id.shadow_of));
+            if (id.direction >= 0) out += text(" direction ", id.direction);
+            if (id.order != 1) out += text(" order ", id.order);
+        } else if (number != int(p) + 1 || !id.path.empty()) {
+            out += text(" of ", number);
+            if (!id.path.empty()) out += ".", path(id.path);
+        }
+        if (id.extra) out += " extra";
+    }
+
+    std::string parameter_name(size_t p) const {
+        if (p >= k.params.size()) return "?";
+        const Parameter& named = k.params[p];
+        if (!named.is_array) return text("arg", p + 1);
+        return named.memory.id < k.memories.size() ? k[named.memory].name : "?";
     }
 
     /// ` group [8, 16]`, in written order, if they are fixed.

@@ -120,6 +120,44 @@ TEST(print, functions_read_back_to_the_same_text) {
     EXPECT_TRUE(k.functions[1].has_rule() && k.functions[1].inactive);
 }
 
+/// Parameters with names, numbers and paths of the user's parameters, shadows, and what belongs to no parameter.
+const char* const identities =
+    R"(kernel "k" math contract rank 1 (arg1 "particles" of 1.position: inout f32[1] @7, arg2 "particles" of 1.mesh.weight[1]: in {x: f32 @0}:4[1], arg3 "particles" of 1."odd path": f32, arg4 "d_particles" shadow of arg2: inout {x: f32 @0}:4[1], a "a" of 2: in f32[1], arg6 "d_a_0" shadow of a direction 0: in f32[1], arg7 shadow of a direction 1: in f32[1], arg8 "d_d_a_0" shadow of arg6 order 2: in f32[1], arg9 of 4: f64, arg10 "d_b" shadow of arg9: inout f64[1], arg11 "tape_f32" extra: inout f32[1], arg12: i32 = range_extent 0) files [] {
+  return
+}
+)";
+
+TEST(print, identities_of_parameters_read_back_to_the_same_text) {
+    const Kernel k = parse(identities);
+    EXPECT_EQ(print(k), identities);
+    EXPECT_EQ(verify(k), "");
+    const std::vector<int> numbers{1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 0, 0};
+    const std::vector<std::string> labels{"argument 1 (\"particles.position\")",
+                                          "argument 1 (\"particles.mesh.weight[1]\")",
+                                          "argument 1 (\"particles.odd path\")",
+                                          "the shadow of argument 1 (\"particles.mesh.weight[1]\")",
+                                          "argument 2 (\"a\")",
+                                          "the shadow 1 of argument 2 (\"a\")",
+                                          "the shadow 2 of argument 2 (\"a\")",
+                                          "the shadow of the shadow 1 of argument 2 (\"a\")",
+                                          "argument 4",
+                                          "the adjoint of argument 4",
+                                          "argument 11 (\"tape_f32\")",
+                                          "argument 12"};
+    for (size_t p = 0; p < numbers.size(); ++p) {
+        EXPECT_EQ(k.number_of(p), numbers[p]) << p;
+        EXPECT_EQ(k.label(p), labels[p]);
+    }
+    EXPECT_EQ(k.path_of(3), "mesh.weight[1]");
+    // A number that is the position is left out, as it stands for itself.
+    const char* const plain =
+        "kernel \"k\" math contract rank 1 (arg1 of 1: f32, arg2 \"x\" of 2: f32) files [] {\n  return\n}\n";
+    EXPECT_EQ(print(parse(plain)), "kernel \"k\" math contract rank 1 (arg1: f32, arg2 \"x\": f32) files [] {\n  return\n}\n");
+    const Kernel bare = without_identities(k);
+    EXPECT_EQ(print(bare).find('"', 12), std::string::npos) << print(bare);
+    EXPECT_EQ(print(bare).find(" of "), std::string::npos) << print(bare);
+}
+
 TEST(print, calls_of_missing_functions) {
     const auto read = [](const std::string& body) {
         try {
@@ -200,6 +238,12 @@ TEST(parse, says_the_line_and_what_was_expected) {
     EXPECT_EQ(parse_error(head + "  return\n"), "kernel text line 3: expected an instruction or `}`, found the end of the text");
     EXPECT_EQ(parse_error(head + "  local a: f32[size %9]\n  return\n}"),
               "kernel text line 2: the size %9 is not defined in the kernel");
+    const std::string named = "kernel \"k\" math contract rank 1 (arg1: in f32[1], arg2 ";
+    EXPECT_EQ(parse_error(named + "shadow of arg3: f32"), "kernel text line 1: `arg3` is no parameter before this one");
+    EXPECT_EQ(parse_error(named + "shadow arg1: f32"), "kernel text line 1: expected `of`, found `arg1`");
+    EXPECT_EQ(parse_error(named + "of x: f32"), "kernel text line 1: expected a parameter's number, found `x`");
+    EXPECT_EQ(parse_error(named + "of 2.: f32"), "kernel text line 1: expected a member path, found `:`");
+    EXPECT_EQ(parse_error(named + "x: f32"), "kernel text line 1: expected `:`, found `x`");
     EXPECT_EQ(parse_error("kernel \"k\n"), "kernel text line 1: a string has no closing quote on its line");
 }
 
@@ -212,9 +256,9 @@ TEST(parse, refuses_blocks_too_deep_to_read) {
 /// Whatever the text, it is parsed or refused with an Error; what is parsed can be printed, read again and verified.
 TEST(parse, survives_mutated_text) {
     std::mt19937 random(7);
-    const std::string original = everything;
     int parsed = 0;
     for (int round = 0; round < 20'000; ++round) {
+        const std::string original = round % 4 ? everything : identities;
         std::string text = original;
         for (int edits = 1 + int(random() % 3); edits > 0; --edits) {
             const size_t at = random() % text.size(), length = random() % 12;

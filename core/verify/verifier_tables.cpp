@@ -11,7 +11,9 @@
 // Field's name: IR verifier (LLVM's Verifier.cpp).
 #include "core/verify/verifier_tables.h"
 
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "core/ir/ops.h"
 #include "core/text/lexical_rules.h"
@@ -27,6 +29,7 @@ public:
     void whole() const {
         indices();
         parameters();
+        identities();
         for (const Memory& m : k.memories) memory(m);
         function_names();
         for (const Function& f : k.functions) rules(f);
@@ -95,6 +98,61 @@ private:
             if (m.kind != MemoryKind::array || m.argument != int(p))
                 broken("parameter ", p + 1, " and memory \"", m.name, "\" do not name each other");
         }
+    }
+
+    /// Names are identifiers, and tell the user's parameters apart, as numbers and paths do. A shadow fits its parameter.
+    void identities() const {
+        std::map<std::string, std::tuple<int, int, int>> named;  // number, order (0: no shadow), direction
+        std::map<int, std::string> names;                        // by number
+        std::set<std::pair<std::string, std::string>> members;
+        std::set<std::pair<int, std::string>> numbered;
+        std::set<std::tuple<int, int, int>> shadows;
+        int last = 0;
+        for (size_t p = 0; p < k.params.size(); ++p) {
+            const ParameterIdentity& id = k.params[p].identity;
+            const bool shadow = id.shadow_of >= 0, user = k.params[p].origin == ParameterOrigin::argument && !id.extra;
+            if (!id.name.empty() && !is_identifier(id.name))
+                broken("parameter ", p + 1, " is named \"", id.name, "\"; its name must be an identifier");
+            if ((shadow || !user) && (id.number || !id.path.empty()))
+                broken("parameter ", p + 1, " has a number or path of its own, and is ",
+                       shadow ? "a shadow" : "none of the user's");
+            if (shadow) {
+                shadow_fits(p);
+                if (!shadows.emplace(id.shadow_of, id.order, id.direction).second)
+                    broken("parameter ", p + 1, " is a second shadow of parameter ", id.shadow_of + 1,
+                           ", of one direction and order");
+            } else if (id.direction != -1 || id.order != 1) {
+                broken("parameter ", p + 1, " has a direction or an order, and is no shadow");
+            }
+            const int number = k.number_of(p);
+            if (user && !shadow) {
+                if (number < last || number < 1)
+                    broken("parameter ", p + 1, " belongs to parameter ", number, " of the user, and the one before it to ",
+                           last);
+                last = number;
+                if (!numbered.emplace(number, id.path).second) broken("parameter ", p + 1, " is a second one for ", k.label(p));
+                if (const auto [there, added] = names.emplace(number, id.name); !added && there->second != id.name)
+                    broken("parameter ", p + 1, " is named \"", id.name, "\", and another member of its struct \"", there->second,
+                           "\"");
+            }
+            if (id.name.empty()) continue;
+            const auto [there, added] = named.emplace(id.name, std::tuple(number, shadow ? id.order : 0, id.direction));
+            if (there->second != std::tuple(number, shadow ? id.order : 0, id.direction) ||
+                !members.emplace(id.name, k.path_of(p)).second)
+                broken("two parameters are named \"", id.name, "\"");
+        }
+    }
+
+    void shadow_fits(size_t p) const {
+        const Parameter& shadow = k.params[p];
+        const ParameterIdentity& id = shadow.identity;
+        if (size_t(id.shadow_of) >= p) broken("parameter ", p + 1, " is the shadow of parameter ", id.shadow_of + 1, " after it");
+        const Parameter& primal = k.params[size_t(id.shadow_of)];
+        const auto element = [&](const Parameter& of) { return of.is_array ? k[of.memory].element : Element::of(of.type); };
+        if (id.order < 1 || id.direction < -1 || id.extra || shadow.origin != ParameterOrigin::argument ||
+            primal.origin != ParameterOrigin::argument || (primal.is_array && !shadow.is_array) ||
+            element(shadow) != element(primal))
+            broken("parameter ", p + 1, " is no shadow of parameter ", id.shadow_of + 1, ": type, origin or order are wrong");
     }
 
     void fixed_extents(const char* what, const std::array<int64_t, 3>& of) const {

@@ -20,6 +20,40 @@ TEST(verify, accepts_valid_kernels) {
     EXPECT_EQ(problem("return", "rank 2", "local local1: f32[size %n2]\n%g = group_size 0 : i32 %n2 = mul %g, %g : i32\n"), "");
 }
 
+TEST(verify, identities_of_parameters) {
+    const auto of = [](const std::string& parameters) {
+        return verify(parse("kernel \"k\" math contract rank 1 (" + parameters + ") files [] {\nreturn\n}\n"));
+    };
+    EXPECT_EQ(of("arg1 \"x\": f32, arg2 \"d_x\" shadow of arg1: inout f32[1], arg3 \"y\" of 2: f32"), "");
+    EXPECT_EQ(of("arg1 \"x y\": f32"), "parameter 1 is named \"x y\"; its name must be an identifier");
+    EXPECT_EQ(of("arg1 \"x\": f32, arg2 \"x\": f32"), "two parameters are named \"x\"");
+    EXPECT_EQ(of("arg1 \"x\": f32, arg2 \"x\" shadow of arg1: f32"), "two parameters are named \"x\"");
+    EXPECT_EQ(of("arg1 \"x\": f32, arg2 \"x\" extra: f32"), "two parameters are named \"x\"");
+    EXPECT_EQ(of("arg1 of 2: f32, arg2 of 1: f32"), "parameter 2 belongs to parameter 1 of the user, and the one before it to 2");
+    EXPECT_EQ(of("arg1 of 2: f32, arg2: f32"), "parameter 2 is a second one for argument 2");
+    EXPECT_EQ(of("arg1 of 1.x: f32, arg2 of 1.x: f32"), "parameter 2 is a second one for argument 1 (x)");
+    EXPECT_EQ(of("arg1 \"v\" of 1.x: f32, arg2 \"w\" of 1.y: f32"),
+              "parameter 2 is named \"w\", and another member of its struct \"v\"");
+    EXPECT_EQ(of("arg1: f32, arg2 shadow of arg1: f32, arg3 shadow of arg1: f32"),
+              "parameter 3 is a second shadow of parameter 1, of one direction and order");
+    const std::string unfit = "parameter 2 is no shadow of parameter 1: type, origin or order are wrong";
+    EXPECT_EQ(of("arg1: f32, arg2 shadow of arg1: f64"), unfit);
+    EXPECT_EQ(of("arg1: in f32[1], arg2 shadow of arg1: f32"), unfit);
+    EXPECT_EQ(of("arg1: f32, arg2 shadow of arg1 order 0: f32"), unfit);
+    EXPECT_EQ(of("arg1: f32, arg2 shadow of arg1 extra: f32"), unfit);
+    EXPECT_EQ(of("arg1: i32 = range_extent 0, arg2 shadow of arg1: i32"), unfit);
+    EXPECT_EQ(of("arg1 of 3 extra: f32"), "parameter 1 has a number or path of its own, and is none of the user's");
+    EXPECT_EQ(of("arg1 of 3: i32 = range_extent 0"), "parameter 1 has a number or path of its own, and is none of the user's");
+    Kernel k = parse("kernel \"k\" math contract rank 1 (arg1: f32, arg2 shadow of arg1: f32) files [] {\nreturn\n}\n");
+    EXPECT_EQ(verify(k), "");
+    k.params[1].identity.number = 1;
+    EXPECT_EQ(verify(k), "parameter 2 has a number or path of its own, and is a shadow");
+    k.params[1].identity = {"", 0, "", 1};
+    EXPECT_EQ(verify(k), "parameter 2 is the shadow of parameter 2 after it");
+    k.params[1].identity = {"", 0, "", -1, 1};
+    EXPECT_EQ(verify(k), "parameter 2 has a direction or an order, and is no shadow");
+}
+
 TEST(verify, types_of_scalar_ops) {
     EXPECT_EQ(problem("%a = add %x, %n : f32 return"), "operand 2 is i32; expected f32 in `%4 = add %2, %1 : f32`");
     EXPECT_EQ(problem("%a = add %x : f32 return"), "add has 1 operands; expected 2 in `%4 = add %2 : f32`");
