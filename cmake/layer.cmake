@@ -1,15 +1,18 @@
-# pumice_layer(name [FOLDER folder] [OPTIONS option...]): the object library pumice_<name> of every source in the folder but its
+# pumice_layer(name [FOLDER folder] [OPTIONS option...] [EXCLUDE folder]): the object library pumice_<name> of every source in the folder but its
 # *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep to the arrows
 # of docs/internals.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
 function(pumice_layer name)
-    cmake_parse_arguments(PARSE_ARGV 1 layer "" "FOLDER" "OPTIONS")
+    cmake_parse_arguments(PARSE_ARGV 1 layer "" "FOLDER;EXCLUDE" "OPTIONS")
     if(NOT layer_FOLDER)
         set(layer_FOLDER ${name})
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer_FOLDER}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+    if(layer_EXCLUDE)
+        list(FILTER sources EXCLUDE REGEX "/${layer_FOLDER}/${layer_EXCLUDE}/")
+    endif()
     set(target pumice_${name})
     if(sources)
         add_library(${target} OBJECT ${sources})

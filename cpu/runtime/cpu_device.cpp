@@ -8,8 +8,6 @@
 
 #include "core/host/next_launch_hint.h"
 #include "core/host/ring.h"
-#include "core/lowering/group_by_memory.h"
-#include "core/passes/inlining.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "cpu/plan/cpu_group_size.h"
@@ -189,14 +187,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 // ---- kernels -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
-    const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
-    // The program's analyses of the kernel look for barriers, and without the rule for accesses to local memory.
-    if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group)) {
-        const ir::Kernel inlined = ir::inlining(*kernel);
-        const bool kept = compiler->target.rules.has(Rule::group_accumulators);
-        kernel = std::make_shared<const ir::Kernel>(kept ? inlined : ir::group_by_memory(inlined));
-    }
-    return std::make_shared<CpuProgram>(compiler, std::move(kernel));
+    return std::make_shared<CpuProgram>(compiler, without_group_operations(std::move(kernel), compiler->target.rules));
 }
 
 std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {

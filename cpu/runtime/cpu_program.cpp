@@ -10,6 +10,8 @@
 #include "core/interp/interp_program.h"
 #include "core/ir/cache_key.h"
 #include "core/ir/structure.h"
+#include "core/lowering/group_by_memory.h"
+#include "core/passes/inlining.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "cpu/native/host_function.h"
@@ -139,6 +141,11 @@ std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& re
     return native;
 }
 
+float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int width) {
+    const double items = double(variant.group[0] * variant.group[1] * variant.group[2]);
+    return float(guess(kernel, ir::BlockId{0}, 1) * items / width);
+}
+
 std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
     std::string reason;
     // A dump needs a compilation.
@@ -157,9 +164,15 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
         if (!native) library_bug(text("the code of kernel \"", kernel.name, "\" cannot be loaded: ", reason));
         if (cached) cache.write(entry, unloaded.pack());
     }
-    const double items = double(variant.group[0] * variant.group[1] * variant.group[2]);
-    native->group_ns = float(guess(kernel, ir::BlockId{0}, 1) * items / target.width);
+    native->group_ns = estimated_group_ns(kernel, variant, target.width);
     return native;
+}
+
+std::shared_ptr<const ir::Kernel> without_group_operations(std::shared_ptr<const ir::Kernel> kernel, const Rules& rules) {
+    const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
+    if (std::none_of(kernel->insts.begin(), kernel->insts.end(), is_group)) return kernel;
+    const ir::Kernel inlined = ir::inlining(*kernel);
+    return std::make_shared<const ir::Kernel>(rules.has(Rule::group_accumulators) ? inlined : ir::group_by_memory(inlined));
 }
 
 namespace {

@@ -150,7 +150,7 @@ private:
             if (!ready && __atomic_load_n(&next, __ATOMIC_RELAXED) < units &&
                 !(ready = prepare(number, own, private_arguments, scratch)))
                 break;
-            int64_t first = __atomic_load_n(&next, __ATOMIC_RELAXED), count;
+            int64_t first = __atomic_load_n(&next, __ATOMIC_RELAXED), count = 0;
             do {
                 if (first >= units) break;
                 // A share of what is left, so that the ends meet; at least a piece.

@@ -1,0 +1,210 @@
+#include "ship/bundle/shader_modules.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "codegen/glsl/codegen.h"
+#include "codegen/lowering/loop_limit.h"
+#include "core/support/error.h"
+#include "ship/bundle/kernel_records.h"
+
+namespace pumice::ship {
+namespace {
+
+using codegen::Options;
+using codegen::Subgroups;
+namespace has = property;
+
+constexpr uint64_t subgroup_operations = has::subgroup_basic | has::subgroup_vote | has::subgroup_arithmetic |
+                                         has::subgroup_ballot | has::subgroup_shuffle | has::subgroup_relative;
+constexpr uint64_t integers = has::int8 | has::int16 | has::int64 | has::byte_storage | has::short_storage;
+constexpr uint64_t floats = has::float16 | has::float64;
+constexpr uint64_t atomics64 = has::int64_atomics | has::local_int64_atomics;
+constexpr uint64_t works = has::barriers | has::all_iterations | has::no_idle_lanes | has::signed_order | has::unsigned_to_float |
+                           has::precise_unrolled | has::bit_merges | has::conversions | has::locks | has::scalar_layout;
+constexpr uint64_t float_modes = has::float_specials | has::float_subnormals | has::float_to_even;
+constexpr uint64_t ordered_subgroups = has::linear_subgroups | has::packed_subgroups;
+
+/// The classes of devices: what a class has, by the plans of known drivers.
+constexpr uint64_t classes[] = {
+    // Cards with everything (NVIDIA, AMD, Intel with Mesa 25 or a driver of their own); without float atomics; with Mesa before 25.
+    integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
+        has::float_atomics | has::local_float_atomics,
+    integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups,
+    (integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
+     has::float_atomics) &
+        ~(has::signed_order | has::conversions),
+    // lavapipe of Mesa 22, and of Mesa 25 and later.
+    integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
+        has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::unsigned_to_float | has::precise_unrolled |
+        has::rounded_division | has::locks | has::scalar_layout | has::cheap_private,
+    integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
+        has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::no_idle_lanes | has::signed_order |
+        has::unsigned_to_float | has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout |
+        has::cheap_private,
+    // SwiftShader: no 64-bit integers' atomics, no subgroup arithmetic of 64 bits.
+    (integers & ~has::int64) | works | subgroup_operations | ordered_subgroups | has::rounded_division | has::cheap_private,
+    // Any device of Vulkan 1.2.
+    works & ~(has::signed_order | has::unsigned_to_float | has::precise_unrolled | has::bit_merges | has::conversions |
+              has::scalar_layout),
+    0,
+};
+
+Options options_for(uint64_t p, size_t parameters, bool shifted) {
+    const auto is = [p](uint64_t bit) { return (p & bit) != 0; };
+    Options o;
+    o.float_atomics = is(has::float_atomics), o.local_float_atomics = is(has::local_float_atomics);
+    o.int64_atomics = is(has::int64_atomics) && is(has::int64),
+    o.local_int64_atomics = is(has::local_int64_atomics) && is(has::int64);
+    o.memory_barriers = !is(has::ordered_atomics);
+    o.idle_lanes = !is(has::no_idle_lanes);
+    o.ordered_as_unsigned = !is(has::signed_order);
+    o.unsigned_rounds_twice = !is(has::unsigned_to_float);
+    o.unrolled_imprecise = !is(has::precise_unrolled);
+    o.opaque_masks = !is(has::bit_merges);
+    o.exact_conversions = !is(has::conversions);
+    o.rounded_division = is(has::rounded_division);
+    o.float_modes = (is(has::float_specials) ? 1u : 0) | (is(has::float_subnormals) ? 2u : 0) | (is(has::float_to_even) ? 4u : 0);
+    o.byte_storage = is(has::byte_storage), o.short_storage = is(has::short_storage);
+    o.pairs = !is(has::int64);
+    // The bits of Subgroups are Vulkan's, and so are those of the properties.
+    o.subgroups = uint32_t((p & subgroup_operations) / has::subgroup_basic);
+    if (is(has::subgroup_int64) && is(has::int64)) o.subgroups |= Subgroups::int64;
+    o.linear_subgroups = is(has::linear_subgroups), o.packed_subgroups = is(has::packed_subgroups);
+    o.subgroup_sums = is(has::subgroup_arithmetic);
+    o.cross_loop_cse = is(has::cheap_private);
+    if (shifted) o.shifted.assign(parameters, true);
+    return o;
+}
+
+/// A device for whose atomics no barrier is needed must not get one, and the reverse: both are wanted properties.
+uint64_t closed(uint64_t p) { return p & has::barriers ? p & ~has::ordered_atomics : p; }
+
+constexpr int64_t most_iterations = 65535;
+
+/// The kernel for a class: with a check of its loops where a driver ends them.
+ir::Kernel for_class(const ir::Kernel& k, uint64_t p) {
+    return p & has::all_iterations ? k : codegen::require_loops(k, most_iterations, "this driver");
+}
+
+codegen::Shader glsl(const ir::Kernel& k, uint64_t p, bool shifted) {
+    const Options options = options_for(p, k.params.size(), shifted);
+    return codegen::emit_glsl(codegen::lower(for_class(k, p), options), options);
+}
+
+/// Everything by which two modules may differ.
+std::string identity(const codegen::Shader& s, uint64_t p) {
+    // Decorations are added to the words after assembling.
+    return s.glsl + (p & has::conversions ? "" : "\nexact conversions");
+}
+
+uint64_t hard_features(const codegen::Shader& s) {
+    uint64_t bits = 0;
+    for (const Feature f : s.features) bits |= uint64_t(1) << int(f);
+    return bits;
+}
+
+/// The properties that the text for `p` depends on.
+uint64_t wanted(const ir::Kernel& k, uint64_t p, const codegen::Shader& whole, bool shifted) {
+    const std::string text = identity(whole, p);
+    const auto same_without = [&](uint64_t bits) {
+        try {
+            const uint64_t less = closed(p & ~bits);
+            return identity(glsl(k, less, shifted), less) == text;
+        } catch (const Error&) { return false; }
+    };
+    uint64_t needed = 0;
+    for (uint64_t rest = p; rest; rest &= rest - 1) {
+        const uint64_t bit = rest & -rest;
+        if (bit == has::conversions) continue;  // see below
+        if (!same_without(bit)) needed |= bit;
+    }
+    // Properties that matter only together.
+    if (const uint64_t free = p & ~needed & ~has::conversions; free && !same_without(free)) needed = p & ~has::conversions;
+    return needed | hard_features(whole);
+}
+
+std::vector<FieldRecord> field_records(const std::vector<codegen::Field>& fields) {
+    std::vector<FieldRecord> all;
+    for (const codegen::Field& f : fields)
+        all.push_back({uint32_t(f.kind), uint32_t(f.index), uint32_t(f.axis), f.offset, uint32_t(f.type)});
+    return all;
+}
+
+ModuleRecord module_record(const ir::Kernel& k, const codegen::Shader& s, uint64_t wants, bool shifted, BundleWriter& to) {
+    ModuleRecord m{};
+    m.wants = wants, m.features = uint32_t(hard_features(s));
+    if (s.asks_full_groups) m.flags |= ModuleRecord::asks_full_groups;
+    if (s.asks_at_origin) m.flags |= ModuleRecord::asks_at_origin;
+    if (shifted) m.flags |= ModuleRecord::shifted;
+    for (const std::string& c : s.capabilities)
+        if (c.starts_with("GroupNonUniform")) m.flags |= ModuleRecord::subgroups;
+    m.words = to.module_words(s.spirv);
+    std::vector<BindingRecord> bindings;
+    for (const codegen::Binding& b : s.bindings) {
+        const int32_t argument = b.argument == codegen::Binding::argument_block ? BindingRecord::argument_block
+                                 : b.argument == codegen::Binding::locks        ? BindingRecord::locks
+                                 : size_t(b.argument) == k.params.size()        ? BindingRecord::ring
+                                                                                : b.argument;
+        bindings.push_back({argument, uint32_t(b.binding), uint32_t(b.access)});
+    }
+    m.bindings = BundleWriter::append(to.bindings, bindings);
+    m.push = BundleWriter::append(to.fields, field_records(s.push)),
+    m.block = BundleWriter::append(to.fields, field_records(s.block));
+    m.push_bytes = s.push_bytes, m.block_bytes = s.block_bytes, m.local_bytes = uint32_t(s.local_bytes);
+    return m;
+}
+
+}  // namespace
+
+std::vector<ModuleRecord> shader_modules(const ir::Kernel& k, std::vector<FormatRecord>& formats, BundleWriter& to) {
+    struct Made {
+        std::string text;
+        ModuleRecord record;
+    };
+    std::vector<Made> made;
+    std::optional<Error> first_error;
+    for (const bool shifted : {false, true})
+        for (const uint64_t p : classes) {
+            codegen::Shader shader;
+            try {
+                shader = glsl(k, p, shifted);
+            } catch (const Error& e) {  // a type that the class lacks
+                if (!first_error) first_error = e;
+                continue;
+            }
+            const std::string text = identity(shader, p) + (shifted ? "shifted" : "");
+            uint64_t wants = wanted(k, p, shader, shifted);
+            const auto same = std::find_if(made.begin(), made.end(), [&](const Made& one) { return one.text == text; });
+            if (same != made.end()) {
+                // Both sets suffice for one text; the smaller one is kept.
+                if ((same->record.wants & wants) == wants) same->record.wants = wants;
+                continue;
+            }
+            const ir::Kernel checked = for_class(k, p);
+            shader = codegen::compile(checked, options_for(p, k.params.size(), shifted));
+            ModuleRecord record = module_record(k, shader, wants, shifted, to);
+            std::vector<SizedLocalRecord> sized;
+            size_t next = 0;
+            for (const ir::Memory& m : k.memories) {
+                if (m.kind != ir::MemoryKind::local || !m.extents.empty() || next >= shader.sized_locals.size()) continue;
+                const codegen::SizedLocal& local = shader.sized_locals[next++];
+                sized.push_back({local.constant, local.element_bytes, local.in_words, size_steps(k, m.size, to)});
+            }
+            record.sized_locals = BundleWriter::append(to.sized_locals, sized);
+            made.push_back({text, record});
+            for (const FormatRecord& f : format_records(checked, to))
+                if (std::none_of(formats.begin(), formats.end(),
+                                 [&](const FormatRecord& known) { return known.index == f.index; }))
+                    formats.push_back(f);
+        }
+    if (made.empty() && first_error) throw *first_error;
+    std::stable_sort(made.begin(), made.end(),
+                     [](const Made& a, const Made& b) { return std::popcount(a.record.wants) > std::popcount(b.record.wants); });
+    std::vector<ModuleRecord> records;
+    for (const Made& one : made) records.push_back(one.record);
+    return records;
+}
+
+}  // namespace pumice::ship

@@ -1,0 +1,201 @@
+#include "ship/library/generated_files.h"
+
+#include "core/ir/type.h"
+#include "core/support/error.h"
+
+namespace pumice::ship {
+namespace {
+
+const char* c_type(uint32_t type) {
+    static constexpr const char* names[type_count] = {"bool",    "int8_t",   "int16_t",  "int32_t",  "int64_t",
+                                                      "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint16_t",
+                                                      "float",   "double",   "uint16_t"};
+    return names[type];
+}
+const char* cpp_type(uint32_t type) {
+    return type == 9 ? "pumice::rt::half" : type == 12 ? "pumice::rt::bfloat16" : c_type(type);
+}
+const char* type_constant(uint32_t type) {
+    static constexpr const char* names[type_count] = {"PUMICE_BOOL", "PUMICE_I8",  "PUMICE_I16", "PUMICE_I32", "PUMICE_I64",
+                                                      "PUMICE_U8",   "PUMICE_U16", "PUMICE_U32", "PUMICE_U64", "PUMICE_F16",
+                                                      "PUMICE_F32",  "PUMICE_F64", "PUMICE_BF16"};
+    return names[type];
+}
+
+bool is_keyword(const std::string& name) {
+    static constexpr const char* words[] = {
+        "auto",     "bool",    "break",     "case",   "catch",    "char",     "class",    "const",     "continue",
+        "default",  "delete",  "do",        "double", "else",     "enum",     "explicit", "extern",    "float",
+        "for",      "friend",  "goto",      "if",     "inline",   "int",      "long",     "namespace", "new",
+        "operator", "private", "protected", "public", "register", "restrict", "return",   "short",     "signed",
+        "sizeof",   "static",  "struct",    "switch", "template", "this",     "throw",    "try",       "typedef",
+        "typename", "union",   "unsigned",  "using",  "virtual",  "void",     "volatile", "while"};
+    for (const char* const word : words)
+        if (name == word) return true;
+    return false;
+}
+
+/// One function of a header.
+class Function {
+public:
+    Function(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
+        : bundle(of), texts(text_section), kernel(kernel) {}
+
+    /// The parameters that are arguments, in order.
+    template <class F> void each(F&& f) const {
+        for (uint32_t i = 0, number = 0; i < kernel.parameters.count; ++i) {
+            const ParameterRecord& p = bundle.parameters[kernel.parameters.first + i];
+            if (p.origin == 0) f(p, number++);
+        }
+    }
+    std::string name_of(const ParameterRecord& p, uint32_t number) const {
+        std::string name = text_at(p.name), path = text_at(p.path);
+        if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
+        if (!path.empty() && path.substr(0, name.size()) != name)
+            name += (name.empty() ? "" : "_") + path;
+        else if (!path.empty())
+            name = path;
+        for (char& c : name)
+            if (c == '.' || c == '[' || c == ']') c = '_';
+        const bool taken = is_keyword(name) || name == "device" || name == "range" || name == "arguments";
+        return taken ? name + "_" : name;
+    }
+    std::string text_at(uint32_t at) const { return texts.c_str() + at; }
+    /// "saxpy (kernels.cpp:12): y is an f32 array of 1 dimension, read and written; ..."
+    std::string comment() const {
+        std::string out = text_at(kernel.name) + " (" + text_at(kernel.source) + ")";
+        each([&](const ParameterRecord& p, uint32_t number) {
+            out += number == 0 ? ": " : ", ";
+            out += name_of(p, number) + ": ";
+            if (!p.is_array) {
+                out += std::string(pumice::name_of(Scalar(p.type)));
+                return;
+            }
+            static constexpr const char* access[] = {"in ", "out ", "inout "};
+            out += access[p.access] + element_text(p) + pumice::text("[", p.rank, "]");
+        });
+        return out;
+    }
+
+private:
+    std::string element_text(const ParameterRecord& p) const {
+        if (p.type != type_struct) return std::string(pumice::name_of(Scalar(p.type)));
+        std::string out = "{";
+        for (uint32_t i = 0; i < p.leaves.count; ++i) {
+            const LeafRecord& leaf = bundle.leaves[p.leaves.first + i];
+            out += pumice::text(i ? ", " : "", text_at(leaf.path), " ", pumice::name_of(Scalar(leaf.type)), " at ", leaf.offset);
+        }
+        return out + pumice::text("} of ", p.element_bytes, " bytes");
+    }
+
+    const BundleWriter& bundle;
+    const std::string& texts;
+    const KernelRecord& kernel;
+};
+
+std::string upper(std::string name) {
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 32) : c;
+    return name;
+}
+
+std::string c_function(const LibraryFiles& library, const Function& f, const KernelRecord& kernel, size_t number) {
+    std::string parameters, values;
+    uint32_t count = 0;
+    f.each([&](const ParameterRecord& p, uint32_t i) {
+        const std::string name = f.name_of(p, i);
+        parameters += p.is_array ? ", const pumice_array* " + name : pumice::text(", ", c_type(p.type), " ", name);
+        if (p.is_array)
+            values += pumice::text("    arguments[", i, "].array = ", name, ";\n");
+        else
+            values += pumice::text("    arguments[", i, "].type = ", type_constant(p.type), ";\n    memcpy(&arguments[", i,
+                                   "].bits, &", name, ", sizeof ", name, ");\n");
+        count = i + 1;
+    });
+    return pumice::text("/** ", f.comment(), " */\nstatic inline pumice_status ", library.name, "_",
+                        function_name(f.text_at(kernel.name)), "(pumice_device device, pumice_range range", parameters, ") {\n",
+                        "    pumice_argument arguments[", count ? count : 1, "];\n    memset(arguments, 0, sizeof arguments);\n",
+                        values, "    return pumice_launch(device, &", library.name, "_library, ", number, ", &range, arguments, ",
+                        count, ");\n}\n\n");
+}
+
+std::string cpp_function(const LibraryFiles& library, const Function& f, const KernelRecord& kernel, size_t number) {
+    std::string parameters, values;
+    uint32_t count = 0;
+    f.each([&](const ParameterRecord& p, uint32_t i) {
+        const std::string name = f.name_of(p, i);
+        if (!p.is_array)
+            parameters += pumice::text(", ", cpp_type(p.type), " ", name);
+        else if (p.type == type_struct)
+            parameters += pumice::text(", const pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ", name);
+        else
+            parameters += pumice::text(", const pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ", name);
+        values += pumice::text(i ? ", " : "", "pumice::rt::argument(", name, ")");
+        count = i + 1;
+    });
+    const std::string arguments = count ? pumice::text("    const pumice_argument arguments[] = {", values, "};\n") : "";
+    return pumice::text("/// ", f.comment(), "\ninline pumice::rt::Status ", function_name(f.text_at(kernel.name)),
+                        "(const pumice::rt::Device& device, const pumice::rt::Range& range", parameters, ") {\n", arguments,
+                        "    return pumice_launch(device.handle(), &", library.name, "_library, ", number, ", &range.value, ",
+                        count ? "arguments" : "nullptr", ", ", count, ");\n}\n\n");
+}
+
+}  // namespace
+
+std::string function_name(const std::string& kernel) {
+    std::string name = kernel;
+    for (char& c : name)
+        if (c == '.' || c == '-') c = '_';
+    return is_keyword(name) || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name : name;
+}
+
+std::string c_header(const LibraryFiles& library) {
+    const std::string guard = upper(library.name) + "_PUMICE_H", texts = library.bundle->all_text();
+    std::string out =
+        pumice::text("/* Kernels of the library ", library.name, ", as functions of C. Made by pumice_add_library. */\n#ifndef ",
+                     guard, "\n#define ", guard,
+                     "\n#include <stdbool.h>\n\n#include <pumice/pumice_rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                     "extern const pumice_library ", library.name, "_library;\n\n");
+    for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
+        out += c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+    return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+}
+
+std::string cpp_header(const LibraryFiles& library) {
+    const std::string texts = library.bundle->all_text();
+    std::string out =
+        pumice::text("// Kernels of the library ", library.name,
+                     ", as functions of C++17. Made by pumice_add_library.\n#pragma once\n#include <pumice/pumice_rt.hpp>\n\n",
+                     "extern \"C\" const pumice_library ", library.name, "_library;\n\nnamespace ", library.name, " {\n\n");
+    for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
+        out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+    return out + "}  // namespace " + library.name + "\n";
+}
+
+std::string table_source(const LibraryFiles& library) {
+    const std::string& n = library.name;
+    std::string out =
+        pumice::text("/* The tables of the library ", n, ". Made by pumice_add_library. */\n#include <pumice/pumice_rt.h>\n\n",
+                     "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n", "__asm__(\".section .rodata.", n,
+                     "_bundle,\\\"a\\\",%progbits\\n.balign 16\\n.globl ", n, "_bundle_bytes\\n.hidden ", n, "_bundle_bytes\\n",
+                     n, "_bundle_bytes:\\n.incbin \\\"", library.bundle_path, "\\\"\\n.previous\\n\");\n",
+                     "extern HIDDEN const unsigned char ", n, "_bundle_bytes[];\n\n");
+    for (const std::string& symbol : library.code) out += pumice::text("extern HIDDEN void ", symbol, "(void);\n");
+    if (!library.code.empty()) {
+        out += "static void (*const code[])(void) = {\n";
+        for (const std::string& symbol : library.code) out += "    " + symbol + ",\n";
+        out += "};\n";
+    }
+    if (!library.vector_math.empty()) {
+        out += pumice::text("extern HIDDEN void* ", n, "_vector_functions[];\nvoid* ", n, "_vector_functions[",
+                            library.vector_math.size(), "];\nstatic const char* const vector_function_names[] = {\n");
+        for (const std::string& function : library.vector_math) out += "    \"" + function + "\",\n";
+        out += "};\n";
+    }
+    const bool code = !library.code.empty(), vectors = !library.vector_math.empty();
+    return out + pumice::text("static void* state;\n\nextern const pumice_library ", n, "_library;\nconst pumice_library ", n,
+                              "_library = {\n    PUMICE_RT_VERSION, \"", n, "\", ", n, "_bundle_bytes, ", library.bytes.size(),
+                              ", ", code ? "code" : "0", ", ", library.code.size(), ", ", vectors ? n + "_vector_functions" : "0",
+                              ", ", vectors ? "vector_function_names" : "0", ", ", library.vector_math.size(), ", &state,\n};\n");
+}
+
+}  // namespace pumice::ship
