@@ -51,7 +51,13 @@ set(PUMICE_PUBLIC_HEADERS
     core/support/error.h
     core/support/lazy.h
     pumice/pumice.h
+    pumice/pumice_rt.h
+    pumice/pumice_rt.hpp
+    pumice/ship.h
     pumice/vulkan.h
+    runtime/api/pumice_rt.h
+    runtime/api/pumice_rt.hpp
+    ship/library/ship.h
     vulkan/wrap.h
 )
 

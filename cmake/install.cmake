@@ -9,7 +9,9 @@ install(CODE "
     include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")")
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(TARGETS pumice EXPORT pumice-targets)
+install(TARGETS pumice pumice_rt pumice_rt_shared pumice_rt_math EXPORT pumice-targets)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/pumice_add_library.cmake DESTINATION ${package_folder})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake/ship DESTINATION ${package_folder})
 install(EXPORT pumice-targets NAMESPACE pumice:: DESTINATION ${package_folder})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pumice-config.cmake.in ${PROJECT_BINARY_DIR}/pumice-config.cmake
     INSTALL_DESTINATION ${package_folder})

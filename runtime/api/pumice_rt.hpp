@@ -1,7 +1,8 @@
 // C++17 on top of the C interface of libpumice_rt: typed arrays, devices that close themselves. Public: <pumice/pumice_rt.hpp>.
 //
 // Header only; needs neither exceptions nor RTTI. Errors are values: a Status, or an empty handle; pumice_error() has the sentence.
-#pragma once
+#ifndef PUMICE_RT_HPP
+#define PUMICE_RT_HPP
 #include <stdlib.h>
 
 #include <initializer_list>
@@ -193,3 +194,4 @@ template <class T, std::enable_if_t<detail::type_of<T>() != PUMICE_STRUCT, int> 
 
 }  // namespace rt
 }  // namespace pumice
+#endif
