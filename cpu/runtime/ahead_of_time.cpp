@@ -14,7 +14,7 @@ namespace {
 
 using Group = std::array<int64_t, 3>;
 
-/// Ranges of typical extents, axis 0 first: rows that are a multiple of a long group and rows that are not, long and short ranges.
+/// Ranges of typical extents, axis 0 first: rows that are a multiple of a long group, and rows that are not; and short ranges.
 std::vector<Launch> typical_launches(int rank) {
     static constexpr Group extents[3][3] = {{{1 << 20, 1, 1}, {256, 1, 1}, {256, 1, 1}},
                                             {{4096, 4096, 1}, {1000, 1000, 1}, {64, 64, 1}},
@@ -29,33 +29,43 @@ std::vector<Launch> typical_launches(int rank) {
     return all;
 }
 
-std::vector<Group> typical_groups(CpuProgram& program, const ir::Kernel& kernel) {
-    std::vector<Group> groups;
+/// A group size, and whether launches over long ranges have it.
+struct SizedGroup {
+    Group group;
+    bool is_long = true;
+};
+
+std::vector<SizedGroup> typical_groups(CpuProgram& program, const ir::Kernel& kernel) {
+    std::vector<SizedGroup> groups;
     for (Launch launch : typical_launches(kernel.rank)) {
         launch.arguments.resize(kernel.params.size());
         launch.group = choose_group(kernel, launch.extent, launch.rank);
         if (kernel.folded > 1) launch.group[2] = 1;
         const Group group = program.arranged(launch, 2, false).group;
-        if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+        const bool known = std::any_of(groups.begin(), groups.end(), [&](const SizedGroup& one) { return one.group == group; });
+        const auto& e = launch.extent;
+        if (!known) groups.push_back({group, e[0] * e[1] * e[2] >= long_range});
     }
     return groups;
 }
 
 /// The variants for one group size, the general one first.
-std::vector<Variant> variants_of(const CpuProgram& p, const Group& group, int width, bool wide) {
+std::vector<Variant> variants_of(const CpuProgram& p, const SizedGroup& sized, int width, bool wide) {
+    const Group& group = sized.group;
     std::vector<Variant> all;
     const auto add = [&](bool streaming, bool peeled, Privatisation sums, bool wide_offsets) {
         Variant v;
         v.group = group, v.streaming = streaming, v.peeled = peeled, v.sums = sums, v.wide_offsets = wide_offsets;
         all.push_back(v);
     };
-    const bool peels = p.movable && !p.reports && width > 1 && group[0] % most_peeled == 0 && row_begin(*p.kernel);
+    const bool peels =
+        sized.is_long && p.movable && !p.reports && width > 1 && group[0] % most_peeled == 0 && row_begin(*p.kernel);
     add(false, false, Privatisation::none, false);
     if (!p.added_to.empty()) {
         add(false, false, Privatisation::copies, false);
         if (width > 1) add(false, false, Privatisation::lanes, false);
     }
-    add(true, false, Privatisation::none, false);
+    if (sized.is_long) add(true, false, Privatisation::none, false);
     if (peels) {
         add(false, true, Privatisation::none, false);
         add(true, true, Privatisation::none, false);
@@ -141,18 +151,19 @@ std::vector<AheadVariant> AheadOfTime::compile(const CpuProgram& given, const st
                                                std::vector<std::string>& sleef_functions) const {
     CpuProgram program(compiler, given.kernel);  // arranged() keeps state
     const ir::Kernel& kernel = *given.kernel;
-    std::vector<Group> groups = asked;
-    if (kernel.group[0]) groups = {kernel.group};
+    std::vector<SizedGroup> groups;
+    for (const Group& group : asked) groups.push_back({group});
+    if (kernel.group[0]) groups = {{kernel.group}};
     if (groups.empty()) groups = typical_groups(program, kernel);
     std::vector<AheadVariant> all;
     std::map<std::string, std::string> symbols;  // of texts
-    for (const Group& group : groups)
+    for (const SizedGroup& group : groups)
         for (const Variant& variant : variants_of(given, group, compiler->target.width, &group == &groups.front()))
             for (const bool sleef : {true, false}) {
+                // Without SLEEF the code differs only if it calls SLEEF with it.
+                if (!sleef && !all.back().calls_sleef) continue;
                 std::string text;
                 AheadVariant made = emit(given, variant, sleef, text);
-                // Without SLEEF the code differs only if it calls SLEEF with it.
-                if (!sleef && !all.empty() && !all.back().calls_sleef) continue;
                 const auto same = symbols.find(text);
                 if (same != symbols.end()) {
                     made.symbol = same->second;

@@ -66,10 +66,10 @@ SizeOp size_op(const ir::Kernel& k, ir::Op op) {
 
 }  // namespace
 
-Span size_steps(const ir::Kernel& k, ir::Value size, BundleWriter& to) {
+Span size_steps(const ir::Kernel& k, std::span<const codegen::SizeStep> steps, BundleWriter& to) {
     std::vector<SizeStepRecord> records;
     std::vector<uint32_t> place;  // of each step among the records: casts between integers are the record of their operand
-    for (const codegen::SizeStep& step : codegen::size_steps(k, size)) {
+    for (const codegen::SizeStep& step : steps) {
         if (step.op == ir::Op::cast && is_int(step.type)) {
             place.push_back(place[step.operands[0]]);
             continue;
@@ -121,7 +121,7 @@ KernelRecord kernel_record(const ir::Kernel& k, const std::string& name, BundleW
         if (m.kind != ir::MemoryKind::local) continue;
         Span steps;
         if (m.extents.empty()) {
-            steps = size_steps(k, m.size, to);
+            steps = size_steps(k, codegen::size_steps(k, m.size), to);
         } else {
             SizeStepRecord step{};
             step.constant = 1;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "codegen/artifact/exact_conversions.h"
 #include "codegen/glsl/codegen.h"
 #include "codegen/lowering/loop_limit.h"
 #include "core/support/error.h"
@@ -93,12 +94,6 @@ codegen::Shader glsl(const ir::Kernel& k, uint64_t p, bool shifted) {
     return codegen::emit_glsl(codegen::lower(for_class(k, p), options), options);
 }
 
-/// Everything by which two modules may differ.
-std::string identity(const codegen::Shader& s, uint64_t p) {
-    // Decorations are added to the words after assembling.
-    return s.glsl + (p & has::conversions ? "" : "\nexact conversions");
-}
-
 uint64_t hard_features(const codegen::Shader& s) {
     uint64_t bits = 0;
     for (const Feature f : s.features) bits |= uint64_t(1) << int(f);
@@ -107,21 +102,20 @@ uint64_t hard_features(const codegen::Shader& s) {
 
 /// The properties that the text for `p` depends on.
 uint64_t wanted(const ir::Kernel& k, uint64_t p, const codegen::Shader& whole, bool shifted) {
-    const std::string text = identity(whole, p);
+    const std::string& text = whole.glsl;
     const auto same_without = [&](uint64_t bits) {
         try {
             const uint64_t less = closed(p & ~bits);
-            return identity(glsl(k, less, shifted), less) == text;
+            return glsl(k, less, shifted).glsl == text;
         } catch (const Error&) { return false; }
     };
     uint64_t needed = 0;
     for (uint64_t rest = p; rest; rest &= rest - 1) {
         const uint64_t bit = rest & -rest;
-        if (bit == has::conversions) continue;  // see below
         if (!same_without(bit)) needed |= bit;
     }
     // Properties that matter only together.
-    if (const uint64_t free = p & ~needed & ~has::conversions; free && !same_without(free)) needed = p & ~has::conversions;
+    if (const uint64_t free = p & ~needed; free && !same_without(free)) needed = p;
     return needed | hard_features(whole);
 }
 
@@ -158,53 +152,60 @@ ModuleRecord module_record(const ir::Kernel& k, const codegen::Shader& s, uint64
 
 }  // namespace
 
+namespace {
+
+/// The modules of one kernel, while they are made.
+class ModuleSet {
+public:
+    ModuleSet(const ir::Kernel& of, std::vector<FormatRecord>& with, BundleWriter& writer) : k(of), formats(with), to(writer) {}
+
+    void add(uint64_t p, bool shifted) {
+        const Options options = options_for(p, k.params.size(), shifted);
+        const ir::Kernel checked = for_class(k, p);
+        const codegen::Shader shader = codegen::compile(checked, options);
+        uint64_t wants = wanted(k, p, shader, shifted);
+        // The decorations of exact conversions are added to the words: no text tells of them.
+        if (p & has::conversions && codegen::with_exact_conversions(shader.spirv) != shader.spirv) wants |= has::conversions;
+        ModuleRecord record = module_record(k, shader, wants, shifted, to);
+        for (ModuleRecord& known : made) {
+            if (known.words.first != record.words.first || known.flags != record.flags) continue;
+            // Both sets of properties suffice for these words; the smaller one is kept.
+            if ((known.wants & wants) == wants) known.wants = wants;
+            return;
+        }
+        std::vector<SizedLocalRecord> sized;
+        for (const codegen::SizedLocal& local : shader.sized_locals)
+            sized.push_back({local.constant, local.element_bytes, local.in_words, size_steps(k, shader.steps_of(local), to)});
+        record.sized_locals = BundleWriter::append(to.sized_locals, sized);
+        made.push_back(record);
+        for (const FormatRecord& f : format_records(checked, to))
+            if (std::none_of(formats.begin(), formats.end(), [&](const FormatRecord& known) { return known.index == f.index; }))
+                formats.push_back(f);
+    }
+    std::vector<ModuleRecord> made;
+
+private:
+    const ir::Kernel& k;
+    std::vector<FormatRecord>& formats;
+    BundleWriter& to;
+};
+
+}  // namespace
+
 std::vector<ModuleRecord> shader_modules(const ir::Kernel& k, std::vector<FormatRecord>& formats, BundleWriter& to) {
-    struct Made {
-        std::string text;
-        ModuleRecord record;
-    };
-    std::vector<Made> made;
+    ModuleSet modules(k, formats, to);
     std::optional<Error> first_error;
     for (const bool shifted : {false, true})
-        for (const uint64_t p : classes) {
-            codegen::Shader shader;
-            try {
-                shader = glsl(k, p, shifted);
-            } catch (const Error& e) {  // a type that the class lacks
+        for (const uint64_t p : classes) try {
+                modules.add(p, shifted);
+            } catch (const Error& e) {  // the class lacks a type of the kernel
                 if (!first_error) first_error = e;
-                continue;
             }
-            const std::string text = identity(shader, p) + (shifted ? "shifted" : "");
-            uint64_t wants = wanted(k, p, shader, shifted);
-            const auto same = std::find_if(made.begin(), made.end(), [&](const Made& one) { return one.text == text; });
-            if (same != made.end()) {
-                // Both sets suffice for one text; the smaller one is kept.
-                if ((same->record.wants & wants) == wants) same->record.wants = wants;
-                continue;
-            }
-            const ir::Kernel checked = for_class(k, p);
-            shader = codegen::compile(checked, options_for(p, k.params.size(), shifted));
-            ModuleRecord record = module_record(k, shader, wants, shifted, to);
-            std::vector<SizedLocalRecord> sized;
-            size_t next = 0;
-            for (const ir::Memory& m : k.memories) {
-                if (m.kind != ir::MemoryKind::local || !m.extents.empty() || next >= shader.sized_locals.size()) continue;
-                const codegen::SizedLocal& local = shader.sized_locals[next++];
-                sized.push_back({local.constant, local.element_bytes, local.in_words, size_steps(k, m.size, to)});
-            }
-            record.sized_locals = BundleWriter::append(to.sized_locals, sized);
-            made.push_back({text, record});
-            for (const FormatRecord& f : format_records(checked, to))
-                if (std::none_of(formats.begin(), formats.end(),
-                                 [&](const FormatRecord& known) { return known.index == f.index; }))
-                    formats.push_back(f);
-        }
-    if (made.empty() && first_error) throw *first_error;
-    std::stable_sort(made.begin(), made.end(),
-                     [](const Made& a, const Made& b) { return std::popcount(a.record.wants) > std::popcount(b.record.wants); });
-    std::vector<ModuleRecord> records;
-    for (const Made& one : made) records.push_back(one.record);
-    return records;
+    if (modules.made.empty() && first_error) throw *first_error;
+    std::stable_sort(modules.made.begin(), modules.made.end(), [](const ModuleRecord& a, const ModuleRecord& b) {
+        return std::popcount(a.wants) > std::popcount(b.wants);
+    });
+    return modules.made;
 }
 
 }  // namespace pumice::ship
