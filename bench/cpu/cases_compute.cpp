@@ -1,4 +1,5 @@
 // Cases that arithmetic limits: n-body, mandelbrot, Black-Scholes.
+#include "bench/cpu/cpu_kernels.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/cpu/python.h"
@@ -8,61 +9,6 @@ namespace bench::cpu {
 namespace {
 
 using namespace pumice;
-
-const auto nbody =
-    kernel("nbody", [](Out<float> ax, Out<float> ay, Out<float> az, In<float> x, In<float> y, In<float> z, In<float> m) {
-        auto i = global_index();
-        auto xi = x[i], yi = y[i], zi = z[i];
-        Var sx = 0.0f, sy = 0.0f, sz = 0.0f;
-        $for(j, range(x.size())) {
-            auto dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
-            auto r = rsqrt(dx * dx + dy * dy + dz * dz + 1e-2f);
-            auto f = m[j] * r * r * r;
-            sx += f * dx;
-            sy += f * dy;
-            sz += f * dz;
-        }
-        ax[i] = sx;
-        ay[i] = sy;
-        az[i] = sz;
-    });
-
-const auto mandelbrot = kernel("mandelbrot", [](Out<float, 2> steps, Val<int> most) {
-    auto [j, i] = global_index<2>();
-    auto cx = -2.0f + 3.0f * cast<float>(i) / cast<float>(steps.size(1)),
-         cy = -1.5f + 3.0f * cast<float>(j) / cast<float>(steps.size(0));
-    Var x = 0.0f, y = 0.0f;
-    Var k = 0;
-    $while(k < most && x * x + y * y < 4.0f) {
-        auto t = x * x - y * y + cx;
-        y = 2.0f * x * y + cy;
-        x = t;
-        k += 1;
-    }
-    steps(j, i) = cast<float>(k);
-});
-
-constexpr float rate = 0.03f, sigma = 0.25f;
-
-/// The normal distribution by Abramowitz and Stegun 26.2.17.
-Val<float> normal(Val<float> d) {
-    auto k = 1.0f / (1.0f + 0.2316419f * abs(d));
-    auto p = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
-    auto tail = 0.39894228f * exp(-0.5f * d * d) * p;
-    return select(d > 0.0f, 1.0f - tail, tail);
-}
-
-const auto black_scholes =
-    kernel("black_scholes", [](Out<float> call, Out<float> put, In<float> spot, In<float> strike, In<float> years) {
-        auto i = global_index();
-        auto s = spot[i], k = strike[i], t = years[i];
-        auto root = sqrt(t);
-        auto d1 = (log(s / k) + (rate + 0.5f * sigma * sigma) * t) / (sigma * root);
-        auto d2 = d1 - sigma * root;
-        auto n1 = normal(d1), n2 = normal(d2), later = k * exp(-rate * t);
-        call[i] = s * n1 - later * n2;
-        put[i] = later * (1.0f - n2) - s * (1.0f - n1);
-    });
 
 std::vector<float> between(size_t count, uint32_t seed, float low, float high) {
     std::vector<float> v = noise(count, seed);

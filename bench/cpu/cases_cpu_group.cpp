@@ -1,9 +1,9 @@
 // Cases whose items meet in local memory: tiled matmul, tiled reduction, histogram.
 #include "bench/cpu/by_halide.h"
+#include "bench/cpu/cpu_kernels.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/harness.h"
-#include "bench/kernels.h"
 
 #include <cstring>
 
@@ -11,21 +11,6 @@ namespace bench::cpu {
 namespace {
 
 using namespace pumice;
-
-const auto matmul = tiled_matmul();
-const auto block_sum = block_sum_tree();
-
-// Few groups, each of which counts many elements in its own memory first.
-const auto histogram = kernel("histogram", [](InOut<uint32_t> bins, In<uint32_t> x) {
-    Local<uint32_t, 256> counts;
-    auto l = local_index();
-    counts[l] = 0;
-    synchronize();
-    $for(i, range(global_index(), x.size(), global_size())) { atomic_add(counts[x[i] & 255], 1); }
-    synchronize();
-    atomic_add(bins[l], counts[l]);
-});
-const auto clear = kernel("clear", [](Out<uint32_t> bins) { bins[global_index()] = 0; });
 
 std::vector<uint32_t> values(int n) {
     std::vector<uint32_t> x(static_cast<size_t>(n));

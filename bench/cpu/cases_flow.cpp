@@ -1,4 +1,5 @@
 // Cases of simulations: a lattice-Boltzmann step and a particle push with branches.
+#include "bench/cpu/cpu_kernels.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/harness.h"
@@ -7,56 +8,6 @@ namespace bench::cpu {
 namespace {
 
 using namespace pumice;
-
-constexpr int ex[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1}, ey[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
-constexpr float weights[9] = {4.0f / 9, 1.0f / 9, 1.0f / 9, 1.0f / 9, 1.0f / 9, 1.0f / 36, 1.0f / 36, 1.0f / 36, 1.0f / 36};
-
-const auto lbm = kernel("lbm", [](Out<float, 3> next, In<float, 3> now, Val<float> omega) {
-    auto [j, i] = global_index<2>();
-    auto n = now.size(1);
-    auto left = select(i == 0, n - 1, i - 1), right = select(i == n - 1, 0, i + 1);
-    auto below = select(j == 0, n - 1, j - 1), above = select(j == n - 1, 0, j + 1);
-    std::vector<Val<float>> f;
-    for (int q = 0; q < 9; ++q)
-        f.push_back(now(q, ey[q] == 0 ? j : ey[q] > 0 ? below : above, ex[q] == 0 ? i : ex[q] > 0 ? left : right));
-    auto rho = f[0] + f[1] + f[2] + f[3] + f[4] + f[5] + f[6] + f[7] + f[8];
-    auto ux = (f[1] - f[3] + f[5] - f[6] - f[7] + f[8]) / rho, uy = (f[2] - f[4] + f[5] + f[6] - f[7] - f[8]) / rho;
-    auto still = 1.0f - 1.5f * (ux * ux + uy * uy);
-    for (int q = 0; q < 9; ++q) {
-        auto eu = float(ex[q]) * ux + float(ey[q]) * uy;
-        next(q, j, i) = f[size_t(q)] + omega * (weights[q] * rho * (still + 3.0f * eu + 4.5f * eu * eu) - f[size_t(q)]);
-    }
-});
-
-const auto push = kernel("push", [](InOut<float> x, InOut<float> y, InOut<float> u, InOut<float> v, Val<float> dt) {
-    auto i = global_index();
-    Var px = x[i], py = y[i], pu = u[i], pv = v[i];
-    auto r2 = px * px + py * py;
-    $if(r2 < 0.25f) {
-        auto s = sin(dt * 3.0f), c = cos(dt * 3.0f), t = c * pu - s * pv;
-        pv = s * pu + c * pv;
-        pu = t;
-    }
-    $elif(px > 0.0f) {
-        auto f = dt / (r2 * sqrt(r2));
-        pu -= f * px;
-        pv -= f * py;
-    }
-    px += dt * pu;
-    py += dt * pv;
-    $if(px < -1.0f || px > 1.0f) {
-        pu = -pu;
-        px = min(max(px, -1.0f), 1.0f);
-    }
-    $if(py < -1.0f || py > 1.0f) {
-        pv = -pv;
-        py = min(max(py, -1.0f), 1.0f);
-    }
-    x[i] = px;
-    y[i] = py;
-    u[i] = pu;
-    v[i] = pv;
-});
 
 constexpr int side = 1024;
 constexpr size_t cells = 9 * size_t(side) * side;

@@ -1,5 +1,6 @@
 // Cases that the memory limits: triad, 3-D diffusion, elementwise maths, transpose.
 #include "bench/cpu/by_halide.h"
+#include "bench/cpu/cpu_kernels.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/cpu/python.h"
@@ -9,33 +10,6 @@ namespace bench::cpu {
 namespace {
 
 using namespace pumice;
-
-const auto triad = kernel("triad", [](Out<float> a, In<float> b, In<float> c, Val<float> s) {
-    auto i = global_index();
-    a[i] = b[i] + s * c[i];
-});
-
-const auto diffuse = kernel("diffuse", [](Out<float, 3> next, In<float, 3> now, Val<float> c) {
-    auto [i, j, k] = global_index<3>();
-    next(i, j, k) = now(i, j, k) + c * (now(i - 1, j, k) + now(i + 1, j, k) + now(i, j - 1, k) + now(i, j + 1, k) +
-                                        now(i, j, k - 1) + now(i, j, k + 1) - 6.0f * now(i, j, k));
-});
-
-const auto maths = kernel("maths", [](Out<float> y, In<float> x) {
-    auto i = global_index();
-    auto v = x[i];
-    y[i] = sin(v) * exp(v) + v * v * v;
-});
-
-// A tile's rows are read along the rows of one array and written along those of the other; a column more keeps columns apart.
-const auto transpose = kernel("transpose", [](Out<float, 2> to, In<float, 2> from) {
-    Local<float, 16, 17> tile;
-    auto [i, j] = local_index<2>();
-    auto [row, column] = group_index<2>();
-    tile(i, j) = from(column * 16 + i, row * 16 + j);
-    synchronize();
-    to(row * 16 + i, column * 16 + j) = tile(j, i);
-});
 
 Case triad_case() {
     constexpr int n = 16'000'000;
