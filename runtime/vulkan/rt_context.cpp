@@ -120,8 +120,9 @@ pumice_status Context::check(VkResult result, const char* call) {
 }
 
 pumice_status Context::lost_error() const {
-    return fail(PUMICE_ERROR_LOST, "the device %s is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; %s",
-                name, wrapped ? "the application has to make a new one" : "it can be opened again");
+    return fail(PUMICE_ERROR_LOST,
+                "the device %s is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; %s", name,
+                wrapped ? "the application has to make a new one" : "it can be opened again");
 }
 
 }  // namespace pumice_rt::vulkan

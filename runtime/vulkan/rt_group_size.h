@@ -6,11 +6,11 @@ namespace pumice_rt::vulkan {
 
 /// Inputs of the choice besides the kernel and the range.
 struct GroupLimits {
-    int64_t max_size;        ///< items of a group
-    int64_t max_extent[3];   ///< along each axis
-    int64_t max_count[3];    ///< groups of one dispatch along each axis
-    int64_t local_memory;    ///< bytes of a group
-    bool rows;               ///< Plan::row_groups
+    int64_t max_size;       ///< items of a group
+    int64_t max_extent[3];  ///< along each axis
+    int64_t max_count[3];   ///< groups of one dispatch along each axis
+    int64_t local_memory;   ///< bytes of a group
+    bool rows;              ///< Plan::row_groups
 };
 
 /// Bytes of all local arrays of a kernel in groups of these extents.

@@ -8,7 +8,8 @@ constexpr int64_t usual_block_bytes = int64_t(64) << 20;
 constexpr int64_t smallest_block_bytes = int64_t(1) << 20;
 
 bool out_of_memory(VkResult result) {
-    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_TOO_MANY_OBJECTS;
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
+           result == VK_ERROR_TOO_MANY_OBJECTS;
 }
 
 /// The buffer and the memory of a block. VK_SUCCESS with a null buffer, memory or mapping: the driver has no memory for it.
@@ -61,7 +62,8 @@ pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, 
     block->is_cached = flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     block->is_coherent = flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const char* call = "";
-    const VkResult result = block->ranges.start() ? fill_block(context, memory_type, map, *block, call) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    const VkResult result =
+        block->ranges.start() ? fill_block(context, memory_type, map, *block, call) : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result == VK_SUCCESS) return PUMICE_OK;
     destroy_block(context, block);
     block = nullptr;
@@ -174,8 +176,8 @@ pumice_status Ring::take(int64_t bytes, uint32_t memory_type, int64_t& offset) {
     if (!block) {
         RT_TRY(make_block(context, memory_type, capacity, true, block));
         if (!block)
-            return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device", longest(capacity),
-                        context.name);
+            return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device",
+                        longest(capacity), context.name);
     }
     offset = piece_begin = begin_of(bytes);
     entered = segment_of(offset + bytes - 1);

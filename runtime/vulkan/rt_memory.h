@@ -89,7 +89,7 @@ private:
     Context& context;
     const int64_t capacity;
     int64_t head = 0, piece_begin = 0;
-    int64_t entered = -1;          // the segment in which the last piece ended
+    int64_t entered = -1;            // the segment in which the last piece ended
     uint64_t values[segments] = {};  // of the last use of each segment
 };
 

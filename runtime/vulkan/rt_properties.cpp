@@ -39,7 +39,8 @@ uint32_t memory_type(const Facts& f, VkMemoryPropertyFlags wanted, VkMemoryPrope
 /// The first queue family with compute and graphics, else the first with compute: families without graphics are meant for work
 /// beside drawing, and get less of the machine.
 uint32_t queue_family(const Facts& f) {
-    for (const VkQueueFlags wanted : {VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT), VkQueueFlags(VK_QUEUE_COMPUTE_BIT)})
+    for (const VkQueueFlags wanted :
+         {VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT), VkQueueFlags(VK_QUEUE_COMPUTE_BIT)})
         for (uint32_t i = 0; i < f.family_count; ++i)
             if (f.families[i].queueCount > 0 && (f.families[i].queueFlags & wanted) == wanted) return i;
     return none;
@@ -254,8 +255,8 @@ void plan_memory(const Facts& f, Plan& plan) {
 void make_plan(const Facts& f, const Switches& switches, Plan& plan) {
     plan = {};
     if (f.api_version < VK_API_VERSION_1_2) {
-        snprintf(plan.unusable, sizeof plan.unusable, "it has Vulkan %u.%u, and 1.2 is needed", VK_API_VERSION_MAJOR(f.api_version),
-                 VK_API_VERSION_MINOR(f.api_version));
+        snprintf(plan.unusable, sizeof plan.unusable, "it has Vulkan %u.%u, and 1.2 is needed",
+                 VK_API_VERSION_MAJOR(f.api_version), VK_API_VERSION_MINOR(f.api_version));
         return;
     }
     if (!(f.features & feature::timeline)) return refuse(plan, "it has no timeline semaphores");

@@ -14,8 +14,9 @@ namespace pumice_rt::vulkan {
 namespace feature {
 constexpr uint32_t timeline = 1u << 0, device_addresses = 1u << 1, scalar_layout = 1u << 2, int8 = 1u << 3, int16 = 1u << 4,
                    int64 = 1u << 5, float16 = 1u << 6, float64 = 1u << 7, storage_8bit = 1u << 8, storage_16bit = 1u << 9,
-                   int64_atomics = 1u << 10, local_int64_atomics = 1u << 11, float_atomics = 1u << 12, local_float_atomics = 1u << 13,
-                   subgroup_types = 1u << 14, subgroup_sizes = 1u << 15, full_subgroups = 1u << 16;
+                   int64_atomics = 1u << 10, local_int64_atomics = 1u << 11, float_atomics = 1u << 12,
+                   local_float_atomics = 1u << 13, subgroup_types = 1u << 14, subgroup_sizes = 1u << 15,
+                   full_subgroups = 1u << 16;
 }  // namespace feature
 
 /// Device extensions that the runtime uses.
@@ -66,8 +67,8 @@ struct Switches {
 Switches switches_from_environment();
 
 struct Plan {
-    char unusable[160];   ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
-    uint64_t properties;  ///< the bits of property:: in bundle_format.h
+    char unusable[160];             ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
+    uint64_t properties;            ///< the bits of property:: in bundle_format.h
     uint32_t features, extensions;  ///< to enable
     uint32_t queue_family;
     uint32_t required_subgroup_size;  ///< of pipelines that use subgroups; 0: none can be required

@@ -281,7 +281,8 @@ void Queue::collect() {
 uint64_t Queue::poll() {
     if (completed == submitted) return submitted;
     uint64_t now = 0;
-    if (context.check(context.vk.GetSemaphoreCounterValue(context.device, timeline, &now), "vkGetSemaphoreCounterValue") == PUMICE_OK &&
+    if (context.check(context.vk.GetSemaphoreCounterValue(context.device, timeline, &now), "vkGetSemaphoreCounterValue") ==
+            PUMICE_OK &&
         now > completed)
         completed = now;
     if (completed == submitted) threshold = 1;

@@ -96,7 +96,7 @@ private:
     Context& context;
     VkSemaphore timeline = VK_NULL_HANDLE;
     Hazards hazards;
-    Batch* open = nullptr;                                // being recorded
+    Batch* open = nullptr;                                  // being recorded
     Batch *in_flight = nullptr, *last_in_flight = nullptr;  // by rising value
     uint32_t in_flight_count = 0;
     Batch* unused = nullptr;
