@@ -172,19 +172,24 @@ uint64_t Ring::needed(int64_t bytes) const {
     return value;
 }
 
-pumice_status Ring::take(int64_t bytes, uint32_t memory_type, int64_t& offset) {
-    if (!block) {
+pumice_status Ring::start(uint32_t memory_type) {
+    for (capacity = most_bytes; !block && capacity >= smallest_block_bytes; capacity /= 4)
         RT_TRY(make_block(context, memory_type, capacity, true, block));
-        if (!block)
-            return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device",
-                        longest(capacity), context.name);
+    if (block) {
+        capacity = block->bytes;
+        return PUMICE_OK;
     }
-    offset = piece_begin = begin_of(bytes);
-    entered = segment_of(offset + bytes - 1);
+    return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device", longest(smallest_block_bytes),
+                context.name);
+}
+
+int64_t Ring::take(int64_t bytes) {
+    piece_begin = begin_of(bytes);
+    entered = segment_of(piece_begin + bytes - 1);
     // The next piece starts at a multiple of 256, which suits every copy engine, or of the alignment of storage buffers.
     const int64_t alignment = context.plan.alignment;
-    head = (offset + bytes + alignment - 1) / alignment * alignment;
-    return PUMICE_OK;
+    head = (piece_begin + bytes + alignment - 1) / alignment * alignment;
+    return piece_begin;
 }
 
 void Ring::until(uint64_t value) {

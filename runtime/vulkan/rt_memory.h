@@ -62,17 +62,20 @@ private:
 /// reached the value of its last use. Guarded by its user.
 class Ring {
 public:
-    Ring(Context& context, int64_t capacity) : context(context), capacity(capacity) {}
+    Ring(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
     ~Ring() { release(); }
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
     static constexpr uint32_t segments = 16;
+    /// Allocates the memory, unless it is there: less than the most if the device is short of it.
+    pumice_status start(uint32_t memory_type);
+    // After start():
     int64_t largest_piece() const { return capacity / 4; }  ///< so that copying in, the device's copy and copying out overlap
     /// The value that the timeline must have reached before a piece of this size may be taken; 0: none.
     uint64_t needed(int64_t bytes) const;
-    /// Takes a piece, once needed() is reached: its offset in the block. The memory is allocated at the first use.
-    pumice_status take(int64_t bytes, uint32_t memory_type, int64_t& offset);
+    /// Takes a piece, once needed() is reached; returns its offset in the block.
+    int64_t take(int64_t bytes);
     /// The device uses the piece that was taken last until the value is reached.
     void until(uint64_t value);
     /// Frees the memory; the device must not use it any more.
@@ -87,7 +90,8 @@ private:
     int64_t segment_of(int64_t offset) const { return offset / (capacity / segments); }
 
     Context& context;
-    const int64_t capacity;
+    const int64_t most_bytes;
+    int64_t capacity;
     int64_t head = 0, piece_begin = 0;
     int64_t entered = -1;            // the segment in which the last piece ended
     uint64_t values[segments] = {};  // of the last use of each segment

@@ -13,6 +13,12 @@ namespace {
 
 constexpr uint32_t most_push_bytes = sizeof VulkanDevice::PushBytes::bytes;
 
+/// True if the device has what the module wants, and room for its push constants.
+bool suits(const Context& context, const ModuleRecord& module) {
+    const uint32_t most = context.facts.basic.limits.maxPushConstantsSize;
+    return !(module.wants & ~context.plan.properties) && module.push_bytes <= most && module.push_bytes <= most_push_bytes;
+}
+
 /// The module as a shader, without handles.
 Shader* make_shader(Context& context, const Bundle& bundle, const ModuleRecord& module, uint32_t number) {
     Shader* const shader = make<Shader>(context.hooks, context.hooks);
@@ -252,32 +258,30 @@ const Pipeline* find_pipeline(const Shader& shader, const Pipeline& v) {
 pumice_status make_program(Context& context, const Bundle& bundle, uint32_t number, Program*& program) {
     const KernelRecord& kernel = bundle.kernels[number];
     program = make<Program>(context.hooks);
-    if (!program) return fail(PUMICE_ERROR_MEMORY, "the host has no memory for kernel \"%s\"", bundle.text(kernel.name));
-    program->bundle = bundle.serial;
-    program->kernel = number;
-    Shader** last = &program->shaders;
-    const uint32_t device_push = context.facts.basic.limits.maxPushConstantsSize;
-    for (uint32_t i = 0; i < kernel.modules.count; ++i) {
-        const ModuleRecord& module = bundle.modules[kernel.modules.first + i];
-        if (module.wants & ~context.plan.properties) continue;
-        if (module.push_bytes > device_push || module.push_bytes > most_push_bytes) continue;
-        Shader* const shader = make_shader(context, bundle, module, i);
-        if (!shader) {
-            destroy_program(context, program);
-            return fail(PUMICE_ERROR_MEMORY, "the host has no memory for kernel \"%s\"", bundle.text(kernel.name));
+    bool whole = program;
+    if (whole) program->bundle = bundle.serial, program->kernel = number;
+    Shader** last = whole ? &program->shaders : nullptr;
+    // A shifted module can do every launch, at the cost of an addition an access: it comes after all others.
+    for (const uint32_t shifted : {0u, ModuleRecord::shifted})
+        for (uint32_t i = 0; i < kernel.modules.count && whole; ++i) {
+            const ModuleRecord& module = bundle.modules[kernel.modules.first + i];
+            if ((module.flags & ModuleRecord::shifted) != shifted || !suits(context, module)) continue;
+            Shader* const shader = make_shader(context, bundle, module, i);
+            whole = shader;
+            if (!whole) break;
+            // Each binding has one buffer: a module whose arrays share bindings is not for this reader.
+            if (shader->bindings > context.plan.max_bindings || shader->bindings != module.bindings.count ||
+                shader->bindings + shader->addresses > most_buffers) {
+                destroy(context.hooks, shader);
+                continue;
+            }
+            *last = shader;
+            last = &shader->next;
         }
-        // Each binding has one buffer: a module whose arrays share bindings is not for this reader.
-        if (shader->bindings > context.plan.max_bindings || shader->bindings != module.bindings.count ||
-            shader->bindings + shader->addresses > most_buffers) {
-            destroy(context.hooks, shader);
-            continue;
-        }
-        *last = shader;
-        last = &shader->next;
-    }
-    if (program->shaders) return PUMICE_OK;
+    if (whole && program->shaders) return PUMICE_OK;
     destroy_program(context, program);
-    return no_module(context, bundle, kernel);
+    return whole ? no_module(context, bundle, kernel)
+                 : fail(PUMICE_ERROR_MEMORY, "the host has no memory for kernel \"%s\"", bundle.text(kernel.name));
 }
 
 pumice_status choose_shader(const Context& context, const Program& program, const Launch& launch, Shader*& shader) {

@@ -19,10 +19,22 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace
 
+/// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is held.
+pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
+    if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
+    {
+        const Lock lock(queue.mutex);
+        collect_memory();
+        memory.release_empty();
+    }
+    return ring.start(memory_type);
+}
+
 /// Takes a piece of a staging ring; waits for the device if the ring is full. The ring's mutex is held, the queue's is not.
-pumice_status VulkanDevice::take(Ring& ring, uint32_t memory_type, int64_t bytes, int64_t& offset) {
+pumice_status VulkanDevice::take(Ring& ring, int64_t bytes, int64_t& offset) {
     RT_TRY(queue.wait(ring.needed(bytes)));
-    return ring.take(bytes, memory_type, offset);
+    offset = ring.take(bytes);
+    return PUMICE_OK;
 }
 
 pumice_status VulkanDevice::write(pumice_memory to, int64_t offset, const void* from, int64_t bytes) {
@@ -46,10 +58,11 @@ pumice_status VulkanDevice::write(pumice_memory to, int64_t offset, const void* 
 
 pumice_status VulkanDevice::write_staged(VulkanMemory& to, int64_t offset, const char* from, int64_t bytes) {
     const Lock alone(uploading);
+    RT_TRY(need(upload, context.plan.upload_memory));
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = least(bytes - done, upload.largest_piece());
         int64_t piece = 0;
-        RT_TRY(take(upload, context.plan.upload_memory, part, piece));
+        RT_TRY(take(upload, part, piece));
         memcpy(upload.block->mapped + piece, from + done, size_t(part));
         const Lock lock(queue.mutex);
         RT_TRY(queue.make_room());
@@ -104,6 +117,7 @@ pumice_status VulkanDevice::copy_out(VulkanMemory& from, int64_t offset, int64_t
 /// Pipelined: the device copies one piece while the host empties the previous one.
 pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes) {
     const Lock alone(downloading);
+    RT_TRY(need(download, context.plan.download_memory));
     struct Pending {
         int64_t piece = 0, bytes = 0;
         uint64_t value = 0;
@@ -114,7 +128,7 @@ pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char
         if (done < bytes) {
             now.bytes = least(bytes - done, download.largest_piece());
             now.to = to + done;
-            RT_TRY(take(download, context.plan.download_memory, now.bytes, now.piece));
+            RT_TRY(take(download, now.bytes, now.piece));
             RT_TRY(copy_out(from, offset + done, now.piece, now.bytes, now.value));
             done += now.bytes;
         }
@@ -160,10 +174,11 @@ pumice_status VulkanDevice::fill_staged(VulkanMemory& to, int64_t offset, int64_
                                         int64_t pattern_bytes, pumice_stream stream) {
     constexpr uint32_t most_regions = 16;
     const Lock alone(uploading);
+    RT_TRY(need(upload, context.plan.upload_memory));
     const int64_t most = least(bytes, upload.largest_piece() / 4), whole = most / pattern_bytes * pattern_bytes;
     const int64_t part = whole > 0 ? whole : pattern_bytes;
     int64_t piece = 0;
-    RT_TRY(take(upload, context.plan.upload_memory, part, piece));
+    RT_TRY(take(upload, part, piece));
     char* const staged = upload.block->mapped + piece;
     for (int64_t i = 0; i < part; i += pattern_bytes) memcpy(staged + i, pattern, size_t(pattern_bytes));
     const Lock lock(queue.mutex);

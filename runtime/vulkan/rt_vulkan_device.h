@@ -86,7 +86,8 @@ private:
     void touch(pumice_stream stream);
 
     // rt_transfer.cpp
-    pumice_status take(Ring& ring, uint32_t memory_type, int64_t bytes, int64_t& offset);
+    pumice_status need(Ring& ring, uint32_t memory_type);
+    pumice_status take(Ring& ring, int64_t bytes, int64_t& offset);
     pumice_status write_staged(VulkanMemory& to, int64_t offset, const char* from, int64_t bytes);
     pumice_status read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes);
     pumice_status fill_staged(VulkanMemory& to, int64_t offset, int64_t bytes, const char* pattern, int64_t pattern_bytes,

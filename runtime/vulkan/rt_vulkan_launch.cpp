@@ -242,8 +242,9 @@ pumice_status VulkanDevice::record_launch(Recording& r) {
 /// Writes the fields that do not fit the push constants into mapped staging memory: no copy, and mostly no wait.
 pumice_status VulkanDevice::fill_block(Recording& r) {
     const ModuleRecord& module = *r.shader.module;
+    if (!arguments.block) RT_TRY(arguments.start(context.plan.upload_memory));
     RT_TRY(queue.await(arguments.needed(module.block_bytes), false));
-    RT_TRY(arguments.take(module.block_bytes, context.plan.upload_memory, r.block_offset));
+    r.block_offset = arguments.take(module.block_bytes);
     for (uint32_t i = 0; i < module.block.count; ++i) {
         const FieldRecord& field = r.launch.bundle->fields[module.block.first + i];
         const uint64_t value = field_value(r, field);
