@@ -39,12 +39,17 @@ public:
     const FormatRecord* formats = nullptr;
     const LocalRecord* locals = nullptr;
     uint32_t kernel_count = 0;
+    const uint64_t serial = next_serial();  ///< of no other bundle in the process: what devices make for a kernel is found by it
     uint32_t counts[uint32_t(SectionKind::count)] = {};
 
     /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero) gives 0.
     int64_t size_of(const Span& steps, const int64_t (&group)[3]) const;
 
 private:
+    static uint64_t next_serial() {
+        static uint64_t last = 0;
+        return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    }
     pumice_status read(const uint8_t* bytes, uint64_t size);
     pumice_status copy(const SectionRecord& section, const uint8_t* from);
     pumice_status check() const;

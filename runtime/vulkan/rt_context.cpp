@@ -1,0 +1,128 @@
+// A logical device and its queue: made with the features and extensions of the plan, or an application's.
+#include "runtime/vulkan/rt_context.h"
+
+#include <stdio.h>
+
+namespace pumice_rt::vulkan {
+
+pumice_status Context::open(const Origin& origin) {
+    if (const pumice_vulkan_device* application = origin.application) {
+        wrapped = true;
+        device = static_cast<VkDevice>(application->device);
+        queue = static_cast<VkQueue>(application->queue);
+        user = application->user;
+        lock = application->lock;
+        unlock = application->unlock;
+    } else {
+        RT_TRY(make_device(origin));
+    }
+    if (const char* none = load_device(origin.vk, device, vk))
+        return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: its driver has no %s", name, none);
+    if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
+    facts.buffer_memory_types = buffer_memory_types();
+    plan_memory(facts, plan);
+    if (plan.unusable[0]) return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: %s", name, plan.unusable);
+    return PUMICE_OK;
+}
+
+pumice_status Context::make_device(const Origin& origin) {
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue_info{};
+    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue_info.queueFamilyIndex = plan.queue_family;
+    queue_info.queueCount = 1;
+    queue_info.pQueuePriorities = &priority;
+
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
+    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
+    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+    VkPhysicalDeviceVulkan12Features v12{};
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    VkPhysicalDeviceVulkan11Features v11{};
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    v11.pNext = &v12;
+    VkPhysicalDeviceFeatures2 features{};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    features.pNext = &v11;
+    if (plan.extensions & extension::atomic_float) v12.pNext = &atomics;
+    if (plan.required_subgroup_size > 0) {
+        sizes.pNext = v12.pNext;
+        v12.pNext = &sizes;
+    }
+    switch_on(&features, plan.features);
+
+    const char* extensions[extension::count];
+    VkDeviceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    info.pNext = &features;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue_info;
+    for (uint32_t bit = 0; bit < extension::count; ++bit)
+        if (plan.extensions >> bit & 1) extensions[info.enabledExtensionCount++] = extension_name(1u << bit);
+    info.ppEnabledExtensionNames = extensions;
+    return check(origin.vk.CreateDevice(origin.physical, &info, nullptr, &device), "vkCreateDevice");
+}
+
+VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
+    VkBufferCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = VkDeviceSize(bytes);
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (plan.features & feature::device_addresses) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (wrapped)  // the application may use it in any way
+        info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                      VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+    return info;
+}
+
+/// A bit for each memory type that buffers may have, which depends on a buffer's usage, not on its size. All bits if the driver does
+/// not say.
+uint32_t Context::buffer_memory_types() const {
+    const VkBufferCreateInfo info = buffer_info(plan.alignment);
+    VkBuffer buffer{};
+    if (vk.CreateBuffer(device, &info, nullptr, &buffer) != VK_SUCCESS) return ~0u;
+    VkMemoryRequirements needs{};
+    vk.GetBufferMemoryRequirements(device, buffer, &needs);
+    vk.DestroyBuffer(device, buffer, nullptr);
+    return needs.memoryTypeBits;
+}
+
+Context::~Context() {
+    if (device && !wrapped && vk.DestroyDevice) vk.DestroyDevice(device, nullptr);
+    // The validation layer believes that a lost device still works, and reports every object that is destroyed.
+    if (is_lost()) messages();
+}
+
+VkResult Context::submit(const VkSubmitInfo& info) {
+    if (lock) lock(user);
+    const VkResult result = vk.QueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    if (unlock) unlock(user);
+    return result;
+}
+
+/// Not vkDeviceWaitIdle, which would need all of an application's queues.
+VkResult Context::wait_idle() {
+    if (lock) lock(user);
+    const VkResult result = vk.QueueWaitIdle(queue);
+    if (unlock) unlock(user);
+    return result;
+}
+
+pumice_status Context::check(VkResult result, const char* call) {
+    if (result == VK_SUCCESS) return PUMICE_OK;
+    if (result == VK_ERROR_DEVICE_LOST) {
+        __atomic_store_n(&lost, true, __ATOMIC_RELAXED);
+        return lost_error();
+    }
+    const bool memory = result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
+    return fail(memory ? PUMICE_ERROR_MEMORY : PUMICE_ERROR_SYSTEM, "%s fails on %s with %s", call, name, name_of(result));
+}
+
+pumice_status Context::lost_error() const {
+    return fail(PUMICE_ERROR_LOST,
+                "the device %s is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; %s", name,
+                wrapped ? "the application has to make a new one" : "it can be opened again");
+}
+
+}  // namespace pumice_rt::vulkan

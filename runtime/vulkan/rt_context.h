@@ -1,0 +1,67 @@
+// The Vulkan instance that the process shares, and one logical device with its queue.
+#pragma once
+#include "runtime/device/device.h"
+#include "runtime/vulkan/rt_properties.h"
+
+namespace pumice_rt::vulkan {
+
+/// The source of a logical device: made from the physical one, or an application's.
+struct Origin {
+    InstanceFunctions vk;
+    VkPhysicalDevice physical = nullptr;
+    const pumice_vulkan_device* application = nullptr;  ///< null: the device is to be made
+};
+
+/// The process's instance: made at the first use, and never destroyed, since the static objects of drivers may be gone at exit.
+/// Lists its physical devices: fills `found` with at most `most`, and returns their number in `count`.
+pumice_status instance_devices(bool validate, InstanceFunctions& vk, VkPhysicalDevice* found, uint32_t most, uint32_t& count);
+/// The loader's functions, or an application's own.
+pumice_status functions_of(const pumice_vulkan_device& application, InstanceFunctions& vk);
+
+/// A logical device and its one queue. Destruction needs an idle queue and no remaining objects.
+class Context {
+public:
+    /// `hooks` and `name` must live as long as the context.
+    Context(const pumice_hooks& hooks, const char* name) : hooks(hooks), name(name) {}
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    /// Makes the device by facts and plan, which are set already, or takes the application's.
+    pumice_status open(const Origin& origin);
+
+    /// An error that names the call and its result, unless that is VK_SUCCESS. Remembers a lost device.
+    pumice_status check(VkResult result, const char* call);
+    /// An error if the device was lost.
+    pumice_status alive() const { return __builtin_expect(is_lost(), false) ? lost_error() : PUMICE_OK; }
+    bool is_lost() const { return __atomic_load_n(&lost, __ATOMIC_RELAXED); }
+    /// The messages of the validation layer since the last call, of all devices of the process, as an error.
+    pumice_status messages() const { return validates ? raise_messages() : PUMICE_OK; }
+    // The queue's two functions.
+    VkResult submit(const VkSubmitInfo& info);
+    VkResult wait_idle();
+    /// The description of a buffer for arrays or staging, of this size.
+    VkBufferCreateInfo buffer_info(int64_t bytes) const;
+
+    const pumice_hooks& hooks;
+    const char* const name;
+    Facts facts{};
+    Plan plan{};
+    bool validates = false;  ///< validation messages are collected
+    bool wrapped = false;    ///< device and queue are an application's, which uses them, too
+    DeviceFunctions vk{};
+    VkDevice device = nullptr;
+    VkQueue queue = nullptr;
+
+private:
+    pumice_status make_device(const Origin& origin);
+    pumice_status lost_error() const;
+    pumice_status raise_messages() const;
+    uint32_t buffer_memory_types() const;
+
+    void* user = nullptr;  // locks the queue if the application uses it, too
+    void (*lock)(void*) = nullptr;
+    void (*unlock)(void*) = nullptr;
+    bool lost = false;
+};
+
+}  // namespace pumice_rt::vulkan

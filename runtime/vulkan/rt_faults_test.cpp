@@ -1,0 +1,188 @@
+// The runtime's Vulkan back end when something fails: the pipeline cache's file, and the faults of the cards in tests/layers.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/vulkan/rt_vulkan_test.h"
+
+using namespace rt_test;
+using pumice::global_index;
+using pumice::InOut;
+
+namespace {
+
+// ---- the pipeline cache ----
+
+std::string given_to_the_driver, kept_by_the_driver;
+
+/// A context whose driver keeps a text as its pipeline cache.
+struct FakeDriver {
+    FakeDriver() : context(hooks, "fake"), cache(context) {
+        context.facts.basic.vendorID = 0x1234;
+        context.facts.basic.deviceID = 0x42;
+        context.facts.basic.pipelineCacheUUID[0] = 0xab;
+        context.vk.CreatePipelineCache = [](VkDevice, const VkPipelineCacheCreateInfo* info, const VkAllocationCallbacks*,
+                                            VkPipelineCache* to) {
+            given_to_the_driver.assign(static_cast<const char*>(info->pInitialData), info->initialDataSize);
+            *to = VkPipelineCache(uintptr_t(1));
+            return VK_SUCCESS;
+        };
+        context.vk.DestroyPipelineCache = [](VkDevice, VkPipelineCache, const VkAllocationCallbacks*) {};
+        context.vk.CreateComputePipelines = [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+                                               const VkAllocationCallbacks*, VkPipeline*) { return VK_SUCCESS; };
+        context.vk.GetPipelineCacheData = [](VkDevice, VkPipelineCache, size_t* bytes, void* data) {
+            if (data) memcpy(data, kept_by_the_driver.data(), *bytes);
+            *bytes = kept_by_the_driver.size();
+            return VK_SUCCESS;
+        };
+        EXPECT_EQ(cache.start(), PUMICE_OK);
+    }
+    void use() {
+        VkPipeline pipeline;
+        EXPECT_EQ(cache.make({}, pipeline), PUMICE_OK);
+        cache.save();
+    }
+    std::string data(const std::string& payload) const {
+        VkPipelineCacheHeaderVersionOne header{};
+        header.headerSize = sizeof header, header.headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE;
+        header.vendorID = context.facts.basic.vendorID, header.deviceID = context.facts.basic.deviceID;
+        memcpy(header.pipelineCacheUUID, context.facts.basic.pipelineCacheUUID, VK_UUID_SIZE);
+        return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
+    }
+    pumice_hooks hooks{};
+    vulkan::Context context;
+    vulkan::PipelineCache cache;
+};
+
+std::string bytes_of(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+    std::ofstream(file, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
+}
+
+TEST(RuntimePipelineCache, FileIsWrittenReadAndCheckedForDamage) {
+    const char* const before = getenv("PUMICE_CACHE_DIR");
+    const std::string kept = before ? before : "";
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("pumice_rt_" + std::to_string(getpid())) / "deeper";
+    setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
+    const std::filesystem::path file = folder / "rt-1234-0042-ab000000000000000000000000000000.pipelines";
+    {
+        FakeDriver driver;
+        EXPECT_EQ(given_to_the_driver, "");
+        driver.cache.save();
+        EXPECT_FALSE(std::filesystem::exists(file)) << "nothing was made";
+        kept_by_the_driver = driver.data("pipelines of 3 kernels");
+        driver.use();
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no temporary file is left";
+    }
+    const std::string whole = bytes_of(file);
+    FakeDriver again;
+    EXPECT_EQ(given_to_the_driver, kept_by_the_driver);
+    for (size_t cut = 0; cut < whole.size(); cut += 5) {
+        write_bytes(file, whole.substr(0, cut));
+        FakeDriver driver;
+        EXPECT_EQ(given_to_the_driver, "") << cut;
+    }
+    for (size_t at = 0; at < whole.size(); at += 3) {
+        std::string damaged = whole;
+        damaged[at] = char(damaged[at] ^ 0x10);
+        write_bytes(file, damaged);
+        FakeDriver driver;
+        EXPECT_EQ(given_to_the_driver, "") << at;
+    }
+    setenv("PUMICE_CACHE_DIR", "off", 1);
+    FakeDriver off;
+    off.use();
+    std::filesystem::remove_all(folder.parent_path());
+    before ? setenv("PUMICE_CACHE_DIR", kept.c_str(), 1) : unsetenv("PUMICE_CACHE_DIR");
+}
+
+// ---- faults of a card: PUMICE_TEST_FAULT names the one that the layer has ----
+
+bool has_fault(const char* name) {
+    const char* const fault = getenv("PUMICE_TEST_FAULT");
+    return fault && strcmp(fault, name) == 0;
+}
+
+auto raise_kernel() {
+    return pumice::kernel("raise", [](InOut<int> a) { a[global_index()] += 1; });
+}
+
+TEST(RuntimeFaults, FullMemoryIsAnErrorAndCanBeFreed) {
+    if (!has_fault("full")) GTEST_SKIP() << "SKIPPED: the card has enough memory";
+    TestDevice on;
+    TestBundle bundle(on.properties());
+    bundle.add(raise_kernel());
+    const pumice_library* library = bundle.get();
+    for (int round = 0; round < 3; ++round) {
+        std::vector<pumice_array> arrays;
+        const int64_t n = 4 << 20;  // 16 MiB
+        for (;;) {
+            pumice_array array{};
+            const pumice_status status = pumice_array_create(on.device, PUMICE_I32, 4, 1, &n, &array);
+            if (status != PUMICE_OK) {
+                EXPECT_EQ(status, PUMICE_ERROR_MEMORY);
+                EXPECT_NE(std::string(pumice_error()).find("cannot allocate 16777216 bytes on vulkan:0"), std::string::npos) << pumice_error();
+                break;
+            }
+            arrays.push_back(array);
+            ASSERT_LT(arrays.size(), 100u);
+        }
+        EXPECT_GT(arrays.size(), 10u) << "the host's memory is used, too";
+        pumice_array_release(&arrays.back());  // room for copies to the host
+        arrays.pop_back();
+        for (pumice_array& array : arrays) {
+            RT_OK(launch(on, library, 0, pumice_range_1(1000), {argument(array)}));
+            int value = 0;
+            const pumice_array one = [&] {
+                pumice_array part = array;
+                part.extents[0] = 1;
+                return part;
+            }();
+            RT_OK(pumice_array_read(&one, &value, 4));
+            EXPECT_EQ(value, 1);
+            pumice_array_release(&array);
+        }
+    }
+}
+
+TEST(RuntimeFaults, LostDeviceIsAnErrorFromThenOn) {
+    if (!has_fault("lost") && !has_fault("hangs")) GTEST_SKIP() << "SKIPPED: the card is not lost";
+    pumice_device device = nullptr;
+    RT_OK(pumice_open("vulkan", nullptr, &device));
+    TestBundle bundle(static_cast<vulkan::VulkanDevice*>(device)->context.plan.properties);
+    bundle.add(raise_kernel());
+    const pumice_library* library = bundle.get();
+    const int64_t n = 1000;
+    pumice_array array{};
+    RT_OK(pumice_array_create(device, PUMICE_I32, 4, 1, &n, &array));
+    const pumice_range range = pumice_range_1(n);
+    const pumice_argument arguments[] = {argument(array)};
+    pumice_status status = PUMICE_OK;
+    for (int i = 0; i < 100 && status == PUMICE_OK; ++i) {
+        status = pumice_launch(device, library, 0, &range, arguments, 1);
+        if (status == PUMICE_OK) status = pumice_synchronize(device);
+    }
+    EXPECT_EQ(status, PUMICE_ERROR_LOST) << pumice_error();
+    EXPECT_NE(std::string(pumice_error()).find("is lost: the driver has given it up"), std::string::npos) << pumice_error();
+    std::vector<int> host(n);
+    EXPECT_EQ(pumice_launch(device, library, 0, &range, arguments, 1), PUMICE_ERROR_LOST);
+    EXPECT_EQ(pumice_synchronize(device), PUMICE_ERROR_LOST);
+    EXPECT_EQ(pumice_array_read(&array, host.data(), 4 * n), PUMICE_ERROR_LOST);
+    EXPECT_EQ(pumice_array_write(&array, host.data(), 4 * n), PUMICE_ERROR_LOST);
+    pumice_array other{};
+    EXPECT_EQ(pumice_array_create(device, PUMICE_I32, 4, 1, &n, &other), PUMICE_ERROR_LOST);
+    pumice_event event = nullptr;
+    RT_OK(pumice_record(device, nullptr, &event));
+    EXPECT_EQ(pumice_event_wait(event), PUMICE_ERROR_LOST);
+    pumice_event_release(event);
+    pumice_array_release(&array);
+    pumice_close(device);
+}
+
+}  // namespace

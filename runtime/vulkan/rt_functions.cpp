@@ -1,0 +1,89 @@
+// Vulkan's functions: the loader, and tables that are filled by walking a list of names.
+#include "runtime/vulkan/rt_functions.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+namespace pumice_rt::vulkan {
+namespace {
+
+// Names one after another, each with a zero byte, in the order of the members.
+#define PUMICE_RT_NAME(name) "vk" #name "\0"
+constexpr const char* global_names = PUMICE_RT_GLOBAL_FUNCTIONS(PUMICE_RT_NAME);
+constexpr const char* instance_names = PUMICE_RT_INSTANCE_FUNCTIONS(PUMICE_RT_NAME);
+constexpr const char* device_names = PUMICE_RT_DEVICE_FUNCTIONS(PUMICE_RT_NAME);
+#undef PUMICE_RT_NAME
+
+/// Fills a table whose members are pointers to functions; returns the first name that has none, or null.
+template <class Get> const char* load(const char* names, void* table, Get&& get) {
+    const char* missing = nullptr;
+    char* member = static_cast<char*>(table);
+    for (const char* name = names; *name; name += strlen(name) + 1, member += sizeof(PFN_vkVoidFunction)) {
+        const PFN_vkVoidFunction function = get(name);
+        memcpy(member, &function, sizeof function);
+        if (!function && !missing) missing = name;
+    }
+    return missing;
+}
+
+}  // namespace
+
+pumice_status load_global(GlobalFunctions& functions) {
+    const char* const names[] = {"libvulkan.so.1", "libvulkan.so"};
+    void* symbol = nullptr;
+    for (const char* name : names) {
+        if (symbol) break;
+        if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) symbol = dlsym(library, "vkGetInstanceProcAddr");
+    }
+    if (!symbol) return fail(PUMICE_ERROR_DEVICE, "there is no Vulkan loader: libvulkan.so.1 cannot be loaded");
+    const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(symbol);
+    functions.GetInstanceProcAddr = get;
+    if (load(global_names, &functions, [&](const char* name) { return get(nullptr, name); }))
+        return fail(PUMICE_ERROR_DEVICE, "the Vulkan loader is older than Vulkan 1.1");
+    return PUMICE_OK;
+}
+
+const char* load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance, InstanceFunctions& functions) {
+    const char* const missing = load(instance_names, &functions, [&](const char* name) { return get(instance, name); });
+    functions.CreateDebugUtilsMessengerEXT =
+        reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(get(instance, "vkCreateDebugUtilsMessengerEXT"));
+    return missing;
+}
+
+const char* load_device(const InstanceFunctions& instance, VkDevice device, DeviceFunctions& functions) {
+    const char* const missing =
+        load(device_names, &functions, [&](const char* name) { return instance.GetDeviceProcAddr(device, name); });
+    functions.CmdPushDescriptorSetKHR =
+        reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(instance.GetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR"));
+    return missing;
+}
+
+const char* name_of(VkResult result) {
+    switch (int(result)) {
+#define PUMICE_RT_RESULT(name) \
+    case name: return #name;
+        PUMICE_RT_RESULT(VK_NOT_READY)
+        PUMICE_RT_RESULT(VK_TIMEOUT)
+        PUMICE_RT_RESULT(VK_INCOMPLETE)
+        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_HOST_MEMORY)
+        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        PUMICE_RT_RESULT(VK_ERROR_INITIALIZATION_FAILED)
+        PUMICE_RT_RESULT(VK_ERROR_DEVICE_LOST)
+        PUMICE_RT_RESULT(VK_ERROR_MEMORY_MAP_FAILED)
+        PUMICE_RT_RESULT(VK_ERROR_LAYER_NOT_PRESENT)
+        PUMICE_RT_RESULT(VK_ERROR_EXTENSION_NOT_PRESENT)
+        PUMICE_RT_RESULT(VK_ERROR_FEATURE_NOT_PRESENT)
+        PUMICE_RT_RESULT(VK_ERROR_INCOMPATIBLE_DRIVER)
+        PUMICE_RT_RESULT(VK_ERROR_TOO_MANY_OBJECTS)
+        PUMICE_RT_RESULT(VK_ERROR_FRAGMENTED_POOL)
+        PUMICE_RT_RESULT(VK_ERROR_UNKNOWN)
+        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
+        PUMICE_RT_RESULT(VK_ERROR_FRAGMENTATION)
+        PUMICE_RT_RESULT(VK_ERROR_VALIDATION_FAILED_EXT)
+        PUMICE_RT_RESULT(VK_ERROR_INVALID_SHADER_NV)
+#undef PUMICE_RT_RESULT
+        default: return "an unknown result";
+    }
+}
+
+}  // namespace pumice_rt::vulkan

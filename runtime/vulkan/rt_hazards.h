@@ -1,0 +1,50 @@
+// Hazard tracking: which commands need a barrier between them, by the byte ranges touched since the last barrier.
+#pragma once
+#include "runtime/support/memory.h"
+
+namespace pumice_rt::vulkan {
+
+/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing.
+struct BufferAccess {
+    uint64_t buffer;
+    int64_t begin, end;
+    bool write;
+};
+
+/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch.
+class Bytes {
+public:
+    explicit Bytes(const pumice_hooks& hooks) : ranges(hooks) {}
+    /// True if the set contains a byte of the access.
+    bool meets(const BufferAccess& access) const;
+    /// False if there is no host memory.
+    bool add(const BufferAccess& access);
+    void clear() { ranges.clear(); }
+
+private:
+    struct Range {
+        uint64_t buffer;
+        int64_t begin, end;
+    };
+    size_t first_not_before(uint64_t buffer, int64_t begin) const;
+    List<Range> ranges;
+};
+
+/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only the
+/// accesses after the last barrier.
+class Hazards {
+public:
+    explicit Hazards(const pumice_hooks& hooks) : read(hooks), written(hooks) {}
+    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself.
+    bool needs_barrier(const BufferAccess* accesses, uint32_t count) const;
+    /// Adds a command. If the command needed a barrier, record it and call clear() first.
+    void add(const BufferAccess* accesses, uint32_t count);
+    /// A barrier was recorded.
+    void clear() { read.clear(), written.clear(), overflown = false; }
+
+private:
+    Bytes read, written;     // since the last barrier
+    bool overflown = false;  // accesses are missing for lack of host memory: every command needs a barrier
+};
+
+}  // namespace pumice_rt::vulkan

@@ -1,0 +1,307 @@
+// The plan of a device: a pure function of its properties, after vulkan/plan.cpp of the library, which has more about each reason.
+#include "runtime/vulkan/rt_properties.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/bundle/bundle_format.h"
+#include "runtime/device/device.h"
+
+namespace pumice_rt::vulkan {
+namespace {
+
+constexpr VkMemoryPropertyFlags reached = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+// Memory to which ordinary buffers cannot be bound.
+constexpr VkMemoryPropertyFlags special =
+    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+constexpr uint32_t none = ~0u, intel = 0x8086;
+
+/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one.
+uint32_t memory_type(const Facts& f, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special) {
+    uint32_t best = none;
+    VkDeviceSize best_size = 0;
+    for (uint32_t i = 0; i < f.memory.memoryTypeCount; ++i) {
+        const VkMemoryType& type = f.memory.memoryTypes[i];
+        const VkDeviceSize size = f.memory.memoryHeaps[type.heapIndex].size;
+        const bool fits =
+            (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (f.buffer_memory_types >> i & 1);
+        if (!fits || size <= best_size) continue;
+        best = i;
+        best_size = size;
+    }
+    return best;
+}
+
+/// The first queue family with compute and graphics, else the first with compute: families without graphics are meant for work
+/// beside drawing, and get less of the machine.
+uint32_t queue_family(const Facts& f) {
+    for (const VkQueueFlags wanted :
+         {VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT), VkQueueFlags(VK_QUEUE_COMPUTE_BIT)})
+        for (uint32_t i = 0; i < f.family_count; ++i)
+            if (f.families[i].queueCount > 0 && (f.families[i].queueFlags & wanted) == wanted) return i;
+    return none;
+}
+
+/// Mesa's major version: 22 for "Mesa 22.3.6 (LLVM 15.0.6)"; 0 for other drivers.
+int mesa_version(const Facts& f) {
+    const char* const at = strstr(f.driver_info, "Mesa ");
+    return at ? atoi(at + 5) : 0;
+}
+
+/// The reported size, or on Intel, whose driver otherwise chooses among 8, 16 and 32, 16. Doubled until a group of the largest size
+/// fits the largest number of subgroups.
+uint32_t required_subgroup_size(const Facts& f) {
+    if (!(f.features & feature::subgroup_sizes) || f.max_subgroup_size == 0) return 0;
+    uint32_t size = f.basic.vendorID == intel ? 16 : f.subgroup_size;
+    if (size < f.min_subgroup_size) size = f.min_subgroup_size;
+    if (size > f.max_subgroup_size) size = f.max_subgroup_size;
+    while (size < f.max_subgroup_size && uint64_t(size) * f.max_group_subgroups < f.basic.limits.maxComputeWorkGroupInvocations)
+        size *= 2;
+    return size;
+}
+
+/// True for drivers that assign subgroups and lanes to items in the order of their linear indices. Vulkan promises no order.
+bool has_linear_subgroups(VkDriverId driver) {
+    switch (driver) {
+        case VK_DRIVER_ID_AMD_PROPRIETARY:
+        case VK_DRIVER_ID_AMD_OPEN_SOURCE:
+        case VK_DRIVER_ID_MESA_RADV:
+        case VK_DRIVER_ID_NVIDIA_PROPRIETARY:
+        case VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS:
+        case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA:
+        case VK_DRIVER_ID_MESA_LLVMPIPE:
+        case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return true;
+        default: return false;
+    }
+}
+
+/// What kernels may do, by the features.
+uint64_t abilities(const Facts& f, const Switches& switches) {
+    const auto has = [&](uint32_t one) { return (f.features & one) != 0; };
+    uint64_t p = 0;
+    const bool bytes = has(feature::storage_8bit) && !switches.bare, shorts = has(feature::storage_16bit) && !switches.bare;
+    const bool int64 = has(feature::int64) && !switches.pairs;
+    if (bytes) p |= property::byte_storage;
+    if (bytes && has(feature::int8)) p |= property::int8;
+    if (shorts) p |= property::short_storage;
+    if (shorts && has(feature::int16)) p |= property::int16;
+    if (shorts && has(feature::float16)) p |= property::float16;
+    if (int64) p |= property::int64;
+    if (has(feature::float64)) p |= property::float64;
+    if (int64 && has(feature::int64_atomics)) p |= property::int64_atomics;
+    if (int64 && has(feature::local_int64_atomics)) p |= property::local_int64_atomics;
+    if (has(feature::float_atomics) && !switches.bare) p |= property::float_atomics;
+    if (has(feature::local_float_atomics) && !switches.bare) p |= property::local_float_atomics;
+    if (has(feature::device_addresses)) p |= property::device_addresses;
+    if (has(feature::scalar_layout)) p |= property::scalar_layout;
+    if (switches.bare) return p;
+    const struct {
+        VkSubgroupFeatureFlags operation;
+        uint64_t bit;
+    } operations[] = {{VK_SUBGROUP_FEATURE_BASIC_BIT, property::subgroup_basic},
+                      {VK_SUBGROUP_FEATURE_VOTE_BIT, property::subgroup_vote},
+                      {VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, property::subgroup_arithmetic},
+                      {VK_SUBGROUP_FEATURE_BALLOT_BIT, property::subgroup_ballot},
+                      {VK_SUBGROUP_FEATURE_SHUFFLE_BIT, property::subgroup_shuffle},
+                      {VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, property::subgroup_relative}};
+    for (const auto& one : operations)
+        if (f.subgroup_operations & one.operation) p |= one.bit;
+    if (has(feature::subgroup_types) && int64) p |= property::subgroup_int64;
+    return p;
+}
+
+/// What the driver does right: the defects of known drivers. No test can tell a defect in advance.
+uint64_t correctness(const Facts& f, const Switches& switches) {
+    const bool lavapipe = f.driver == VK_DRIVER_ID_MESA_LLVMPIPE, swiftshader = f.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    const int mesa = mesa_version(f);
+    uint64_t p = 0;
+    // lavapipe (Mesa 22.3) suspends the group at a memory barrier in divergent control flow, which gives wrong results. Its atomics
+    // are sequentially consistent, and so order all memory without a barrier.
+    p |= lavapipe ? property::ordered_atomics : property::barriers;
+    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS ends an item's loops after 65,535 iterations.
+    if (!lavapipe && !switches.loops) p |= property::all_iterations;
+    // Mesa 22's gallivm keeps a loop running while a lane without an item of the group is in it.
+    if (!(lavapipe && mesa == 22)) p |= property::no_idle_lanes;
+    // Mesa's NIR folded signed 64-bit comparisons of widened integers: seen in 22.3, correct in 25.0.
+    if (mesa == 0 || mesa >= 25) p |= property::signed_order;
+    // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, float to half to float in 25.0.
+    if (mesa == 0) p |= property::conversions;
+    // SwiftShader (of Chromium 156) converts the low 31 bits, which rounds, and adds 2^31, which rounds again.
+    if (!swiftshader) p |= property::unsigned_to_float;
+    // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` (llvm-project issue 157929).
+    if (!lavapipe) p |= property::bit_merges;
+    // SwiftShader's loop unrolling copies a body without its decorations.
+    if (!swiftshader) p |= property::precise_unrolled;
+    // SwiftShader's spirv-opt replaces a phi wrongly in a module that declares a float mode.
+    if (!swiftshader) p |= f.float_modes;
+    // These two compute with the processor's instructions, which round correctly; cards are allowed 2.5 units in the last place.
+    if ((lavapipe || swiftshader) && !switches.divides) p |= property::rounded_division;
+    // MoltenVK translates a memory barrier in divergent control flow to a barrier of the group, which hangs (MoltenVK issue 973).
+    if (f.driver != VK_DRIVER_ID_MOLTENVK) p |= property::locks;
+    return p;
+}
+
+void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
+    plan.properties = abilities(f, switches) | correctness(f, switches);
+    const bool uses_subgroups = (plan.properties & property::subgroup_basic) != 0;
+    plan.required_subgroup_size = uses_subgroups ? required_subgroup_size(f) : 0;
+    if (has_linear_subgroups(f.driver)) {
+        plan.properties |= property::linear_subgroups;
+        // Some versions of lavapipe begin a new subgroup with each row of the group. Without a required size, Intel's subgroups may
+        // be smaller than the reported size.
+        const bool has_true_size = f.basic.vendorID != intel || plan.required_subgroup_size > 0;
+        if (f.driver != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size) plan.properties |= property::packed_subgroups;
+    }
+    plan.features = f.features;
+    if (plan.required_subgroup_size == 0) plan.features &= ~(feature::subgroup_sizes | feature::full_subgroups);
+    const VkPhysicalDeviceLimits& limits = f.basic.limits;
+    plan.max_bindings = limits.maxPerStageDescriptorStorageBuffers;
+    const auto at_most = [&](uint32_t most) { plan.max_bindings = plan.max_bindings < most ? plan.max_bindings : most; };
+    at_most(limits.maxDescriptorSetStorageBuffers);
+    at_most(limits.maxPerStageResources);
+    plan.push_descriptors = (f.extensions & extension::push_descriptor) && !switches.descriptor_sets;
+    if (plan.push_descriptors) {
+        at_most(f.max_push_descriptors);
+        plan.extensions |= extension::push_descriptor;
+    }
+    if (f.features & (feature::float_atomics | feature::local_float_atomics)) plan.extensions |= extension::atomic_float;
+    if (plan.required_subgroup_size > 0 && f.api_version < VK_API_VERSION_1_3) plan.extensions |= extension::subgroup_sizes;
+    // The specification demands that this extension be enabled if a device has it.
+    plan.extensions |= f.extensions & extension::portability_subset;
+}
+
+/// The policies that depend on who computes: a device of type CPU runs its work-items on the host's cores.
+void plan_policies(const Facts& f, Plan& plan) {
+    const bool computes_on_host = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    plan.batching = {true, true, 64, 64};
+    // Work-items take cores from the host's other work, so that submitting early gains nothing. The batches are larger, and fewer
+    // of them in flight bound the host's memory.
+    if (computes_on_host) plan.batching = {false, true, 1024, 8};
+    // The addition of the start costs a card one instruction a work-item; on the host the compilation of one more pipeline counts.
+    plan.pipelines_at_origin = !computes_on_host;
+    // Elementwise 2-D kernels take 0.93 (lavapipe) and 0.72 (SwiftShader) of the time in groups of 256 x 1 than in those of 32 x 8.
+    plan.row_groups = computes_on_host;
+    // On the host, private memory is a thread's stack; a card reserves it for many items.
+    if (computes_on_host) plan.properties |= property::cheap_private;
+}
+
+void refuse(Plan& plan, const char* reason) { snprintf(plan.unusable, sizeof plan.unusable, "%s", reason); }
+
+int64_t heap_bytes(const Facts& f, uint32_t type) {
+    const VkDeviceSize size = f.memory.memoryHeaps[f.memory.memoryTypes[type].heapIndex].size;
+    return size > VkDeviceSize(INT64_MAX) ? INT64_MAX : int64_t(size);
+}
+
+/// Appends a memory type, unless there is none or the list has it.
+void add_array_memory(Plan& plan, uint32_t type, bool mapped) {
+    for (uint32_t i = 0; i < plan.array_count; ++i)
+        if (plan.arrays[i].type == type) return;
+    if (type != none) plan.arrays[plan.array_count++] = {type, mapped && !plan.always_staged};
+}
+
+}  // namespace
+
+Switches switches_from_environment() {
+    const auto set = [](const char* name) {
+        const char* const value = environment(name);
+        return *value && strcmp(value, "0") != 0;
+    };
+    Switches s{};
+    s.validate = set("PUMICE_VALIDATE");
+    s.pairs = set("PUMICE_VULKAN_PAIRS");
+    s.bare = set("PUMICE_VULKAN_BARE");
+    s.staging = set("PUMICE_VULKAN_STAGING");
+    s.descriptor_sets = set("PUMICE_VULKAN_SETS");
+    s.divides = set("PUMICE_VULKAN_DIVIDE");
+    s.loops = set("PUMICE_VULKAN_LOOPS");
+    return s;
+}
+
+void plan_memory(const Facts& f, Plan& plan) {
+    const bool integrated = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    const uint32_t local_type = memory_type(f, local), unified = memory_type(f, local | visible | cached),
+                   window = memory_type(f, local | visible);
+    const auto reaches_all = [&](uint32_t type) { return heap_bytes(f, type) >= heap_bytes(f, local_type); };
+    plan.array_count = 0;
+    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's memory
+    // into heaps, any of them will do.
+    if (unified != none && (integrated || reaches_all(unified))) add_array_memory(plan, unified, true);
+    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy. A smaller window is not
+    // used for arrays.
+    if (window != none && reaches_all(window)) add_array_memory(plan, window, true);
+    add_array_memory(plan, local_type, false);
+    // The host's memory, which the device reaches across a bus.
+    add_array_memory(plan, memory_type(f, visible | cached, special | local), true);
+    add_array_memory(plan, memory_type(f, visible, special | local), true);
+    if (plan.array_count == 0) add_array_memory(plan, memory_type(f, 0), false);
+    plan.upload_memory = memory_type(f, visible);
+    plan.download_memory = memory_type(f, visible | cached);
+    if (plan.download_memory == none) plan.download_memory = memory_type(f, reached | cached);
+    if (plan.download_memory == none) plan.download_memory = plan.upload_memory;
+    if (plan.array_count == 0 || plan.upload_memory == none)
+        return refuse(plan, "it has no memory that both host and device can use");
+    const VkDeviceSize alignment = f.basic.limits.minStorageBufferOffsetAlignment;
+    plan.alignment = alignment > 256 ? int64_t(alignment) : 256;
+    plan.memory_bytes = heap_bytes(f, plan.arrays[0].type);
+    plan.max_block_bytes = plan.memory_bytes;  // drivers allocate more than maxMemoryAllocationSize
+    if (f.max_buffer_bytes > 0 && f.max_buffer_bytes < plan.max_block_bytes) plan.max_block_bytes = f.max_buffer_bytes;
+    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
+}
+
+void make_plan(const Facts& f, const Switches& switches, Plan& plan) {
+    plan = {};
+    if (f.api_version < VK_API_VERSION_1_2) {
+        snprintf(plan.unusable, sizeof plan.unusable, "it has Vulkan %u.%u, and 1.2 is needed",
+                 VK_API_VERSION_MAJOR(f.api_version), VK_API_VERSION_MINOR(f.api_version));
+        return;
+    }
+    if (!(f.features & feature::timeline)) return refuse(plan, "it has no timeline semaphores");
+    plan.queue_family = queue_family(f);
+    if (plan.queue_family == none) return refuse(plan, "it has no queue that computes");
+    plan_policies(f, plan);
+    plan_features(f, switches, plan);
+    plan.always_staged = switches.staging;
+    plan_memory(f, plan);
+}
+
+const char* property_name(uint64_t bits) {
+    static const struct {
+        uint64_t bit;
+        const char* name;
+    } names[] = {{property::int8, "shaderInt8 with storageBuffer8BitAccess"},
+                 {property::int16, "shaderInt16 with storageBuffer16BitAccess"},
+                 {property::int64, "shaderInt64"},
+                 {property::float16, "shaderFloat16 with storageBuffer16BitAccess"},
+                 {property::float64, "shaderFloat64"},
+                 {property::byte_storage, "storageBuffer8BitAccess"},
+                 {property::short_storage, "storageBuffer16BitAccess"},
+                 {property::int64_atomics, "shaderBufferInt64Atomics"},
+                 {property::local_int64_atomics, "shaderSharedInt64Atomics"},
+                 {property::float_atomics, "shaderBufferFloat32AtomicAdd"},
+                 {property::local_float_atomics, "shaderSharedFloat32AtomicAdd"},
+                 {property::device_addresses, "bufferDeviceAddress"},
+                 {property::scalar_layout, "scalarBlockLayout"},
+                 {property::subgroup_basic, "subgroup operations"},
+                 {property::subgroup_vote, "subgroup votes"},
+                 {property::subgroup_arithmetic, "subgroup arithmetic"},
+                 {property::subgroup_ballot, "subgroup ballots"},
+                 {property::subgroup_shuffle, "subgroup shuffles"},
+                 {property::subgroup_relative, "relative subgroup shuffles"},
+                 {property::subgroup_int64, "shaderSubgroupExtendedTypes with shaderInt64"},
+                 {property::linear_subgroups | property::packed_subgroups, "subgroups in the order of the work-items"},
+                 {property::float_specials, "shaderSignedZeroInfNanPreserveFloat32"},
+                 {property::float_subnormals, "shaderDenormPreserveFloat32"},
+                 {property::float_to_even, "shaderRoundingModeRTEFloat32"},
+                 {property::locks, "locks that its work-items can wait for"},
+                 {~0ull, "a driver without a known defect"}};
+    const uint64_t lowest = bits & (0 - bits);
+    for (const auto& one : names)
+        if (one.bit & lowest) return one.name;
+    return "";
+}
+
+}  // namespace pumice_rt::vulkan

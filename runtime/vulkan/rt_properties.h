@@ -1,0 +1,109 @@
+// The properties of a physical device, and the plan for its use: the properties that modules may want, the features to enable,
+// the queue family and the memory types.
+//
+// read_facts() asks the driver, make_plan() decides and asks nobody, so that a test can call it with any facts.
+#pragma once
+#include <stdint.h>
+
+#include "runtime/support/memory.h"
+#include "runtime/vulkan/rt_functions.h"
+
+namespace pumice_rt::vulkan {
+
+/// Features of Vulkan that the runtime uses.
+namespace feature {
+constexpr uint32_t timeline = 1u << 0, device_addresses = 1u << 1, scalar_layout = 1u << 2, int8 = 1u << 3, int16 = 1u << 4,
+                   int64 = 1u << 5, float16 = 1u << 6, float64 = 1u << 7, storage_8bit = 1u << 8, storage_16bit = 1u << 9,
+                   int64_atomics = 1u << 10, local_int64_atomics = 1u << 11, float_atomics = 1u << 12,
+                   local_float_atomics = 1u << 13, subgroup_types = 1u << 14, subgroup_sizes = 1u << 15,
+                   full_subgroups = 1u << 16;
+}  // namespace feature
+
+/// Device extensions that the runtime uses.
+namespace extension {
+constexpr uint32_t push_descriptor = 1, atomic_float = 2, subgroup_sizes = 4, portability_subset = 8, count = 4;
+}  // namespace extension
+/// The name of the extension with this bit.
+const char* extension_name(uint32_t bit);
+
+struct Facts {
+    VkPhysicalDeviceProperties basic;  ///< name, type, limits
+    uint32_t api_version;              ///< at most the one that the application has asked for
+    VkDriverId driver;                 ///< 0: unknown
+    char driver_info[VK_MAX_DRIVER_INFO_SIZE];
+    int64_t max_allocation_bytes;  ///< of one VkDeviceMemory; the driver may refuse larger ones
+    int64_t max_buffer_bytes;      ///< of one VkBuffer; 0 if unknown
+    uint32_t max_push_descriptors;
+    uint32_t subgroup_size;
+    uint32_t min_subgroup_size, max_subgroup_size;  ///< sizes that a compute pipeline may require; 0: none
+    uint32_t max_group_subgroups;                   ///< of one work-group with a required size
+    uint32_t subgroup_operations;                   ///< VkSubgroupFeatureFlagBits of compute shaders
+    uint64_t float_modes;                           ///< the properties float_specials, float_subnormals, float_to_even
+    uint32_t features, extensions;
+    uint32_t family_count;
+    VkQueueFamilyProperties families[16];
+    VkPhysicalDeviceMemoryProperties memory;
+    uint32_t buffer_memory_types;  ///< a bit for each memory type that a buffer may have: known once the device is open
+};
+
+/// The rules by which commands are collected in batches. Each batch is one submission.
+struct Batching {
+    bool when_idle;           ///< an idle device is given each command at once
+    bool by_thread;           ///< a thread submits an open batch about a millisecond after the last command
+    uint32_t most_commands;   ///< largest number of commands in a batch
+    uint32_t most_in_flight;  ///< largest number of batches; a host that runs further ahead waits. At most 64
+};
+
+/// Switches from the environment, as the library has them: they force paths that a driver would not take otherwise.
+struct Switches {
+    bool validate;         ///< PUMICE_VALIDATE=1
+    bool pairs;            ///< PUMICE_VULKAN_PAIRS=1: no 64-bit integers
+    bool bare;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no float atomics, no bytes in buffers
+    bool staging;          ///< PUMICE_VULKAN_STAGING=1: never map arrays
+    bool descriptor_sets;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
+    bool divides;          ///< PUMICE_VULKAN_DIVIDE=1: the driver's division does not round correctly
+    bool loops;            ///< PUMICE_VULKAN_LOOPS=1: the driver may end loops
+};
+Switches switches_from_environment();
+
+struct Plan {
+    char unusable[160];             ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
+    uint64_t properties;            ///< the bits of property:: in bundle_format.h
+    uint32_t features, extensions;  ///< to enable
+    uint32_t queue_family;
+    uint32_t required_subgroup_size;  ///< of pipelines that use subgroups; 0: none can be required
+    bool pipelines_at_origin;         ///< ranges that begin at 0 have a pipeline of their own
+    bool row_groups;                  ///< the default groups of a range are long rows, not tiles
+    bool push_descriptors;            ///< else descriptor sets
+    uint32_t max_bindings;            ///< storage buffers of one kernel
+    Batching batching;
+
+    /// Memory types for arrays, the best first; the others are used when it is full.
+    struct ArrayMemory {
+        uint32_t type;
+        bool mapped;  ///< the host writes arrays in place, and reads them in place if the memory is host-cached
+    } arrays[5];
+    uint32_t array_count;
+    bool always_staged;
+    uint32_t upload_memory, download_memory;  ///< memory types of the staging memory
+    int64_t alignment;                        ///< of allocations' offsets and sizes; a power of two
+    int64_t max_block_bytes;                  ///< of one allocation from the driver
+    int64_t memory_bytes;                     ///< of the heap of arrays
+};
+
+/// Asks the driver for everything. Below Vulkan 1.1 only name, version and limits: such a device is not usable anyway.
+pumice_status read_facts(const InstanceFunctions& vk, VkPhysicalDevice device, const pumice_hooks& hooks, Facts& facts);
+void make_plan(const Facts& facts, const Switches& switches, Plan& plan);
+/// Plans the memory again: only once the device is open is it known which memory types buffers may have.
+void plan_memory(const Facts& facts, Plan& plan);
+
+/// The features in a chain of structures as in VkDeviceCreateInfo::pNext; unknown structures are skipped.
+uint32_t features_in(const void* chain);
+/// Switches features on in the structures of a chain. Most features are in a structure of a Vulkan version and in one of an extension,
+/// of which a chain has one.
+void switch_on(void* chain, uint32_t features);
+
+/// Vulkan's name for a property that a device lacks, such as "shaderFloat64": of the lowest bit set.
+const char* property_name(uint64_t bits);
+
+}  // namespace pumice_rt::vulkan
