@@ -17,15 +17,17 @@
 #include "bench/cpu/run.h"
 #include "bench/harness.h"
 #include "bench/optimisation_register.h"
+#include "bench/ship/run_ship.h"
 #include "vulkan/loader_devices.h"
 
 namespace bench {
 namespace {
 
 constexpr const char* usage =
-    "bench [corpus|rules] [--filter TEXT] [--quick] [--cpu] [--gradients] [--strict] [--list] [--out FILE]\n"
+    "bench [corpus|rules|ship] [--filter TEXT] [--quick] [--cpu] [--gradients] [--strict] [--list] [--out FILE]\n"
     "  corpus         only the corpus: many kernels beside OpenMP, on PUMICE_DEVICE (default: cpu, then lavapipe)\n"
     "  rules          what each optimisation of the device cpu gains; writes docs/optimisations.md\n"
+    "  ship           a shipped library beside the library itself, on cpu and lavapipe\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
     "  --cpu          processor time instead of wall time, on Vulkan and in the corpus (there one thread a side): for a busy "
@@ -39,7 +41,8 @@ constexpr const char* usage =
 
 struct Options {
     std::string filter;
-    bool corpus = false, rules = false, quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
+    bool corpus = false, rules = false, ship = false, quick = false, cpu = false, gradients = false, strict = false, list = false,
+         help = false;
     int round = -1, device = 0;  // of compare_afresh(), for the processes that it starts
     std::filesystem::path out;   // none: nowhere
 };
@@ -57,6 +60,8 @@ Options parse(int argc, char** argv) {
             o.corpus = true;
         else if (word == "rules")
             o.rules = true;
+        else if (word == "ship")
+            o.ship = true;
         else if (word == "--filter")
             o.filter = value();
         else if (word == "--out")
@@ -83,6 +88,7 @@ Options parse(int argc, char** argv) {
     // A part of the cases must not take the place of the record of all.
     if (!somewhere && o.filter.empty())
         o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.corpus      ? "corpus.json"
+                                                                                : o.ship      ? "ship.json"
                                                                                 : o.gradients ? "gradients.json"
                                                                                               : "latest.json");
     return o;
@@ -251,6 +257,11 @@ int run(int argc, char** argv) {
     if (options.rules) {
         register_rules(options.filter, options.quick, PUMICE_SOURCE_FOLDER "/docs/optimisations.md");
         return 0;
+    }
+    if (options.ship) {
+        misses += ship::run(options.filter, options.quick, results);
+        write(options.out, results.dump(2) + "\n");
+        return options.strict && misses ? 2 : 0;
     }
     if (options.corpus) {
         misses += corpus::run(wanted, options.filter, options.quick, options.cpu, results);

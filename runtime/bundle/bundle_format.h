@@ -33,7 +33,7 @@ inline uint64_t checksum(const void* data, uint64_t bytes) {
     uint64_t hash = 0xcbf29ce484222325u ^ bytes;
     for (uint64_t i = 0; i < bytes; i += 8) {
         uint64_t word = 0;
-        for (uint64_t b = 0; b < 8 && i + b < bytes; ++b) word |= uint64_t(at[i + b]) << 8 * b;
+        __builtin_memcpy(&word, at + i, bytes - i < 8 ? size_t(bytes - i) : 8);  // little-endian, like the records
         hash = (hash ^ word) * 0x100000001b3u;
         hash ^= hash >> 32;
     }
