@@ -8,7 +8,7 @@ violation() { printf '%s\n' "$*"; violations=$((violations + 1)); }
 # Limits the includes of each folder: of other folders by arrows.txt, and of headers from outside the repository besides the
 # standard library's (headers and sources apart; tests beside the code may use gtest too).
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
-roots=(core autodiff codegen cpu vulkan pumice)
+roots=(core autodiff codegen cpu vulkan runtime ship pumice)
 folders=()
 declare -A arrows=()
 while IFS=: read -r folder may; do
@@ -21,14 +21,14 @@ while IFS=: read -r folder may; do
 done < "$here/arrows.txt"
 declare -A outside_sources=(
     [core]="" [autodiff]="" [codegen]="shaderc spirv-tools nlohmann" [cpu]="llvm-c sleef tbb oneapi"
-    [vulkan]="vulkan windows" [pumice]="")
+    [vulkan]="vulkan windows" [runtime]="vulkan pumice" [ship]="nlohmann" [pumice]="")
 declare -A outside_headers=(
-    [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="vulkan" [pumice]="")
+    [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="vulkan" [runtime]="vulkan" [ship]="" [pumice]="")
 
 has_word() { [[ " $2 " == *" $1 "* ]]; }
 
 # The standard library's headers have no slash and no dot; of C's and the system's, these.
-system_headers=" math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
+system_headers=" stdarg.h stdio.h stdbool.h time.h pthread.h locale.h errno.h math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
 # The includes of a file, with the opening delimiter: "core/ir/ir.h is ours, <vulkan/vulkan.h is not.
@@ -55,7 +55,7 @@ check_include() {
     has_word "$top" "$allowed" || violation "$file includes <$included>, a header from outside that $folder/ may not use there."
 }
 # Tests beside the code reach every folder of the roots that their own root may use.
-declare -A tests_use=([core]="" [autodiff]="core" [codegen]="core" [cpu]="core" [vulkan]="codegen core" [pumice]="core autodiff codegen cpu vulkan")
+declare -A tests_use=([core]="" [autodiff]="core" [codegen]="core" [cpu]="core" [vulkan]="codegen core" [runtime]="" [ship]="codegen core cpu runtime" [pumice]="core autodiff codegen cpu vulkan runtime ship")
 
 sources_in() { find "$1" -maxdepth 1 -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) | sort; }
 
@@ -165,9 +165,9 @@ check_arrows_used() {
     done
 }
 
-# The headers that <pumice/pumice.h> and <pumice/vulkan.h> include are ours, and are those that cmake/headers.cmake installs.
+# The headers that those of pumice/ include are ours, and are those that cmake/headers.cmake installs.
 check_public() {
-    local file included seen=" " queue=(pumice/pumice.h pumice/vulkan.h)
+    local file included seen=" " queue=(pumice/pumice.h pumice/vulkan.h pumice/ship.h pumice/pumice_rt.h pumice/pumice_rt.hpp)
     [[ -f cmake/headers.cmake ]] || return 0
     while [[ ${#queue[@]} -gt 0 ]]; do
         file="${queue[0]}"
@@ -183,7 +183,7 @@ check_public() {
     while IFS= read -r included; do
         violation "cmake/headers.cmake: $included"
     done < <(diff <(tr ' ' '\n' <<< "$seen" | grep . | sort) \
-        <(sed -n '/^set(PUMICE_PUBLIC_HEADERS/,/^)/p' cmake/headers.cmake | grep -oE '[a-z_0-9/]+\.(h|def)' | sort) |
+        <(sed -n '/^set(PUMICE_PUBLIC_HEADERS/,/^)/p' cmake/headers.cmake | grep -oE '[a-z_0-9/]+\.(hpp|h|def)' | sort) |
         sed -nE 's/^< (.*)/\1 is public, and not listed/p; s/^> (.*)/\1 is listed, and not public/p')
 }
 
