@@ -143,7 +143,7 @@ std::string validate(const std::vector<uint32_t>& spirv);
 void warm_up();
 /// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm, NAME.json into a folder, which is made if it is missing.
 void dump(const ir::Kernel& recorded, const std::filesystem::path& folder);
-/// The manifest that dump writes: entry, group size, bindings with access, push-constant layout, capabilities, hash.
+/// The manifest that dump writes: arguments, entry, group size, bindings with access, push-constant layout, features, hash.
 std::string manifest(const ir::Kernel& recorded, const Shader& shader);
 
 }  // namespace pumice::codegen
