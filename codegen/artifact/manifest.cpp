@@ -113,18 +113,6 @@ Json arguments(const ir::Kernel& k) {
 /// Extents fixed by the kernel, in the order of the axes.
 Json extents(const std::array<int64_t, 3>& of) { return {of[0], of[1], of[2]}; }
 
-/// Bytes of an item's private memory: private arrays, and tapes of a derivative.
-int64_t private_bytes(const ir::Kernel& k) {
-    int64_t bytes = 0;
-    for (const ir::Memory& m : k.memories) {
-        if (m.kind != ir::MemoryKind::private_) continue;
-        int64_t all = m.element.size;
-        for (const int64_t extent : m.extents) all *= extent;
-        bytes += all;
-    }
-    return bytes;
-}
-
 /// The layout of the ring, and the formats of print and require with the types of their values, by the number that a record has.
 Json ring_of(const ir::Kernel& k) {
     Json formats = Json::array();
@@ -231,7 +219,7 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     out["push_constants"] = {{"bytes", shader.push_bytes}, {"fields", fields}};
     out["local_bytes"] = shader.local_bytes;
     if (!shader.sized_locals.empty()) out["sized_locals"] = sized_locals(shader);
-    out["private_bytes"] = private_bytes(recorded);
+    out["private_bytes"] = shader.private_bytes;
     if (reports) out["ring"] = ring_of(recorded);
     out["features"] = vulkan_features(shader.spirv);
     out["capabilities"] = shader.capabilities;

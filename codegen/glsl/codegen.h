@@ -111,7 +111,8 @@ struct Shader {
     /// the dispatch.
     std::vector<Field> block;
     uint32_t block_bytes = 0;
-    int64_t local_bytes = 0;  ///< static local memory; dynamic sizes come on top
+    int64_t local_bytes = 0;    ///< static local memory; dynamic sizes come on top
+    int64_t private_bytes = 0;  ///< private arrays of an item, those of called functions and tapes of a derivative included
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
     bool asks_full_groups = false;          ///< specialisation constant 3 exists

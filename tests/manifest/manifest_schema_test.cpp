@@ -142,6 +142,18 @@ TEST_F(ManifestSchema, CountsMemory) {
         a[global_index()] = tile[0];
     });
     EXPECT_EQ(manifest_of(sized)["sized_locals"].size(), 1u);
+    // Each call of a function has the function's private memory of its own.
+    const auto smooth = function("smooth", [](Val<float> x, Val<int> n) {
+        Private<float, 4> last;
+        last[n] = x;
+        return Val<float>(last[0] + last[1]);
+    });
+    const auto calls = kernel("calls", [=](InOut<float> a, Val<int> n) {
+        auto i = global_index();
+        const Val<float> once = smooth(a[i], n);
+        a[i] = smooth(once, n + 1);
+    });
+    EXPECT_EQ(manifest_of(calls)["private_bytes"], 2 * 4 * 4);
     // A tape of a derivative in private memory counts, too.
     const auto powers = kernel("powers", [](InOut<float> y, In<float> x) {
         auto i = global_index();
