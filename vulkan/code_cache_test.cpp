@@ -17,6 +17,7 @@ codegen::Shader shader() {
     s.push = {{codegen::Field::Kind::argument, 2, 0, 0, Scalar::f32}, {codegen::Field::Kind::end, 0, 1, 4, Scalar::i32}};
     s.push_bytes = 8;
     s.local_bytes = 1024;
+    s.private_bytes = 96;
     s.sized_locals = {{4, 0, 1, 8, 1}};
     s.size_steps = {{ir::Op::group_size, Scalar::i32, Scalar::i32, 0, {}, 2}};
     s.features = {Feature::int64};
@@ -41,6 +42,7 @@ TEST(Pack, AShaderIsReadBackUnchanged) {
     EXPECT_EQ(b->push[0].type, Scalar::f32);
     EXPECT_EQ(b->push_bytes, 8u);
     EXPECT_EQ(b->local_bytes, 1024);
+    EXPECT_EQ(b->private_bytes, 96);
     ASSERT_EQ(b->sized_locals.size(), 1u);
     EXPECT_EQ(b->length_of(b->sized_locals[0], {1, 1, 7}), 14) << "7 elements of 8 bytes in words";
     EXPECT_EQ(b->local_bytes_for({1, 1, 7}), 1024 + 56);

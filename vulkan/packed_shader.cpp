@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Must change with the layout below.
-constexpr uint32_t layout_version = 5;
+constexpr uint32_t layout_version = 6;
 
 struct Writer {
     std::string bytes;
@@ -65,6 +65,7 @@ template <class Archive, class Shader> void visit(Archive&& archive, Shader& sha
     archive(shader.block);
     archive(shader.block_bytes);
     archive(shader.local_bytes);
+    archive(shader.private_bytes);
     archive(shader.sized_locals);
     archive(shader.size_steps);
     archive(shader.asks_full_groups);

@@ -35,7 +35,7 @@ TEST(transforms, square_gives_the_expected_text) {
         store arg1[%i], %y : f32 @4)");
     EXPECT_EQ(
         ir::print(adjoint(k, {{duplicated, constant_}, 1}).kernel),
-        R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+        R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2 shadow of arg1: inout f32[1], arg3 of 2: in f32[1]) @2 files ["k.cpp"] {
   %0 = global_index 0 : i32 @3
   %1 = load arg1[%0] : f32 @4
   %2 = mul %1, %1 : f32 @4
@@ -49,7 +49,7 @@ TEST(transforms, square_gives_the_expected_text) {
 )");
     EXPECT_EQ(
         ir::print(derive::forward(k, {{duplicated, constant_}, 1})),
-        R"(kernel "k.forward" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+        R"(kernel "k.forward" math contract rank 1 (arg1: inout f32[1], arg2 shadow of arg1: inout f32[1], arg3 of 2: in f32[1]) @2 files ["k.cpp"] {
   %0 = global_index 0 : i32 @3
   %1 = load arg1[%0] : f32 @4
   %2 = load arg2[%0] : f32 @4

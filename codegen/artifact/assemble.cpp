@@ -145,16 +145,24 @@ std::string disassemble(const std::vector<uint32_t>& spirv) {
     return disassembled(spirv.data(), spirv.size(), SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES | SPV_BINARY_TO_TEXT_OPTION_INDENT);
 }
 
-std::string validate(const std::vector<uint32_t>& spirv) {
+namespace {
+std::string validated(const std::vector<uint32_t>& spirv, bool scalar_layout) {
     spvtools::SpirvTools tools(environment);
     std::string messages;
     tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t& at, const char* message) {
         messages += text("word ", at.index, ": ", message, "\n");
     });
     spvtools::ValidatorOptions options;
-    options.SetScalarBlockLayout(true);
+    options.SetScalarBlockLayout(scalar_layout);
     if (tools.Validate(spirv.data(), spirv.size(), options)) return "";
     return messages.empty() ? "spirv-val refuses the module and does not say why" : messages;
+}
+}  // namespace
+
+std::string validate(const std::vector<uint32_t>& spirv) { return validated(spirv, true); }
+
+bool needs_scalar_layout(const std::vector<uint32_t>& spirv) {
+    return !validated(spirv, false).empty() && validated(spirv, true).empty();
 }
 
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv) {

@@ -1,17 +1,21 @@
 // Manifest: the JSON that describes a SPIR-V module to a host that launches it without this library.
 //
-//   { "kernel": "saxpy", "entry": "main", "group_size": [{"axis": "x", "specialization_constant": 0, "default": 1}, ...],
-//     "bindings": [{"argument": 1, "set": 0, "binding": 0, "access": "inout", "element": "f32", "rank": 1}, ...],
+//   { "format_version": 1, "kernel": "saxpy", "entry": "main",
+//     "arguments": [{"argument": 1, "name": "y", "parameter": 1, "kind": "array", "type": "f32", "rank": 1, ...}, ...],
+//     "bindings": [{"argument": 1, "name": "y", "parameter": 1, "set": 0, "binding": 0, "access": "inout", ...}, ...],
 //     "push_constants": {"bytes": 12, "fields": [{"kind": "start", "axis": "x", "offset": 0, "type": "i32"}, ...]}, ... }
 //
-// Why: an application can ship the SPIR-V and launch it by Vulkan alone (docs/shipping.md). The manifest holds everything of Shader
-// that a launch needs: entry, specialisation constants, bindings with element layouts, push constants or the argument block, local
-// memory with size expressions, features, capabilities, hash. Arguments count from 1; offsets and sizes are bytes. Cost: a few
-// kilobytes of text. Limits: a description only; the host has to compute fields such as start, end and group_count itself.
+// Why: an application can ship the SPIR-V and launch it by Vulkan alone (docs/shipping.md). The manifest holds everything of the
+// kernel and its Shader that a launch needs: arguments with their names, entry, specialisation constants, bindings with element
+// layouts, push constants or the argument block, memory with size expressions, formats of print and require, features of Vulkan,
+// hash. docs/manifest.schema.json is its schema. Arguments count from 1; offsets and sizes are bytes. Cost: a few kilobytes of
+// text. Limits: a description only; the host has to compute fields such as start, end and group_count itself.
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
+#include "core/host/ring.h"
 #include "core/ir/evaluate.h"
 #include "core/support/error.h"
 
@@ -31,17 +35,6 @@ const char* name_of(ir::Access access) {
     return "inout";
 }
 
-const char* name_of(Feature feature) {
-    switch (feature) {
-        case Feature::int8: return "int8";
-        case Feature::int16: return "int16";
-        case Feature::int64: return "int64";
-        case Feature::float16: return "float16";
-        case Feature::float64: return "float64";
-    }
-    return "?";
-}
-
 const char* name_of(Field::Kind kind) {
     switch (kind) {
         case Field::Kind::start: return "start";
@@ -58,11 +51,25 @@ const char* name_of(Field::Kind kind) {
     return "?";
 }
 
-Json field(const Field& f) {
+/// Adds the number of an argument, and what is known of the user's parameter to which it belongs.
+void put_argument(Json& out, const ir::Kernel& k, size_t index) {
+    const ir::ParameterIdentity& id = k.params[index].identity;
+    out["argument"] = index + 1;
+    if (!id.name.empty()) out["name"] = id.name;
+    if (const int number = k.number_of(index)) out["parameter"] = number;
+    if (!k.path_of(index).empty()) out["path"] = k.path_of(index);
+    if (id.shadow_of >= 0) {
+        out["shadow_of"] = id.shadow_of + 1;
+        if (id.direction >= 0) out["direction"] = id.direction;
+        if (id.order > 1) out["order"] = id.order;
+    }
+}
+
+Json field(const ir::Kernel& k, const Field& f) {
     Json out = {{"kind", name_of(f.kind)}};
     const bool of_argument = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address ||
                              f.kind == Field::Kind::first;
-    if (of_argument) out["argument"] = f.index + 1;
+    if (of_argument) put_argument(out, k, size_t(f.index));
     if (!of_argument || f.kind == Field::Kind::extent)
         if (f.kind != Field::Kind::launch) out["axis"] = axis_names[f.axis];
     out["offset"] = f.offset;
@@ -75,6 +82,53 @@ Json element(const Element& e) {
     Json members = Json::array();
     for (const Leaf& l : e.leaves) members.push_back({{"path", l.path}, {"type", pumice::name_of(l.type)}, {"offset", l.offset}});
     return {{"bytes", e.size}, {"members", members}};
+}
+
+/// All arguments in order, also those that the code does not use.
+Json arguments(const ir::Kernel& k) {
+    Json all = Json::array();
+    for (size_t index = 0; index < k.params.size(); ++index) {
+        const ir::Parameter& p = k.params[index];
+        Json one;
+        put_argument(one, k, index);
+        if (p.is_array) {
+            const ir::Memory& m = k[p.memory];
+            one["kind"] = "array";
+            one["type"] = element(m.element);
+            one["rank"] = m.rank;
+            one["access"] = name_of(m.access);
+        } else if (p.origin == ir::ParameterOrigin::argument) {
+            one["kind"] = "scalar";
+            one["type"] = pumice::name_of(p.type);
+        } else {
+            one["kind"] = p.origin == ir::ParameterOrigin::range_start ? "range_start" : "range_extent";
+            one["type"] = pumice::name_of(p.type);
+            one["dimension"] = p.dimension;
+        }
+        all.push_back(one);
+    }
+    return all;
+}
+
+/// Extents fixed by the kernel, in the order of the axes.
+Json extents(const std::array<int64_t, 3>& of) { return {of[0], of[1], of[2]}; }
+
+/// The layout of the ring, and the formats of print and require with the types of their values, by the number that a record has.
+Json ring_of(const ir::Kernel& k) {
+    Json formats = Json::array();
+    for (size_t index = 0; index < k.strings.size(); ++index)
+        for (const ir::Inst& i : k.insts) {
+            if (!ir::is_report(i.op) || i.immediate != index) continue;
+            const bool requires_it = i.op == ir::Op::require;
+            Json types = Json::array();
+            for (const ir::Value v : k.operands(i).subspan(requires_it)) types.push_back(pumice::name_of(k.type_of(v)));
+            formats.push_back({{"format", index},
+                               {"instruction", requires_it ? "require" : "print"},
+                               {"text", k.strings[index]},
+                               {"types", types}});
+            break;
+        }
+    return {{"layout", ring::layout}, {"formats", formats}};
 }
 
 /// A step as JSON: a number, ["group_size", "x"], or [op, operands...]; casts name their type: ["cast", "i64", operand].
@@ -109,24 +163,29 @@ Json sized_locals(const Shader& shader) {
 /// Arguments count from 1, as in errors and in the GLSL's names; offsets and sizes are bytes; axis x is a range's last index.
 std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     Json out;
+    out["format_version"] = 1;
     out["kernel"] = shader.name;
     if (recorded.loc.line) out["source"] = recorded.where(recorded.loc);
     out["entry"] = "main";
     out["environment"] = "vulkan1.2";
     // The pipeline must specialise the group's extents; the defaults are one item a group.
-    Json extents = Json::array();
+    Json group = Json::array();
     for (int axis = 0; axis < 3; ++axis)
-        extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
-    out["group_size"] = extents;
+        group.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
+    out["group_size"] = group;
+    if (recorded.group[0]) out["group_size_required"] = extents(recorded.group);
     if (shader.asks_full_groups) out["full_groups"] = {{"specialization_constant", 3}, {"default", false}};
     if (shader.asks_at_origin) out["at_origin"] = {{"specialization_constant", 4}, {"default", false}};
     out["range_rank"] = recorded.rank;
+    if (recorded.range[0]) out["range_required"] = extents(recorded.range);
     out["whole_groups"] = recorded.whole_groups;
+    out["arguments"] = arguments(recorded);
     out["bindings"] = Json::array();
+    bool reports = false;
     for (const Binding& b : shader.bindings) {
         if (b.argument == Binding::argument_block) {
             Json fields = Json::array();
-            for (const Field& f : shader.block) fields.push_back(field(f));
+            for (const Field& f : shader.block) fields.push_back(field(recorded, f));
             out["argument_block"] = {{"set", 0},
                                      {"binding", b.binding},
                                      {"type", "storage_buffer"},
@@ -140,26 +199,29 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
             continue;
         }
         if (size_t(b.argument) == recorded.params.size()) {  // the layout is in core/host/ring.h
+            reports = true;
             out["bindings"].push_back({{"ring", true}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
             continue;
         }
         const ir::Memory& m = recorded[recorded.params[size_t(b.argument)].memory];
-        out["bindings"].push_back({{"argument", b.argument + 1},
-                                   {"set", 0},
-                                   {"binding", b.binding},
-                                   {"type", "storage_buffer"},
-                                   {"access", name_of(b.access)},
-                                   {"element", element(m.element)},
-                                   {"rank", m.rank}});
+        Json binding;
+        put_argument(binding, recorded, size_t(b.argument));
+        binding.update({{"set", 0},
+                        {"binding", b.binding},
+                        {"type", "storage_buffer"},
+                        {"access", name_of(b.access)},
+                        {"element", element(m.element)},
+                        {"rank", m.rank}});
+        out["bindings"].push_back(binding);
     }
     Json fields = Json::array();
-    for (const Field& f : shader.push) fields.push_back(field(f));
+    for (const Field& f : shader.push) fields.push_back(field(recorded, f));
     out["push_constants"] = {{"bytes", shader.push_bytes}, {"fields", fields}};
     out["local_bytes"] = shader.local_bytes;
     if (!shader.sized_locals.empty()) out["sized_locals"] = sized_locals(shader);
-    Json features = Json::array();
-    for (const Feature f : shader.features) features.push_back(name_of(f));
-    out["features"] = features;
+    out["private_bytes"] = shader.private_bytes;
+    if (reports) out["ring"] = ring_of(recorded);
+    out["features"] = vulkan_features(shader.spirv);
     out["capabilities"] = shader.capabilities;
     out["hash"] = shader.hash;
     return out.dump(2) + "\n";

@@ -10,6 +10,13 @@ namespace pumice::codegen {
 /// The names of the capabilities that a module declares, in its order.
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
 
+/// The features of Vulkan that the module needs, by the names that an application enables: "shaderFloat64",
+/// "shaderSharedInt64Atomics", "subgroup:ballot", ... Throws Error for a capability that shaders of this library do not have.
+std::vector<std::string> vulkan_features(const std::vector<uint32_t>& spirv);
+
+/// True if the module's blocks are valid under scalar block layout only.
+bool needs_scalar_layout(const std::vector<uint32_t>& spirv);
+
 /// The module with its specialisation constants frozen: `values` has the id and the bits of a constant, other constants keep
 /// their defaults. Arrays then have a fixed length and groups a fixed size, which translators to other languages need: MoltenVK
 /// cannot declare an array whose length is a specialisation constant.

@@ -111,7 +111,8 @@ struct Shader {
     /// the dispatch.
     std::vector<Field> block;
     uint32_t block_bytes = 0;
-    int64_t local_bytes = 0;  ///< static local memory; dynamic sizes come on top
+    int64_t local_bytes = 0;    ///< static local memory; dynamic sizes come on top
+    int64_t private_bytes = 0;  ///< private arrays of an item, those of called functions and tapes of a derivative included
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
     bool asks_full_groups = false;          ///< specialisation constant 3 exists
@@ -143,7 +144,7 @@ std::string validate(const std::vector<uint32_t>& spirv);
 void warm_up();
 /// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm, NAME.json into a folder, which is made if it is missing.
 void dump(const ir::Kernel& recorded, const std::filesystem::path& folder);
-/// The manifest that dump writes: entry, group size, bindings with access, push-constant layout, capabilities, hash.
+/// The manifest that dump writes: arguments, entry, group size, bindings with access, push-constant layout, features, hash.
 std::string manifest(const ir::Kernel& recorded, const Shader& shader);
 
 }  // namespace pumice::codegen

@@ -408,6 +408,18 @@ std::vector<std::string> Interface::private_arrays() const {
     return out;
 }
 
+int64_t Interface::private_bytes() const {
+    int64_t bytes = 0;
+    for (uint32_t id = 0; id < k.memories.size(); ++id) {
+        const Memory& memory = k.memories[id];
+        if (memory.kind != MemoryKind::private_ || !(usage.memories[id].loaded || usage.memories[id].stored)) continue;
+        int64_t count = 1;
+        for (const int64_t extent : memory.extents) count *= extent;
+        bytes += count * local_size(MemoryId{id});
+    }
+    return bytes;
+}
+
 void Interface::describe(Shader& shader) const {
     shader.bindings = bindings;
     shader.push = pushed;
@@ -415,6 +427,7 @@ void Interface::describe(Shader& shader) const {
     shader.block = in_block;
     shader.block_bytes = block_bytes;
     shader.local_bytes = local_bytes;
+    shader.private_bytes = private_bytes();
     shader.sized_locals = sized_locals;
     shader.size_steps = size_steps;
     shader.features.assign(features.begin(), features.end());

@@ -74,6 +74,8 @@ public:
     /// Lines that declare the private arrays, for the start of main.
     std::vector<std::string> private_arrays() const;
     void describe(Shader& shader) const;
+    /// Bytes of an item's private arrays.
+    int64_t private_bytes() const;
 
 private:
     std::string struct_name(ir::MemoryId m) const;

@@ -30,6 +30,7 @@
 
 namespace pumice::ring {
 
+inline constexpr int layout = 1;  ///< version of this layout, in manifests; another layout gets another number
 inline constexpr size_t used = 0, lost = 1, failed = 2, capacity = 3, first_failure = 4, records = 64;  ///< indices of words
 inline constexpr size_t head = 5;          ///< words of a record before its values
 inline constexpr size_t words = 1u << 20;  ///< of a whole ring: 4 MiB

@@ -67,9 +67,9 @@ std::string contents(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Launches NAME.spv over `size` items in groups of `group`, as NAME.json describes. Arguments by number; all are floats.
+/// Launches NAME.spv over `size` items in groups of `group`, as NAME.json describes. Arguments by name; all are floats.
 void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, uint32_t group,
-            const std::map<int, Floats*>& arrays, const std::map<int, float>& scalars) {
+            const std::map<std::string, Floats*>& arrays, const std::map<std::string, float>& scalars) {
     const Json manifest = Json::parse(contents(base.string() + ".json"));
     const std::string code = contents(base.string() + ".spv");
 
@@ -100,9 +100,9 @@ void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, 
         else if (kind == "group_count")
             number = along_x ? int32_t((size + group - 1) / group) : 1;
         else if (kind == "extent")
-            number = int32_t(arrays.at(field["argument"])->count);
+            number = int32_t(arrays.at(field["name"])->count);
         else if (kind == "argument")
-            std::memcpy(&number, &scalars.at(field["argument"]), sizeof number);
+            std::memcpy(&number, &scalars.at(field["name"]), sizeof number);
         else
             EXPECT_TRUE(kind == "start" || kind == "group_base") << kind;
         std::memcpy(push.data() + field["offset"].get<size_t>(), &number, sizeof number);
@@ -152,7 +152,7 @@ void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, 
     VkDescriptorSet set;
     app.vk.AllocateDescriptorSets(app.device, &set_allocation, &set);
     for (const Json& b : manifest["bindings"]) {
-        const VkDescriptorBufferInfo buffer{arrays.at(b["argument"])->buffer, 0, VK_WHOLE_SIZE};
+        const VkDescriptorBufferInfo buffer{arrays.at(b["name"])->buffer, 0, VK_WHOLE_SIZE};
         VkWriteDescriptorSet write{};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
         write.dstSet = set;
@@ -188,11 +188,12 @@ TEST(ShippingPage, TheFilesRunWithoutTheLibrary) {
         {
             const uint32_t n = 1000;
             Floats x(app, std::vector<float>(n, 3.0f)), y(app, std::vector<float>(n, 10.0f));
-            launch(app, folder / "saxpy", n, 64, {{1, &y}, {2, &x}}, {{3, 0.5f}});
+            launch(app, folder / "saxpy", n, 64, {{"y", &y}, {"x", &x}}, {{"a", 0.5f}});
             EXPECT_EQ(y.values(), std::vector<float>(n, 11.5f));
             // Each Duplicated array is followed by its shadow, an Active scalar by a one-element array for its adjoint.
             Floats dx(app, std::vector<float>(n, 1.0f)), dy(app, std::vector<float>(n, 2.0f)), da(app, {0.0f});
-            launch(app, folder / "saxpy.adjoint", n, 64, {{1, &y}, {2, &dy}, {3, &x}, {4, &dx}, {6, &da}}, {{5, 0.5f}});
+            launch(app, folder / "saxpy.adjoint", n, 64, {{"y", &y}, {"d_y", &dy}, {"x", &x}, {"d_x", &dx}, {"d_a", &da}},
+                   {{"a", 0.5f}});
             EXPECT_EQ(dx.values(), std::vector<float>(n, 2.0f));
             EXPECT_EQ(da.values(), std::vector<float>(1, 6000.0f));
         }
