@@ -18,6 +18,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/host/device.h
     core/host/element_type.h
     core/host/launch_times.h
+    core/host/object_code.h
     core/host/reports.h
     core/host/strided_region.h
     core/host/trace_hook.h

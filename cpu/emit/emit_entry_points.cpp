@@ -294,7 +294,7 @@ std::string LlvmEmitter::attributes() const {
     const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
     const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
     const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's estimate of 1 / sqrt(x) is NaN at 0 and infinity
-    return " noinline nounwind" + aligned + exact;
+    return (target.use == CodeUse::function ? " alwaysinline nounwind" : " noinline nounwind") + aligned + exact;
 }
 
 void LlvmEmitter::function() {
@@ -322,7 +322,10 @@ void LlvmEmitter::function() {
     open = false;
     body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end)", attributes(), " {\nentry:\n",
                 allocas, entry, body, "}\n");
-    std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
+    const char* const linkage = target.use == CodeUse::launch ? "" : "internal ";
+    const char* const inlined = target.use == CodeUse::function ? " alwaysinline" : "";
+    std::string outer =
+        text("define ", linkage, "void @pumice_kernel(ptr %frame, i64 %first, i64 %count)", inlined, " nounwind {\n");
     outer +=
         "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr "
         "%scratch_at\n";

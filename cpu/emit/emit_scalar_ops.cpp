@@ -9,7 +9,7 @@
 // each of them. Vector division of 32-bit integers is done in doubles, as x86 has no vector integer division.
 // Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
 // Limits: SLEEF's double functions with a restricted range, and all functions without SLEEF, go lane by lane through the host's
-// loop. Textbook: macro expansion / tree-pattern instruction selection; rematerialisation of products.
+// loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection; rematerialisation of products.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -157,6 +157,9 @@ std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> 
         if (op == Op::sqrt && slow_divisions) return estimated_sqrt(operands[0]);
         if (op == Op::div && slow_divisions) return estimated_quotient(operands[0], operands[1]);
     }
+    // Vectors of roundeven have no code on some targets, and C libraries have rint sooner. In C's default rounding it is the same.
+    if (op == Op::rint && target.use != CodeUse::launch) return expanded("call $t @llvm.rint.$s($t $0)", type, operands, vector);
+    if ((op == Op::ctz || op == Op::clz) && !target.counts_zeros) return counted_zeros(op, type, operands[0], vector);
     if (word("host")) return host_call(op, type, operands, vector);
     if (word("sleef")) return maths(op, type, operands, vector);
     if (word("divide")) return divide(std::string(cell.substr(7)), type, operands, vector, constant_divisor);
@@ -270,6 +273,16 @@ std::string LlvmEmitter::named_constant(std::string_view what, Scalar type, bool
 std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                                 bool constant_divisor) {
     const bool is_signed = op[0] == 's', quotient = op.ends_with("div");
+    if (is_signed && !target.divides_signed) {
+        // By the absolute values. The smallest integer / -1 wraps to itself, and x / 0 gets the sign of x, as ops.def defines.
+        const char* const absolute = "%s = ashr $t $0, $(bits); %x = xor $t $0, %s; sub $t %x, %s";
+        const std::string a = expanded(absolute, type, {operands[0]}, vector),
+                          b = expanded(absolute, type, {operands[1]}, vector);
+        const std::string r = divide(quotient ? "udiv" : "urem", type, {a, b}, vector, constant_divisor);
+        return expanded(quotient ? "%x = xor $t $0, $1; %s = ashr $t %x, $(bits); %y = xor $t $2, %s; sub $t %y, %s"
+                                 : "%s = ashr $t $0, $(bits); %y = xor $t $2, %s; sub $t %y, %s",
+                        type, {operands[0], operands[1], r}, vector);
+    }
     if (constant_divisor) return expanded(op + " $t $0, $1", type, operands, vector);
     const std::string guard_unsigned = "%z = icmp eq $t $1, $(0); select $b %z, $t $(1), $t $1";
     const std::string guard_signed =
@@ -286,6 +299,22 @@ std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::v
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
+/// Counts leading or trailing zeros by bisection: if the half of the bits at that end is zero, its size counts, and the other half
+/// is looked at.
+std::string LlvmEmitter::counted_zeros(Op op, Scalar type, const std::string& x, bool vector) {
+    const int bits = 8 * size_of(type);
+    const char* const away = op == Op::ctz ? "shl" : "lshr";    // moves the other half out
+    const char* const closer = op == Op::ctz ? "lshr" : "shl";  // moves the other half to the end
+    std::string rest = x, zeros = splat_constant(type, 0, vector);
+    for (int half = bits / 2; half > 0; half /= 2) {
+        const std::string is_zero = text("%l = ", away, " $t $0, $(", bits - half, "); %z = icmp eq $t %l, $(0); ");
+        const std::string count = expanded(text(is_zero, "select $b %z, $t $(", half, "), $t $(0)"), type, {rest}, vector);
+        rest = expanded(text(closer, " $t $0, $1"), type, {rest, count}, vector);
+        zeros = expanded("add $t $0, $1", type, {zeros, count}, vector);
+    }
+    return expanded(text("%z = icmp eq $t $0, $(0); select $b %z, $t $(", bits, "), $t $1"), type, {x, zeros}, vector);
+}
+
 std::string LlvmEmitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
     return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
@@ -298,6 +327,7 @@ std::string LlvmEmitter::called(Op op, Scalar type, const std::vector<std::strin
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
     const bool f32 = type == Scalar::f32;
+    if (target.use != CodeUse::launch) return library_call(op, type, operands, vector);
     if (!sleef) {
         // The host column's loop for vectors, and where glibc has no function of this name or one that writes to a global
         // (lgamma).
@@ -366,6 +396,7 @@ std::string LlvmEmitter::in_parts(int lanes, const std::string& scalar, const st
 
 /// Calls the interpreter's loop for the operation over the packet's lanes; operands and result go through the stack.
 std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    if (target.use != CodeUse::launch) return library_call(op, type, operands, vector);
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
     functions.insert(function);
     declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
@@ -382,6 +413,37 @@ std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::st
     line(text("call void @", function, "(ptr @lane_numbers", width, ", i32 ", vector ? width : 1, ", ptr ", r, ", ptr ",
               pointers[0], ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
     return from_memory(result, let(text("load ", typed(result), ", ptr ", r)), vector);
+}
+
+/// Calls the function of the C library for each lane. Its name is the op's, with C's suffix f for float.
+std::string LlvmEmitter::library_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const std::string function = text(row(op).name, type == Scalar::f32 ? "f" : "");
+    const Scalar result = row(op).result == Result::i32 ? Scalar::i32 : type;
+    const std::string r = scalar_type(result);
+    std::string types;
+    for (size_t o = 0; o < operands.size(); ++o) types += text(o == 0 ? "" : ", ", scalar_type(operand_type(op, int(o), type)));
+    functions.insert(function);
+    declare(text("declare ", r, " @", function, "(", types, ") nounwind memory(none)"));
+    const bool vectors = vector && width > 1;
+    std::string all = "poison";
+    for (int lane = 0; lane < (vectors ? width : 1); ++lane) {
+        std::vector<std::string> given;
+        std::string arguments;
+        for (size_t o = 0; o < operands.size(); ++o) {
+            const std::string t = scalar_type(operand_type(op, int(o), type));
+            given.push_back(vectors ? extract(t, operands[o], std::to_string(lane)) : operands[o]);
+            arguments += text(o == 0 ? "" : ", ", t, " ", given[o]);
+        }
+        std::string one = let(text("call ", r, " @", function, "(", arguments, ")"));
+        // C leaves open which integers stand for 0 and NaN.
+        if (op == Op::ilogb)
+            one = expanded(
+                "%z = fcmp oeq $t $0, $(0); %n = fcmp uno $t $0, $0; %m = select i1 %z, i32 -2147483648, i32 $1; "
+                "select i1 %n, i32 2147483647, i32 %m",
+                type, {given[0], one}, false);
+        all = vectors ? let(text("insertelement ", vector_type(r), " ", all, ", ", r, " ", one, ", i32 ", lane)) : one;
+    }
+    return all;
 }
 
 }  // namespace pumice::cpu

@@ -102,12 +102,14 @@ private:
     std::string named_constant(std::string_view what, Scalar type, bool vector) const;
     std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                        bool constant_divisor);
+    std::string counted_zeros(ir::Op op, Scalar type, const std::string& x, bool vector);
     std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string vector_part(const std::string& scalar, const std::string& vector, int first, int count);
     std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
                          const std::string& result, const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string library_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string saturated(Scalar from, Scalar to, const std::string& value);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
     std::string from_bf16(const std::string& bits, bool vector);

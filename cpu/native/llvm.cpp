@@ -7,6 +7,7 @@
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "cpu/native/llvm_library.h"
 #include "cpu/native/llvm_versions.h"
 
 #ifdef PUMICE_HAVE_LLVM
@@ -24,6 +25,15 @@
 #endif
 
 namespace pumice::cpu {
+
+// The passes that pay on vectorised text: mem2reg, loop rotation and unrolling, CSE. default<O2> takes two to three times as long
+// for code of the same speed: its interprocedural passes find one function only.
+std::string llvm_function_passes(unsigned major) {
+    // Before version 18 instcombine did not check for a fixpoint, and lacks the option.
+    const char* const instcombine = major >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
+    return text("sroa,early-cse<memssa>,simplifycfg,", instcombine, ",loop-mssa(loop-rotate,licm),simplifycfg,",
+                "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm)");
+}
 
 bool Machine::has(std::string_view feature) const {
     const std::string all = "," + features + ",", wanted = ",+" + std::string(feature) + ",";
@@ -78,6 +88,7 @@ struct Llvm {
     decltype(&::LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator) LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator = nullptr;
     decltype(&::LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
         LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager = nullptr;
+    void* library = nullptr;
     bool complete = false;
     std::string unavailable;
     Machine host;
@@ -90,8 +101,8 @@ struct Llvm {
         std::string absent;
         for (const int version : versions) {
             if (!asked.empty() && asked != text(version)) continue;
-            if (void* const library = loaded(version)) {
-                if (take_functions(library, version)) break;
+            if ((library = loaded(version))) {
+                if (take_functions(version)) break;
             } else if (const char* const why = dlerror(); absent.empty() && why)
                 absent = why;
         }
@@ -118,7 +129,7 @@ struct Llvm {
         return nullptr;
     }
     /// Returns false, with the reason in `unavailable`, if the library lacks a function.
-    bool take_functions(void* library, int version) {
+    bool take_functions(int version) {
         const char* lacks = nullptr;
 #define X(function)                                                             \
     function = reinterpret_cast<decltype(function)>(dlsym(library, #function)); \
@@ -177,14 +188,7 @@ const Llvm& required() {
     return llvm();
 }
 
-// The passes that pay on vectorised text: mem2reg, loop rotation and unrolling, CSE. default<O2> takes two to three times as long
-// for code of the same speed: its interprocedural passes find one function only.
-std::string pipeline(unsigned major) {
-    // Before version 18 instcombine did not check for a fixpoint, and lacks the option.
-    const char* const instcombine = major >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
-    return text("function(sroa,early-cse<memssa>,simplifycfg,", instcombine, ",loop-mssa(loop-rotate,licm),simplifycfg,",
-                "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm))");
-}
+std::string pipeline(unsigned major) { return text("function(", llvm_function_passes(major), ")"); }
 
 /// Versions 15 and 16 crash on some byte shuffles with AVX-512BW (a null node in the x86 DAG combiner); AVX2 uses other shuffles.
 std::string features_for_version(const Machine& machine, unsigned major) {
@@ -427,6 +431,8 @@ private:
 const std::string& llvm_unavailable() { return llvm().unavailable; }
 std::string llvm_version() { return llvm().version; }
 const Machine& host_machine() { return required().host; }
+void* llvm_function(const char* name) { return dlsym(required().library, name); }
+unsigned llvm_major() { return required().major; }
 
 Object make_object(const std::string& source, const Machine& machine, bool readable) {
     const Compilation compilation(required(), source, machine);
@@ -453,6 +459,8 @@ const std::string& llvm_unavailable() {
 }
 std::string llvm_version() { return ""; }
 const Machine& host_machine() { throw Error(llvm_unavailable()); }
+void* llvm_function(const char*) { throw Error(llvm_unavailable()); }
+unsigned llvm_major() { throw Error(llvm_unavailable()); }
 Object make_object(const std::string&, const Machine&, bool) { throw Error(llvm_unavailable()); }
 std::shared_ptr<Loader> make_loader(Loader::Resolve) { throw Error(llvm_unavailable()); }
 

@@ -1,5 +1,5 @@
 // The interface to LLVM: from text to native code. LLVM (any version from 15 to 22) is loaded through its C API when the first
-// device needs it. No other file uses LLVM.
+// device needs it. Of the other files only foreign_object.cpp uses LLVM.
 #pragma once
 #include <functional>
 #include <memory>

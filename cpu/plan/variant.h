@@ -13,6 +13,13 @@ namespace pumice::cpu {
 /// The vector instruction set of a machine, as far as the LLVM text depends on it.
 enum class Isa { none, sse2, sse4, avx2, avx512, neon };
 
+/// What the code becomes a part of.
+enum class CodeUse : uint8_t {
+    launch,    ///< launches in this process: the functions of cpu/native/host_function.h and of SLEEF can be called
+    object,    ///< an object file of another program, which has the C library
+    function,  ///< the same, and all functions of the code are inlined into one
+};
+
 struct Target {
     int width = 1;  ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
     Isa isa = Isa::none;
@@ -21,6 +28,9 @@ struct Target {
     bool sleef = false;  ///< SLEEF's vector functions for `isa` can be called
     std::string triple;  ///< of the module; "" leaves it out
     Rules rules;         ///< the optimisations that are on
+    CodeUse use = CodeUse::launch;
+    bool counts_zeros = true;    ///< LLVM has code for clz and ctz (for BPF: none, or with a table in memory)
+    bool divides_signed = true;  ///< the processor divides signed integers (BPF does not before its version 4)
 };
 
 /// How reductions into arrays are privatised (cpu/plan/reduction_privatisation.h).
@@ -53,8 +63,8 @@ struct Variant {
 
 // All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
 inline auto key_parts(const Target& t) {
-    const auto& [width, isa, splits_vectors, sleef, triple, rules] = t;
-    return std::tie(width, isa, splits_vectors, sleef, triple, rules);
+    const auto& [width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed] = t;
+    return std::tie(width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed);
 }
 inline auto key_parts(const Variant& v) {
     const auto& [group, wide_offsets, full, sums, streaming, peeled] = v;

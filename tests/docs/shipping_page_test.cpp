@@ -1,4 +1,5 @@
-// docs/shipping.md: its example compiles, and its files run by plain Vulkan, launched as the page describes.
+// docs/shipping.md: its examples compile; its files run by plain Vulkan, launched as the page describes; its objects have the
+// prototypes that the page shows. tests/retarget runs objects.
 #include <pumice/pumice.h>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cpu/native/llvm.h"
+#include "tests/docs/page.h"
 #include "tests/vulkan_application.h"
 
 namespace {
@@ -200,6 +203,30 @@ TEST(ShippingPage, TheFilesRunWithoutTheLibrary) {
         EXPECT_EQ(app.messages, std::vector<std::string>());
     }
     fs::remove_all(folder);
+}
+
+TEST(ShippingPage, ObjectsHaveThePrototypesThatItShows) {
+    if (!cpu::llvm_unavailable().empty()) GTEST_SKIP() << "SKIPPED: " << cpu::llvm_unavailable();
+    const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
+        auto i = global_index();
+        y[i] += a * x[i];
+    });
+    const fs::path folder = fs::temp_directory_path() / text("pumice-objects-", getpid());
+    fs::create_directories(folder);
+#include "shipping/object.inc"
+    docs::Page("docs/shipping.md").expect_block("c prototypes", code.prototype + ";\n" + loop.prototype + ";\n");
+    for (const char* const name : {"smooth", "saxpy"}) {
+        EXPECT_EQ(contents(folder / (std::string(name) + ".o")).substr(0, 4), "\177ELF");
+        EXPECT_NE(contents(folder / (std::string(name) + ".h")).find(name), std::string::npos);
+    }
+    fs::remove_all(folder);
+}
+
+TEST(ShippingPage, ProgramForBpf) {
+    if (!cpu::llvm_unavailable().empty()) GTEST_SKIP() << "SKIPPED: " << cpu::llvm_unavailable();
+#include "shipping/bpf.inc"
+    EXPECT_EQ(program.prototype, "uint32_t filter(uint32_t* arg1)");
+    EXPECT_EQ(program.needs, std::vector<std::string>());
 }
 
 }  // namespace

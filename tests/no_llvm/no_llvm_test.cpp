@@ -54,6 +54,15 @@ TEST(NoLlvm, OpeningItByNameIsAnError) {
     EXPECT_TRUE(works(Device::open("interp")));  // other devices still work
 }
 
+TEST(NoLlvm, ObjectsCannotBeMade) {
+    for (int again = 0; again < 2; ++again) {
+        try {
+            compile_object(doubled, "bpf");
+            FAIL() << "no error";
+        } catch (const Error& e) { EXPECT_EQ(std::string(e.what()).substr(0, reason().size() + 1), reason() + "\n") << e.what(); }
+    }
+}
+
 TEST(NoLlvm, TheNextDeviceIsTaken) {
     const Device device = Device::open();
     EXPECT_NE(device.name().find(has_lavapipe() ? "llvmpipe" : "interp"), std::string::npos) << device.name();

@@ -1,0 +1,359 @@
+#include "cpu/native/foreign_object.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "core/support/error.h"
+#include "cpu/native/llvm_library.h"
+#include "cpu/native/llvm_versions.h"
+
+#ifdef PUMICE_HAVE_LLVM
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Object.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace pumice::cpu {
+
+#ifdef PUMICE_HAVE_LLVM
+namespace {
+
+// The functions used of LLVM's C API. An LLVM that lacks one of them still has its devices.
+// clang-format off
+#define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
+    X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMContextCreate) X(LLVMContextDispose)           \
+    X(LLVMContextSetDiagnosticHandler) X(LLVMGetDiagInfoDescription) X(LLVMGetDiagInfoSeverity) X(LLVMParseIRInContext)          \
+    X(LLVMDisposeModule) X(LLVMCloneModule) X(LLVMVerifyModule) X(LLVMSetTarget) X(LLVMSetModuleDataLayout)                      \
+    X(LLVMCreateTargetDataLayout) X(LLVMDisposeTargetData) X(LLVMCreateMemoryBufferWithMemoryRangeCopy) X(LLVMGetBufferStart)    \
+    X(LLVMGetBufferSize) X(LLVMDisposeMemoryBuffer) X(LLVMGetTargetFromTriple) X(LLVMGetFirstTarget) X(LLVMGetNextTarget)        \
+    X(LLVMGetTargetName) X(LLVMTargetHasAsmBackend) X(LLVMNormalizeTargetTriple) X(LLVMCreateTargetMachine)                      \
+    X(LLVMDisposeTargetMachine) X(LLVMTargetMachineEmitToMemoryBuffer) X(LLVMCreatePassBuilderOptions)                           \
+    X(LLVMDisposePassBuilderOptions) X(LLVMPassBuilderOptionsSetLoopVectorization)                                               \
+    X(LLVMPassBuilderOptionsSetSLPVectorization) X(LLVMPassBuilderOptionsSetLoopInterleaving) X(LLVMRunPasses)                   \
+    X(LLVMCreateBinary) X(LLVMDisposeBinary) X(LLVMObjectFileCopySymbolIterator) X(LLVMDisposeSymbolIterator)                    \
+    X(LLVMObjectFileIsSymbolIteratorAtEnd) X(LLVMMoveToNextSymbol) X(LLVMGetSymbolName) X(LLVMObjectFileCopySectionIterator)     \
+    X(LLVMDisposeSectionIterator) X(LLVMObjectFileIsSectionIteratorAtEnd) X(LLVMMoveToContainingSection)   \
+    X(LLVMInstallFatalErrorHandler)
+// clang-format on
+
+/// The targets that LLVM may be built with; those of the host and of AArch64 are initialised by llvm.cpp. Without GPUs: their
+/// kernels have calling conventions of their own.
+constexpr const char* possible_targets[] = {"AArch64", "ARC",     "ARM",  "AVR",    "BPF",    "CSKY",    "Hexagon",
+                                            "Lanai",   "M68k",    "Mips", "MSP430", "RISCV",  "PowerPC", "LoongArch",
+                                            "Sparc",   "SystemZ", "VE",   "XCore",  "Xtensa", "X86",     "WebAssembly"};
+
+/// What LLVM writes to stderr, from begin() to end(): its only report of unknown processors and features. The whole process's stderr
+/// is redirected for that time.
+class StderrCapture {
+public:
+    void begin() {
+        one_at_a_time().lock();
+        file = memfd_create("pumice", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+        captures = file >= 0 && before >= 0 && dup2(file, STDERR_FILENO) >= 0;
+        open = true;
+    }
+    std::string end() {
+        if (!open) return "";
+        std::string all;
+        if (captures) {
+            dup2(before, STDERR_FILENO);
+            char buffer[512];
+            for (off_t at = 0; const ssize_t bytes = pread(file, buffer, sizeof buffer, at); at += bytes) {
+                if (bytes < 0) break;
+                all.append(buffer, size_t(bytes));
+            }
+        }
+        if (file >= 0) close(file);
+        if (before >= 0) close(before);
+        open = false;
+        one_at_a_time().unlock();
+        return all;
+    }
+
+private:
+    static std::mutex& one_at_a_time() {
+        static std::mutex mutex;
+        return mutex;
+    }
+    int file = -1, before = -1;
+    bool captures = false, open = false;
+};
+
+/// An object that a thread of its own makes. The thread that waits for it and the other one share it.
+struct Making {
+    const std::string text;
+    const Machine machine;
+    const bool assembly;
+    StderrCapture capture;
+    ForeignObject object;
+    std::mutex mutex;  ///< guards all members below
+    std::condition_variable changed;
+    bool done = false, abandoned = false;
+    std::string failure;
+
+    Making(const std::string& text, const Machine& machine, bool assembly) : text(text), machine(machine), assembly(assembly) {}
+    void finish(const std::string& why, bool gives_up) {
+        const std::lock_guard lock(mutex);
+        failure = why, abandoned = gives_up, done = true;
+        changed.notify_all();
+    }
+};
+/// Of a thread that makes an object.
+thread_local Making* making = nullptr;
+
+/// LLVM's fatal errors, such as an operation that a target cannot select, end the process after this function returns. On a thread
+/// that makes an object it does not return: the object fails, and the thread sleeps for good with all that LLVM had begun.
+void fatal_error(const char* reason) {
+    if (!making) return static_cast<void>(std::fprintf(stderr, "LLVM ERROR: %s\n", reason));
+    making->capture.end();
+    const std::string all = reason;
+    making->finish("LLVM has no code for this target: " + all.substr(0, all.find('\n')), true);
+    while (true) pause();
+}
+
+struct Functions {
+#define X(name) decltype(&::name) name = nullptr;
+    PUMICE_LLVM_FUNCTIONS(X)
+#undef X
+    const unsigned major;
+
+    Functions() : major(llvm_major()) {
+        const char* lacks = nullptr;
+#define X(name)                                                    \
+    name = reinterpret_cast<decltype(name)>(llvm_function(#name)); \
+    if (!name && !lacks) lacks = #name;
+        PUMICE_LLVM_FUNCTIONS(X)
+#undef X
+        if (lacks) fail("The library libLLVM ", major, " of this machine makes no objects: it lacks the function ", lacks, ".");
+        LLVMInstallFatalErrorHandler(fatal_error);
+        for (const char* const target : possible_targets)
+            for (const char* const part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser"})
+                if (void* const initialise = llvm_function(text("LLVMInitialize", target, part).c_str()))
+                    reinterpret_cast<void (*)()>(initialise)();
+    }
+
+    std::string taken(char* message) const {
+        std::string copy = message ? message : "";
+        if (message) LLVMDisposeMessage(message);
+        return copy;
+    }
+    std::string taken(LLVMErrorRef error) const {
+        if (!error) return "";
+        char* const message = LLVMGetErrorMessage(error);
+        std::string copy = message;
+        LLVMDisposeErrorMessage(message);
+        return copy;
+    }
+    std::string taken(LLVMMemoryBufferRef buffer) const {
+        std::string bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+        LLVMDisposeMemoryBuffer(buffer);
+        return bytes;
+    }
+};
+
+const Functions& functions() {
+    static const Functions* const one = new Functions;  // throws at every call if the library lacks a function
+    return *one;
+}
+
+/// Lines about a processor or feature that LLVM does not know; the other lines go to stderr.
+std::string unknown_names(const std::string& written) {
+    std::string unknown;
+    for (size_t begin = 0; begin < written.size();) {
+        const size_t end = std::min(written.find('\n', begin), written.size() - 1) + 1;
+        const std::string line = written.substr(begin, end - begin);
+        const size_t cut = line.find(" (ignoring ");
+        const std::string name = line.substr(0, cut);
+        if (cut != line.npos)
+            unknown += unknown.find(name) != unknown.npos ? "" : (unknown.empty() ? "" : "; ") + name;
+        else if (write(STDERR_FILENO, line.data(), line.size()) < 0)
+            break;
+        begin = end;
+    }
+    return unknown;
+}
+
+/// Compiles one text to one object. Every failure is an Error.
+class ForeignCompilation {
+public:
+    explicit ForeignCompilation(Making& making) : source(text_for_version(making.text, l.major)) {
+        const Machine& machine = making.machine;
+        LLVMTargetRef target = nullptr;
+        char* message = nullptr;
+        if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message)) {
+            l.taken(message);
+            std::string names;
+            for (const std::string& name : llvm_targets()) names += (names.empty() ? "" : ", ") + name;
+            fail("LLVM ", llvm_version(), " has no target for the triple \"", machine.triple, "\"; its targets are ", names);
+        }
+        if (!l.LLVMTargetHasAsmBackend(target)) fail("LLVM's target ", l.LLVMGetTargetName(target), " makes no object files");
+        making.capture.begin();
+        this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), machine.features.c_str(),
+                                                  LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+        const std::string unknown = unknown_names(making.capture.end());
+        if (!unknown.empty() || !this->machine) {
+            release();
+            fail("LLVM ", llvm_version(), " refuses the processor or its features for ", machine.triple, ": ", unknown);
+        }
+        context = l.LLVMContextCreate();
+        l.LLVMContextSetDiagnosticHandler(
+            context, [](LLVMDiagnosticInfoRef info, void* self) { static_cast<ForeignCompilation*>(self)->note(info); }, this);
+        try {
+            read(machine);
+        } catch (const Error&) {
+            release();
+            throw;
+        }
+    }
+    ~ForeignCompilation() { release(); }
+    ForeignCompilation(const ForeignCompilation&) = delete;
+
+    void optimise() {
+        const LLVMPassBuilderOptionsRef options = l.LLVMCreatePassBuilderOptions();
+        l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
+        l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
+        l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
+        const std::string passes = text("always-inline,function(", llvm_function_passes(l.major), "),globaldce");
+        const std::string problem = l.taken(l.LLVMRunPasses(module, passes.c_str(), machine, options));
+        l.LLVMDisposePassBuilderOptions(options);
+        if (!problem.empty()) fail("LLVM cannot optimise the code: ", problem);
+    }
+    std::string code(LLVMCodeGenFileType kind) {
+        char* message = nullptr;
+        LLVMMemoryBufferRef buffer = nullptr;
+        // Code generation changes the module, and the second dump must start from the same one.
+        const LLVMModuleRef from = l.LLVMCloneModule(module);
+        const bool failed = l.LLVMTargetMachineEmitToMemoryBuffer(machine, from, kind, &message, &buffer);
+        l.LLVMDisposeModule(from);
+        if (failed) fail("LLVM cannot make the object: ", l.taken(message));
+        std::string bytes = l.taken(buffer);
+        if (!refused.empty()) fail("LLVM refuses the code: ", refused);
+        return bytes;
+    }
+    /// The symbols that an object does not define.
+    std::vector<std::string> undefined(const std::string& object) const {
+        char* message = nullptr;
+        const LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "object");
+        const LLVMBinaryRef binary = l.LLVMCreateBinary(buffer, context, &message);
+        if (!binary) {
+            l.LLVMDisposeMemoryBuffer(buffer);
+            fail("LLVM cannot read the object that it made: ", l.taken(message));
+        }
+        std::vector<std::string> names;
+        const LLVMSymbolIteratorRef symbol = l.LLVMObjectFileCopySymbolIterator(binary);
+        for (; !l.LLVMObjectFileIsSymbolIteratorAtEnd(binary, symbol); l.LLVMMoveToNextSymbol(symbol)) {
+            const LLVMSectionIteratorRef section = l.LLVMObjectFileCopySectionIterator(binary);
+            l.LLVMMoveToContainingSection(section, symbol);
+            const std::string name = l.LLVMGetSymbolName(symbol);
+            // The symbol of the source file has no section either.
+            if (l.LLVMObjectFileIsSectionIteratorAtEnd(binary, section) && !name.empty() && name != source_name)
+                names.push_back(name);
+            l.LLVMDisposeSectionIterator(section);
+        }
+        l.LLVMDisposeSymbolIterator(symbol);
+        l.LLVMDisposeBinary(binary);
+        l.LLVMDisposeMemoryBuffer(buffer);
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        return names;
+    }
+
+private:
+    static constexpr const char* source_name = "pumice";
+
+    void read(const Machine& given) {
+        char* message = nullptr;
+        const LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), source_name);
+        if (l.LLVMParseIRInContext(context, buffer, &module, &message))
+            library_bug(text("LLVM cannot parse the text of an object: ", l.taken(message), "\n", source));
+        const LLVMTargetDataRef layout = l.LLVMCreateTargetDataLayout(machine);
+        l.LLVMSetTarget(module, given.triple.c_str());
+        l.LLVMSetModuleDataLayout(module, layout);
+        l.LLVMDisposeTargetData(layout);
+        const bool broken = l.LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+        const std::string why = l.taken(message);
+        if (broken) fail("LLVM's verifier refuses the code for ", given.triple, ": ", why);
+    }
+    void note(LLVMDiagnosticInfoRef info) {
+        if (l.LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+        std::string what = l.taken(l.LLVMGetDiagInfoDescription(info));
+        while (!what.empty() && (what.back() == '\n' || what.back() == ' ')) what.pop_back();
+        if (refused.find(what) == refused.npos) refused += (refused.empty() ? "" : "; ") + what;
+    }
+    void release() {
+        if (module) l.LLVMDisposeModule(module);
+        if (context) l.LLVMContextDispose(context);
+        if (machine) l.LLVMDisposeTargetMachine(machine);
+        module = nullptr, context = nullptr, machine = nullptr;
+    }
+
+    const Functions& l = functions();
+    const std::string source;
+    LLVMTargetMachineRef machine = nullptr;
+    LLVMContextRef context = nullptr;
+    LLVMModuleRef module = nullptr;
+    std::string refused;  ///< errors that LLVM has reported
+};
+
+}  // namespace
+
+std::string normal_triple(const std::string& triple) {
+    const Functions& l = functions();
+    return l.taken(l.LLVMNormalizeTargetTriple(triple.c_str()));
+}
+
+std::vector<std::string> llvm_targets() {
+    const Functions& l = functions();
+    std::vector<std::string> names;
+    for (LLVMTargetRef target = l.LLVMGetFirstTarget(); target; target = l.LLVMGetNextTarget(target))
+        names.emplace_back(l.LLVMGetTargetName(target));
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+ForeignObject make_foreign_object(const std::string& text, const Machine& machine, bool assembly) {
+    functions();  // fails here if LLVM lacks something
+    const auto work = std::make_shared<Making>(text, machine, assembly);
+    std::thread thread([work] {
+        making = work.get();
+        try {
+            ForeignCompilation compilation(*work);
+            compilation.optimise();
+            if (work->assembly) work->object.assembly = compilation.code(LLVMAssemblyFile);
+            work->object.bytes = compilation.code(LLVMObjectFile);
+            work->object.undefined = compilation.undefined(work->object.bytes);
+            work->finish("", false);
+        } catch (const Error& e) { work->finish(e.what(), false); }
+    });
+    std::unique_lock lock(work->mutex);
+    work->changed.wait(lock, [&] { return work->done; });
+    if (work->abandoned)
+        thread.detach();
+    else {
+        lock.unlock();
+        thread.join();
+    }
+    if (!work->failure.empty()) throw Error(work->failure);
+    return std::move(work->object);
+}
+
+#else  // without LLVM's headers
+
+std::string normal_triple(const std::string&) { throw Error(llvm_unavailable()); }
+std::vector<std::string> llvm_targets() { throw Error(llvm_unavailable()); }
+ForeignObject make_foreign_object(const std::string&, const Machine&, bool) { throw Error(llvm_unavailable()); }
+
+#endif
+
+}  // namespace pumice::cpu

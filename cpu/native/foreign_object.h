@@ -1,0 +1,26 @@
+// Object files for other programs and other processors, by any target that the loaded LLVM has.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cpu/native/llvm.h"
+
+namespace pumice::cpu {
+
+/// An object file, and what its code calls.
+struct ForeignObject {
+    std::string bytes;
+    std::string assembly;                ///< only where it is asked for
+    std::vector<std::string> undefined;  ///< symbols that the object does not define, sorted: functions of libm and libgcc
+};
+/// Optimises LLVM text and makes an object. Functions with `alwaysinline` disappear in their callers. Throws Error, as sentences
+/// without a kernel's name, if LLVM has no such target or processor, or if the target cannot do what the text asks for.
+/// Thread-safe.
+ForeignObject make_foreign_object(const std::string& text, const Machine& machine, bool assembly);
+
+/// The triple with all its parts: "riscv64-unknown-linux-gnu" for "riscv64-linux-gnu".
+std::string normal_triple(const std::string& triple);
+/// The names of the targets that the loaded LLVM has, sorted: "aarch64", "bpf", "riscv64", ...
+std::vector<std::string> llvm_targets();
+
+}  // namespace pumice::cpu

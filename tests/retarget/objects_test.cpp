@@ -1,0 +1,172 @@
+// compile_object on any machine: what a header declares, errors, and an object for every target that this LLVM has.
+#include <gtest/gtest.h>
+#include <pumice/pumice.h>
+
+#include <functional>
+#include <set>
+
+#include "cpu/native/foreign_object.h"
+#include "cpu/native/llvm_library.h"
+
+using namespace pumice;
+
+namespace {
+
+const auto smooth = function("smooth", [](Val<float> x, Val<float> y) { return x * x + y; });
+const auto hash = function("hash", [](Val<uint32_t> x) { return (x ^ (x >> 16u)) * 0x45d9f3bu; });
+const auto twice = kernel("twice.all", [](InOut<int> a) { a[global_index()] *= 2; });
+
+std::string refusal(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const Error& e) { return e.what(); }
+    return "no error";
+}
+
+TEST(Objects, HeaderDeclaresTheFunction) {
+    const ObjectCode code = compile_object(twice, "aarch64-linux-gnu");
+    EXPECT_EQ(code.triple, "aarch64-unknown-linux-gnu");
+    EXPECT_EQ(code.symbol, "twice_all");
+    EXPECT_EQ(code.header, R"(/* twice.all for aarch64-unknown-linux-gnu. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void twice_all(int32_t* arg1, int64_t arg1_n0, int64_t n0);
+#ifdef __cplusplus
+}
+#endif
+)");
+    EXPECT_EQ(code.needs, std::vector<std::string>());
+    EXPECT_EQ(code.bytes.substr(0, 4), "\177ELF");
+    ObjectOptions options;
+    options.symbol = "double_them";
+    options.assembly = true;
+    const ObjectCode other = compile_object(twice, "riscv64-linux-gnu", "", options);
+    EXPECT_EQ(other.prototype, "void double_them(int32_t* arg1, int64_t arg1_n0, int64_t n0)");
+    EXPECT_NE(other.assembly.find("double_them:"), std::string::npos);
+    EXPECT_EQ(code.assembly, "");
+}
+
+TEST(Objects, AFunctionIsOneFunctionOfTheObject) {
+    ObjectOptions options;
+    options.assembly = true;
+    const ObjectCode code = compile_object(smooth, "riscv64-linux-gnu", "", options);
+    // The frame and the loop over groups are gone, and the parameters come in floating-point registers (lp64d).
+    EXPECT_NE(code.assembly.find("smooth:\n\tfmadd.s\tfa0, fa0, fa0, fa1\n\tret\n"), std::string::npos) << code.assembly;
+    options.features = "-d,-f";
+    const ObjectCode soft = compile_object(smooth, "riscv64-linux-gnu", "", options);
+    EXPECT_EQ(soft.needs, (std::vector<std::string>{"__addsf3", "__mulsf3"}));
+    options.abi = "lp64";
+    EXPECT_EQ(compile_object(smooth, "riscv64-linux-gnu", "", options).bytes, soft.bytes);
+}
+
+TEST(Objects, VectorsAreUsedWhereThereAreSome) {
+    const auto assembly = [](const char* triple, const char* features, int width = 0) {
+        ObjectOptions options;
+        options.assembly = true;
+        options.features = features;
+        options.width = width;
+        return compile_object(twice, triple, "", options).assembly;
+    };
+    // Before version 17 LLVM has vectors of fixed length on RISC-V only by an option of its own.
+    const bool vectors = assembly("riscv64-linux-gnu", "+v").find("vle32.v") != std::string::npos;
+    EXPECT_TRUE(vectors || cpu::llvm_major() < 17);
+    EXPECT_EQ(assembly("riscv64-linux-gnu", "").find("vle32.v"), std::string::npos);
+    EXPECT_NE(assembly("aarch64-linux-gnu", "").find(".4s"), std::string::npos);
+    EXPECT_EQ(assembly("aarch64-linux-gnu", "", 1).find(".4s"), std::string::npos);
+    EXPECT_NE(assembly("x86_64-linux-gnu", "+avx2,+fma").find("ymm"), std::string::npos);
+}
+
+TEST(Objects, ForEveryTargetOfTheInstalledLlvm) {
+    const std::vector<std::string> all = cpu::llvm_targets();
+    const std::set<std::string> there(all.begin(), all.end());
+    int made = 0;
+    for (const auto& [target, triple] : {std::pair("x86-64", "x86_64-linux-gnu"),
+                                         {"x86-64", "x86_64-apple-darwin"},
+                                         {"x86-64", "x86_64-pc-windows-msvc"},
+                                         {"x86", "i686-linux-gnu"},
+                                         {"aarch64", "aarch64-linux-gnu"},
+                                         {"aarch64", "arm64-apple-macosx"},
+                                         {"arm", "armv7-linux-gnueabihf"},
+                                         {"thumb", "thumbv7em-none-eabihf"},
+                                         {"riscv64", "riscv64-linux-gnu"},
+                                         {"riscv32", "riscv32-unknown-elf"},
+                                         {"ppc64le", "powerpc64le-linux-gnu"},
+                                         {"ppc64", "powerpc64-linux-gnu"},
+                                         {"systemz", "s390x-linux-gnu"},
+                                         {"mips64el", "mips64el-linux-gnuabi64"},
+                                         {"loongarch64", "loongarch64-linux-gnu"},
+                                         {"sparcv9", "sparc64-linux-gnu"},
+                                         {"wasm32", "wasm32-unknown-unknown"},
+                                         {"hexagon", "hexagon-unknown-elf"},
+                                         {"bpf", "bpf"},
+                                         {"bpfeb", "bpfeb"}}) {
+        if (!there.contains(target)) continue;
+        EXPECT_GT(compile_object(hash, triple).bytes.size(), 100u) << triple;
+        if (std::string(target) != "bpf" && std::string(target) != "bpfeb") {
+            EXPECT_GT(compile_object(twice, triple).bytes.size(), 100u) << triple;
+            EXPECT_GT(compile_object(smooth, triple).bytes.size(), 100u) << triple;
+        }
+        ++made;
+    }
+    EXPECT_GE(made, 4);  // Debian's has all of these
+    for (const char* const level : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "znver3"})
+        EXPECT_GT(compile_object(twice, "x86_64-linux-gnu", level).bytes.size(), 100u) << level;
+}
+
+TEST(Objects, ErrorsAreSentences) {
+    const std::string unknown = refusal([] { compile_object(smooth, "vax-dec-vms"); });
+    EXPECT_NE(unknown.find("has no target for the triple \"vax-dec-vms\"; its targets are aarch64, "), std::string::npos)
+        << unknown;
+    EXPECT_NE(unknown.find("while compiling function \"smooth\" (objects_test.cpp:"), std::string::npos) << unknown;
+    for (const char* const triple : {"riscv64-linux-gnu", "aarch64-linux-gnu", "x86_64-linux-gnu", "bpf"}) {
+        const std::string processor = refusal([&] { compile_object(hash, triple, "pdp11"); });
+        EXPECT_NE(processor.find("'pdp11' is not a recognized processor"), std::string::npos) << processor;
+        ObjectOptions options;
+        options.features = "+warp";
+        const std::string feature = refusal([&] { compile_object(hash, triple, "", options); });
+        EXPECT_NE(feature.find("'+warp' is not a recognized feature"), std::string::npos) << feature;
+    }
+
+    // LLVM's fatal errors do not end the process, and the next object is as good as any.
+    ObjectOptions narrow;
+    narrow.features = "-64bit";
+    const std::string fatal = refusal([&] { compile_object(hash, "riscv64-linux-gnu", "", narrow); });
+    EXPECT_NE(fatal.find("LLVM has no code for this target: RV64 target requires an RV64 CPU"), std::string::npos) << fatal;
+    EXPECT_EQ(compile_object(hash, "riscv64-linux-gnu").needs, std::vector<std::string>());
+    ObjectOptions four;
+    four.width = 4;
+    const std::string wide = refusal([&] { compile_object(twice, "s390x-linux-gnu", "", four); });
+    EXPECT_NE(wide.find("objects for s390x compute one item at a time; a width of 4 is asked for"), std::string::npos) << wide;
+
+    const auto refused = [](const auto& of, const ObjectOptions& options = {}) {
+        return refusal([&] { compile_object(of, "aarch64-linux-gnu", "", options); });
+    };
+    const int here = __LINE__;
+    const auto prints = kernel("prints", [](In<int> a) { print("{}", a[0]); });
+    const auto gamma = function("gamma", [](Val<float> x) { return digamma(x); });
+    const auto asks = function("asks", [](Val<int> x) { return x + global_index(); });
+    EXPECT_NE(refused(prints).find(text("prints at objects_test.cpp:", here + 1)), std::string::npos) << refused(prints);
+    EXPECT_NE(refused(gamma).find(text("computes digamma at objects_test.cpp:", here + 2)), std::string::npos) << refused(gamma);
+    EXPECT_NE(refused(asks).find(text("asks for an index or a range at objects_test.cpp:", here + 3)), std::string::npos)
+        << refused(asks);
+    ObjectOptions options;
+    options.symbol = "9lives";
+    EXPECT_NE(refused(twice, options).find("a symbol is a name of C"), std::string::npos);
+    options = {};
+    options.group = {8, 8};
+    EXPECT_NE(refused(twice, options).find("groups of 2 dimensions; its range has 1"), std::string::npos)
+        << refused(twice, options);
+    options = {};
+    options.width = 5;
+    EXPECT_NE(refused(twice, options).find("5 items at once"), std::string::npos);
+    options = {};
+    options.abi = "lp64";
+    EXPECT_NE(refused(twice, options).find("only RISC-V has several ABIs"), std::string::npos);
+}
+
+}  // namespace
