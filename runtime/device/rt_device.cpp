@@ -13,11 +13,7 @@ using namespace pumice_rt;
 namespace pumice_rt {
 
 const char* environment(const char* name) {
-#ifdef __GLIBC__
     const char* const value = secure_getenv(name);
-#else
-    const char* const value = getuid() == geteuid() ? getenv(name) : nullptr;
-#endif
     return value ? value : "";
 }
 
