@@ -6,7 +6,7 @@
 
 namespace pumice {
 
-/// How compile_object makes code.
+/// Options of compile_object.
 struct ObjectOptions {
     std::string features;        ///< of the processor, beside its own, by LLVM's names: "+v,-c"
     std::string abi;             ///< of RISC-V: "lp64d", "ilp32"; "": what the features suggest

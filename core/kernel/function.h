@@ -268,8 +268,8 @@ private:
     template <class... Y> static std::tuple<std::type_identity<Y>...> identities(std::tuple<Y...>*) { return {}; }
 };
 
-/// The function as an object file for a target of LLVM: a C function of the same scalars. One result is returned by value, several
-/// are stored through pointers. See compile_object of a kernel.
+/// The function as an object file for a target of LLVM: a C function of the same scalars. One result is returned by value,
+/// several are stored through pointers. See compile_object of a kernel.
 ObjectCode compile_object(const FunctionBase& function, const std::string& triple, const std::string& cpu = "",
                           const ObjectOptions& options = {});
 

@@ -9,7 +9,8 @@
 // each of them. Vector division of 32-bit integers is done in doubles, as x86 has no vector integer division.
 // Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
 // Limits: SLEEF's double functions with a restricted range, and all functions without SLEEF, go lane by lane through the host's
-// loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection; rematerialisation of products.
+// loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection;
+// rematerialisation of products.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -157,7 +158,8 @@ std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> 
         if (op == Op::sqrt && slow_divisions) return estimated_sqrt(operands[0]);
         if (op == Op::div && slow_divisions) return estimated_quotient(operands[0], operands[1]);
     }
-    // Vectors of roundeven have no code on some targets, and C libraries have rint sooner. In C's default rounding it is the same.
+    // Vectors of roundeven have no code on some targets, and C libraries have rint sooner. In C's default rounding it is the
+    // same.
     if (op == Op::rint && target.use != CodeUse::launch) return expanded("call $t @llvm.rint.$s($t $0)", type, operands, vector);
     if ((op == Op::ctz || op == Op::clz) && !target.counts_zeros) return counted_zeros(op, type, operands[0], vector);
     if (word("host")) return host_call(op, type, operands, vector);
@@ -299,8 +301,8 @@ std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::v
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
-/// Counts leading or trailing zeros by bisection: if the half of the bits at that end is zero, its size counts, and the other half
-/// is looked at.
+/// Counts leading or trailing zeros by bisection: if the half of the bits at that end is zero, its size counts, and the other
+/// half is looked at.
 std::string LlvmEmitter::counted_zeros(Op op, Scalar type, const std::string& x, bool vector) {
     const int bits = 8 * size_of(type);
     const char* const away = op == Op::ctz ? "shl" : "lshr";    // moves the other half out

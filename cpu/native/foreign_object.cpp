@@ -53,8 +53,8 @@ constexpr const char* possible_targets[] = {"AArch64", "ARC",     "ARM",  "AVR",
                                             "Lanai",   "M68k",    "Mips", "MSP430", "RISCV",  "PowerPC", "LoongArch",
                                             "Sparc",   "SystemZ", "VE",   "XCore",  "Xtensa", "X86",     "WebAssembly"};
 
-/// What LLVM writes to stderr, from begin() to end(): its only report of unknown processors and features. The whole process's stderr
-/// is redirected for that time.
+/// Takes the text that LLVM writes to stderr, from begin() to end(): LLVM reports unknown processors and features nowhere else.
+/// The whole process's stderr is redirected for that time.
 class StderrCapture {
 public:
     void begin() {
@@ -112,8 +112,8 @@ struct Making {
 /// Of a thread that makes an object.
 thread_local Making* making = nullptr;
 
-/// LLVM's fatal errors, such as an operation that a target cannot select, end the process after this function returns. On a thread
-/// that makes an object it does not return: the object fails, and the thread sleeps for good with all that LLVM had begun.
+/// LLVM's fatal errors, such as an operation that a target cannot select, end the process after this function returns. On a
+/// thread that makes an object it does not return: the object fails, and the thread sleeps for good with all that LLVM had begun.
 void fatal_error(const char* reason) {
     if (!making) return static_cast<void>(std::fprintf(stderr, "LLVM ERROR: %s\n", reason));
     making->capture.end();

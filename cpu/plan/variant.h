@@ -13,7 +13,7 @@ namespace pumice::cpu {
 /// The vector instruction set of a machine, as far as the LLVM text depends on it.
 enum class Isa { none, sse2, sse4, avx2, avx512, neon };
 
-/// What the code becomes a part of.
+/// The program that calls the code.
 enum class CodeUse : uint8_t {
     launch,    ///< launches in this process: the functions of cpu/native/host_function.h and of SLEEF can be called
     object,    ///< an object file of another program, which has the C library

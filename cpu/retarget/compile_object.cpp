@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ir/ops.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
 #include "cpu/emit/emit_module.h"
@@ -22,6 +23,28 @@ bool is_c_name(const std::string& name) {
     return good && !name.empty() && !(name[0] >= '0' && name[0] <= '9');
 }
 
+/// Names that a C program cannot give to a function.
+bool is_c_word(std::string_view name) {
+    constexpr std::string_view words[] = {"auto",    "bool",   "break",    "case",   "char",     "const",  "continue", "default",
+                                          "do",      "double", "else",     "enum",   "extern",   "false",  "float",    "for",
+                                          "goto",    "if",     "inline",   "int",    "long",     "main",   "register", "restrict",
+                                          "return",  "short",  "signed",   "sizeof", "static",   "struct", "switch",   "true",
+                                          "typedef", "union",  "unsigned", "void",   "volatile", "while"};
+    return std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+/// Functions of the C library that code may call: those of the ops, for double and float, and what LLVM makes of loops.
+bool is_of_c_library(std::string_view name) {
+    constexpr std::string_view others[] = {"sqrt", "floor", "ceil", "trunc", "round", "rint",   "roundeven", "copysign",
+                                           "fabs", "fma",   "fmin", "fmax",  "fdim",  "memcpy", "memmove",   "memset"};
+    const auto is_one = [&](std::string_view n) {
+        const auto op = op_named(n);
+        return (op && is_scalar_op(*op) && llvm_text(*op, Scalar::f64).starts_with("sleef")) || n == "nextafter" ||
+               n == "ldexp" || n == "ilogb" || n == "logb" ||
+               std::find(std::begin(others), std::end(others), n) != std::end(others);
+    };
+    return is_one(name) || (name.ends_with('f') && is_one(name.substr(0, name.size() - 1)));
+}
+
 /// The exported name: as asked for, or the kernel's with _ for other characters.
 std::string symbol_of(const Kernel& k, const ObjectOptions& options, const std::string& what) {
     std::string name = options.symbol.empty() ? k.name : options.symbol;
@@ -30,6 +53,9 @@ std::string symbol_of(const Kernel& k, const ObjectOptions& options, const std::
         if (name[0] >= '0' && name[0] <= '9') name = text("_", name);
     }
     if (!is_c_name(name)) fail(what, " is exported as \"", name, "\"; a symbol is a name of C");
+    if (is_c_word(name) || is_of_c_library(name))
+        fail(what, " is exported as \"", name,
+             "\", which is a word or a function of C; ObjectOptions::symbol gives another name");
     if (name == "groups" || name == "jammed_rows" || name == "pumice_kernel")
         fail(what, " is exported as \"", name, "\", which the code itself uses; ObjectOptions::symbol gives another name");
     const bool odd =

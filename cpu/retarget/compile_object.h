@@ -7,8 +7,8 @@
 // The code is that of the device cpu without what only this process has: SLEEF's functions and the interpreter's loops become
 // calls of the C library, lane by lane (CodeUse in cpu/plan/variant.h). The undefined symbols of the object are listed, so that a
 // program knows what to link.
-// Cost: one compilation, without the disk cache. Limits: extents below 2^31; one thread a call; no streaming stores and no private
-// copies of reduction targets, since the arrays' sizes are unknown.
+// Cost: one compilation, without the disk cache. Limits: extents below 2^31; one thread a call; no streaming stores and no
+// private copies of reduction targets, since the arrays' sizes are unknown.
 // Textbook name: cross compilation; ahead-of-time compilation.
 #pragma once
 #include <string>

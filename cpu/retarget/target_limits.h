@@ -16,7 +16,7 @@
 
 namespace pumice::cpu {
 
-/// What an object is made of.
+/// The source of an object.
 enum class ObjectOf : uint8_t { kernel, function };
 
 /// Throws Error for an instruction of the lowered kernel that the target refuses. `what`: as named(), with the right noun.

@@ -1,4 +1,5 @@
-// The processor that an object is made for: from a triple, a name and features to what the emitter and the C function need to know.
+// The processor that an object is made for: from a triple, a name and features to what the emitter and the C function need to
+// know.
 //
 // Why: the emitter asks for a vector width and an instruction set, and LLVM's C API has no question for either.
 //

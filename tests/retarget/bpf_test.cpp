@@ -88,7 +88,7 @@ TEST(Bpf, DivisionOfSignedIntegers) {
     check<int64_t, int64_t>(function("rest64", [](Val<int64_t> a, Val<int64_t> b) { return a % b; }));
     check<uint64_t, uint64_t>(function("unsigned64", [](Val<uint64_t> a, Val<uint64_t> b) { return a / b + a % b; }));
     check<int32_t>(function("by_constants", [](Val<int> a) { return a / 7 + a % 10 - a / -3; }));
-    check<int16_t, int16_t>(function("short", [](Val<int16_t> a, Val<int16_t> b) { return a / b - a % b; }));
+    check<int16_t, int16_t>(function("narrow_quotient", [](Val<int16_t> a, Val<int16_t> b) { return a / b - a % b; }));
 }
 
 TEST(Bpf, ControlFlow) {

@@ -2,11 +2,17 @@
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <set>
+#include <sstream>
+#include <thread>
 
 #include "cpu/native/foreign_object.h"
 #include "cpu/native/llvm_library.h"
+#include "tests/source_folder.h"
 
 using namespace pumice;
 
@@ -118,6 +124,60 @@ TEST(Objects, ForEveryTargetOfTheInstalledLlvm) {
         EXPECT_GT(compile_object(twice, "x86_64-linux-gnu", level).bytes.size(), 100u) << level;
 }
 
+// The kernels of the goldens have every kind of access, control flow and operation.
+TEST(Objects, KernelsOfTheGoldens) {
+    namespace fs = std::filesystem;
+    int made = 0, refused = 0;
+    for (const auto& entry : fs::directory_iterator(source_folder() / "tests/golden")) {
+        std::ifstream file(entry.path());
+        std::stringstream all;
+        all << file.rdbuf();
+        const std::string contents = all.str();
+        const size_t begin = contents.find("kernel \""), end = contents.find("\n----\n");
+        if (begin > end || end == contents.npos) continue;
+        std::optional<AnyKernel> kernel;
+        try {
+            kernel = parse_ir(contents.substr(begin, end - begin));
+        } catch (const Error&) { continue; }  // of the verifier's tests
+        for (const auto& [triple, features] : {std::pair("aarch64-linux-gnu", ""),
+                                               {"riscv64-linux-gnu", ""},
+                                               {"riscv64-linux-gnu", "+v"},
+                                               {"armv7-linux-gnueabihf", "+neon"},
+                                               {"powerpc64le-linux-gnu", ""},
+                                               {"s390x-linux-gnu", ""},
+                                               {"wasm32-unknown-unknown", "+simd128"},
+                                               {"x86_64-linux-gnu", ""}}) {
+            ObjectOptions options;
+            options.features = features;
+            try {
+                const ObjectCode code = compile_object(*kernel, triple, "", options);
+                for (const std::string& name : code.needs)
+                    EXPECT_TRUE(name.find("pumice") == name.npos && name.find("Sleef") == name.npos) << name;
+                ++made;
+            } catch (const Error& e) {
+                const std::string what = e.what();
+                EXPECT_TRUE(what.find(" an object has no library ") != what.npos ||
+                            what.find("the C library has no such") != what.npos)
+                    << entry.path() << " for " << triple << features << ": " << what;
+                ++refused;
+            }
+        }
+    }
+    EXPECT_GT(made, 100);
+    EXPECT_LT(refused, made / 4);
+}
+
+TEST(Objects, FromSeveralThreads) {
+    const char* const triples[] = {"aarch64-linux-gnu", "riscv64-linux-gnu", "bpf", "x86_64-linux-gnu"};
+    std::vector<std::string> alone, together(std::size(triples) * 4);
+    for (const char* const triple : triples) alone.push_back(compile_object(hash, triple).bytes);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < together.size(); ++t)
+        threads.emplace_back([&, t] { together[t] = compile_object(hash, triples[t % std::size(triples)]).bytes; });
+    for (std::thread& thread : threads) thread.join();
+    for (size_t t = 0; t < together.size(); ++t) EXPECT_EQ(together[t], alone[t % std::size(triples)]) << t;
+}
+
 TEST(Objects, ErrorsAreSentences) {
     const std::string unknown = refusal([] { compile_object(smooth, "vax-dec-vms"); });
     EXPECT_NE(unknown.find("has no target for the triple \"vax-dec-vms\"; its targets are aarch64, "), std::string::npos)
@@ -157,6 +217,14 @@ TEST(Objects, ErrorsAreSentences) {
     ObjectOptions options;
     options.symbol = "9lives";
     EXPECT_NE(refused(twice, options).find("a symbol is a name of C"), std::string::npos);
+    for (const char* const name : {"main", "double", "sinf", "exp10", "floorf", "memset", "nextafter"}) {
+        options.symbol = name;
+        EXPECT_NE(refused(twice, options).find("which is a word or a function of C"), std::string::npos) << name;
+    }
+    for (const char* const name : {"add", "clamped", "smoothf", "maximum"}) {
+        options.symbol = name;
+        EXPECT_EQ(refused(twice, options), "no error") << name;
+    }
     options = {};
     options.group = {8, 8};
     EXPECT_NE(refused(twice, options).find("groups of 2 dimensions; its range has 1"), std::string::npos)

@@ -65,8 +65,8 @@ protected:
         options.features = GetParam().features;
         return compile_object(of, GetParam().triple, "", options);
     }
-    /// Runs a C program with these objects. `body` is its main(), in which TAKE(x, n) reads a variable, whose scalars have n bytes,
-    /// from the input, and GIVE(x, n) writes one to what is returned.
+    /// Runs a C program with these objects. `body` is its main(), in which TAKE(x, n) reads a variable, whose scalars have n
+    /// bytes, from the input, and GIVE(x, n) writes one to what is returned.
     std::string run(const std::vector<ObjectCode>& objects, const std::string& body, const std::string& input) const {
         std::string includes, files;
         for (const ObjectCode& o : objects) {
@@ -143,7 +143,7 @@ TEST_P(Processors, Functions) {
     for (int i = 0; i < 200; ++i) {
         float s = smooth((float)i - 50, (float)i / 3);
         int64_t h = hash(0x80000000u + 77u * (unsigned)i, (uint8_t)(i % 7));
-        int64_t m = mix(i * 1000000007ll, i * 1.5, (int8_t)(-i), i % 2 == 0, i / 2.0f, (uint16_t)(60000 + i), -i, 1ull << (i % 50),
+        int64_t m = mix(i * 1000000007ll, i * 1.5, (int8_t)(-i), i % 2 == 0, i / 2.0f, (uint16_t)(60000 + i), -i, 1ull << i % 50,
                         i * i, 4000000000u + (unsigned)i);
         int64_t w = word(i * 1000000007ll), u = unsigned_word(i * 1000000007ull);
         int64_t l = low(i * 37);
@@ -281,6 +281,44 @@ TEST_P(Processors, DivergentLoopAndAtomics) {
     const Array<uint32_t> histogram = interp.zeros<uint32_t>(16);
     collatz(ndrange(501), steps, from, histogram);
     expect_equal(got, bytes_of(steps.download()) + bytes_of(histogram.download()));
+}
+
+const auto ranks = kernel("ranks", static_group<32>, [](Out<int> below, Out<int> all, In<int> x) {
+    auto i = global_index();
+    auto v = x[i];
+    below[i] = group::exclusive_add(v);
+    const auto sum = group::reduce_add(v);
+    const auto largest = group::reduce_max(v);
+    $if(local_index() == 0) { all[group_index()] = sum * 1000 + largest; }
+});
+
+TEST_P(Processors, GroupReductionsAndScans) {
+    const auto x = made<int>(96, [](int i) { return (i * 37) % 101; });
+    const std::string got = run({compiled(ranks)}, R"(static int32_t below[96], all[3], x[96];
+        static _Alignas(64) char scratch[ranks_scratch_bytes]; TAKE(x, 4)
+        ranks(below, 96, all, 3, x, 96, scratch, 96); GIVE(below, 4) GIVE(all, 4))",
+                                bytes_of(x));
+    const Array<int> below = interp.zeros<int>(96), all = interp.zeros<int>(3), from = interp.upload(x);
+    ranks(ndrange(96), below, all, from);
+    expect_equal(got, bytes_of(below.download()) + bytes_of(all.download()));
+}
+
+// A derivative is a kernel, too. The sums are of whole numbers, so that their order does not matter.
+TEST_P(Processors, Derivative) {
+    const auto derivative = adjoint<Duplicated, Duplicated, Active>(saxpy);
+    ObjectOptions options;
+    options.symbol = "saxpy_adjoint";
+    const auto x = made<float>(100, [](int i) { return i % 7; }), dy = made<float>(100, [](int i) { return i % 5; });
+    const std::vector<float> zeros(100);
+    const std::string got = run({compiled(derivative, options)}, R"(static float y[100], dy[100], x[100], dx[100], da[1];
+        TAKE(x, 4) TAKE(dy, 4)
+        saxpy_adjoint(y, 100, dy, 100, x, 100, dx, 100, 0.5f, da, 1, 100); GIVE(dx, 4) GIVE(da, 4))",
+                                bytes_of(x) + bytes_of(dy));
+    Array<float> vy = interp.upload(zeros), vdy = interp.upload(dy), vx = interp.upload(x), vdx = interp.upload(zeros),
+                 da = interp.zeros<float>(1);
+    derivative(ndrange(100), vy, vdy, vx, vdx, 0.5f, da);
+    EXPECT_NE(da.download()[0], 0.0f);
+    expect_equal(got, bytes_of(vdx.download()) + bytes_of(da.download()));
 }
 
 const auto move_bodies = kernel("move_bodies", Math::strict, [](InOut<Body> bodies, Val<float> dt, Val<bool> heavier) {

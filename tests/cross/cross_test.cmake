@@ -1,0 +1,22 @@
+# Installs the build for this machine, builds tests/cross/project for the processor ARCH against it, and runs the program under qemu.
+function(step)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "Failed (${status}): ${ARGN}\n${output}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+file(WRITE ${SCRATCH}/toolchain.cmake "set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR ${ARCH})
+set(CMAKE_C_COMPILER ${CC})\nset(CMAKE_CXX_COMPILER ${CXX})\n")
+step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix --config ${CONFIG})
+file(GLOB_RECURSE package ${SCRATCH}/prefix/*/pumice-config.cmake)
+get_filename_component(package ${package} DIRECTORY)
+step(${CMAKE_COMMAND} -S ${SOURCE}/tests/cross/project -B ${SCRATCH}/build -G Ninja -DCMAKE_TOOLCHAIN_FILE=${SCRATCH}/toolchain.cmake
+    -DPUMICE_SOURCE=${SOURCE} -DPUMICE_HOST_PACKAGE=${package} -DPUMICE_HOST_CXX=${HOST_CXX})
+step(${CMAKE_COMMAND} --build ${SCRATCH}/build --target inverse)
+step(${QEMU} ${SCRATCH}/build/inverse cpu)
+if(NOT output MATCHES "cpu \\(${LEVEL}, ")
+    message(FATAL_ERROR "The program does not run native code of the level ${LEVEL}: ${output}")
+endif()
