@@ -340,7 +340,7 @@ bool Queue::reached(uint64_t value) {
     const Lock lock(mutex);
     if (completed >= value) return true;
     if (value > submitted) submit();
-    return poll() >= value;
+    return poll() >= value || context.is_lost();
 }
 
 pumice_status Queue::finish() {

@@ -55,7 +55,7 @@ public:
     // ---- without the mutex ----
     /// Submits if necessary, and blocks until the value is reached.
     pumice_status wait(uint64_t value);
-    /// True if the value is reached. Submits if necessary; never waits for the device.
+    /// True if the value is reached, or the device is lost, which a wait then tells. Submits if necessary; never waits for the device.
     bool reached(uint64_t value);
     /// Waits for everything recorded so far.
     pumice_status finish();

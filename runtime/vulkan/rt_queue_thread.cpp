@@ -49,7 +49,7 @@ void Queue::delist() {
 void Queue::end_all() {
     for (;;) {
         pthread_mutex_lock(&running.mutex);
-        running.ended = true;
+        __atomic_store_n(&running.ended, true, __ATOMIC_RELAXED);
         Queue* const queue = running.process == getpid() ? running.first : nullptr;
         pthread_mutex_unlock(&running.mutex);
         if (!queue) return;
@@ -72,7 +72,8 @@ void Queue::attend() {
         return;
     }
     // If no thread can be started, the next wait submits.
-    if (!stopping && !running.ended) has_thread = pthread_create(&thread, nullptr, serve_queue, this) == 0;
+    if (!stopping && !__atomic_load_n(&running.ended, __ATOMIC_RELAXED))
+        has_thread = pthread_create(&thread, nullptr, serve_queue, this) == 0;
 }
 
 void Queue::serve() {
