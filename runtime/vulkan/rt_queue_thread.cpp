@@ -1,8 +1,8 @@
 // The queue's thread, which submits batches that nobody else submits; and the end of the process.
 //
-// The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps else. At
-// exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler here is registered
-// after the first use of a device, and so finishes the work of open devices while they still exist.
+// The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps
+// else. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler
+// here is registered after the first use of a device, and so finishes the work of open devices while they still exist.
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
