@@ -76,8 +76,8 @@ VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
     return info;
 }
 
-/// A bit for each memory type that buffers may have, which depends on a buffer's usage, not on its size. All bits if the driver does
-/// not say.
+/// A bit for each memory type that buffers may have, which depends on a buffer's usage, not on its size. All bits if the driver
+/// does not say.
 uint32_t Context::buffer_memory_types() const {
     const VkBufferCreateInfo info = buffer_info(plan.alignment);
     VkBuffer buffer{};

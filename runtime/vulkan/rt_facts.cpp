@@ -1,5 +1,5 @@
-// Reading of a physical device's properties, and the table of features by which they are read, enabled and found in an application's
-// chain of structures.
+// Reading of a physical device's properties, and the table of features by which they are read, enabled and found in an
+// application's chain of structures.
 #include <stddef.h>
 #include <string.h>
 

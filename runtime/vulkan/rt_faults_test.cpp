@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -68,7 +69,8 @@ void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
 TEST(RuntimePipelineCache, FileIsWrittenReadAndCheckedForDamage) {
     const char* const before = getenv("PUMICE_CACHE_DIR");
     const std::string kept = before ? before : "";
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("pumice_rt_" + std::to_string(getpid())) / "deeper";
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("pumice_rt_" + std::to_string(getpid())) / "deeper";
     setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
     const std::filesystem::path file = folder / "rt-1234-0042-ab000000000000000000000000000000.pipelines";
     {
@@ -102,6 +104,90 @@ TEST(RuntimePipelineCache, FileIsWrittenReadAndCheckedForDamage) {
     before ? setenv("PUMICE_CACHE_DIR", kept.c_str(), 1) : unsetenv("PUMICE_CACHE_DIR");
 }
 
+// ---- the host's memory ----
+
+/// Hooks that count what they give, and that fail from one call on.
+struct CountingHooks {
+    explicit CountingHooks(int fail_at) : fail_at(fail_at) {
+        hooks.user = this;
+        hooks.allocate = [](void* user, size_t bytes, size_t alignment) -> void* {
+            CountingHooks& self = *static_cast<CountingHooks*>(user);
+            if (++self.calls == self.fail_at) return nullptr;
+            self.bytes += bytes;
+            return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        };
+        hooks.release = [](void* user, void* memory, size_t bytes) {
+            static_cast<CountingHooks*>(user)->bytes -= bytes;
+            free(memory);
+        };
+        hooks.print = [](void*, const char*) {};
+    }
+    const int fail_at;
+    std::atomic<int> calls = 0;
+    std::atomic<size_t> bytes = 0;
+    pumice_hooks hooks{};
+};
+
+/// Memory, launches, copies, events and prints on one device; the first error.
+pumice_status use_everything(const pumice_hooks& hooks, TestBundle& bundle) {
+    const pumice_library* library = bundle.get();
+    pumice_device device = nullptr;
+    RT_TRY(pumice_open("vulkan", &hooks, &device));
+    pumice_array a{}, b{};
+    pumice_stream stream = nullptr;
+    pumice_event event = nullptr;
+    const int64_t n = 1000;
+    std::vector<int> host(n, 1);
+    const auto use = [&]() -> pumice_status {
+        RT_TRY(pumice_array_create(device, PUMICE_I32, 4, 1, &n, &a));
+        RT_TRY(pumice_array_create(device, PUMICE_I32, 4, 1, &n, &b));
+        RT_TRY(pumice_array_write(&a, host.data(), 4 * n));
+        RT_TRY(pumice_stream_create(device, 0, &stream));
+        const pumice_argument arguments[] = {argument(a)};
+        pumice_range range = pumice_range_1(n);
+        RT_TRY(pumice_launch(device, library, 0, &range, arguments, 1));
+        range.to[0] = 3;
+        RT_TRY(pumice_launch(device, library, 1, &range, arguments, 1));
+        RT_TRY(pumice_array_copy(&a, &b, stream));
+        RT_TRY(pumice_record(device, stream, &event));
+        RT_TRY(pumice_event_wait(event));
+        RT_TRY(pumice_array_read(&b, host.data(), 4 * n));
+        EXPECT_EQ(host, std::vector<int>(n, 2));
+        return pumice_synchronize(device);
+    };
+    const pumice_status status = use();
+    pumice_event_release(event);
+    pumice_stream_release(stream);
+    pumice_array_release(&a);
+    pumice_array_release(&b);
+    pumice_close(device);
+    return status;
+}
+
+TEST(RuntimeFaults, EveryFailureOfTheHostsMemoryIsAnErrorAndNothingLeaks) {
+    uint64_t properties = 0;
+    {
+        const TestDevice on;
+        properties = on.properties();
+    }
+    TestBundle bundle(properties);
+    bundle.add(pumice::kernel("raise", [](InOut<int> a) { a[global_index()] += 1; }));
+    bundle.add(pumice::kernel("print", [](InOut<int> a) { pumice::print("{}", a[global_index()]); }));
+    CountingHooks all(0);
+    RT_OK(use_everything(all.hooks, bundle));
+    EXPECT_EQ(all.bytes, 0u);
+    EXPECT_GT(all.calls, 20);
+    int errors = 0;
+    for (int fail_at = 1; fail_at <= all.calls; fail_at += 1) {
+        CountingHooks some(fail_at);
+        const pumice_status status = use_everything(some.hooks, bundle);
+        EXPECT_TRUE(status == PUMICE_OK || status == PUMICE_ERROR_MEMORY) << "call " << fail_at << ": " << pumice_error();
+        errors += status == PUMICE_ERROR_MEMORY;
+        EXPECT_EQ(some.bytes, 0u) << "call " << fail_at;
+    }
+    EXPECT_GT(errors, 10);
+}
+
 // ---- faults of a card: PUMICE_TEST_FAULT names the one that the layer has ----
 
 bool has_fault(const char* name) {
@@ -127,7 +213,8 @@ TEST(RuntimeFaults, FullMemoryIsAnErrorAndCanBeFreed) {
             const pumice_status status = pumice_array_create(on.device, PUMICE_I32, 4, 1, &n, &array);
             if (status != PUMICE_OK) {
                 EXPECT_EQ(status, PUMICE_ERROR_MEMORY);
-                EXPECT_NE(std::string(pumice_error()).find("cannot allocate 16777216 bytes on vulkan:0"), std::string::npos) << pumice_error();
+                EXPECT_NE(std::string(pumice_error()).find("cannot allocate 16777216 bytes on vulkan:0"), std::string::npos)
+                    << pumice_error();
                 break;
             }
             arrays.push_back(array);

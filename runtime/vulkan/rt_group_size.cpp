@@ -8,8 +8,8 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t floor_power(int64_t n) { return int64_t(1) << (63 - __builtin_clzll(uint64_t(n > 1 ? n : 1))); }
 int64_t ceil_power(int64_t n) { return n <= 1 ? 1 : int64_t(1) << (64 - __builtin_clzll(uint64_t(n - 1))); }
 
-/// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. A row of 8 items, and one
-/// item along the other axes, is always taken.
+/// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. A row of 8 items, and
+/// one item along the other axes, is always taken.
 int64_t fitting(int64_t extent, int64_t most, int axis) {
     int64_t group = least(most, extent > most ? most : ceil_power(extent));
     const int64_t smallest = axis == 0 ? 8 : 1;

@@ -30,8 +30,8 @@ private:
     List<Range> ranges;
 };
 
-/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only the
-/// accesses after the last barrier.
+/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only
+/// the accesses after the last barrier.
 class Hazards {
 public:
     explicit Hazards(const pumice_hooks& hooks) : read(hooks), written(hooks) {}

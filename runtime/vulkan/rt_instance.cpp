@@ -31,8 +31,8 @@ struct Held {
     pthread_mutex_t& held;
 };
 
-/// False for messages that report no fault. Allocations above maxMemoryAllocationSize are valid, and the layer reports them all the
-/// same, by these names (Vulkan-ValidationLayers, pull requests 9231 and 9052).
+/// False for messages that report no fault. Allocations above maxMemoryAllocationSize are valid, and the layer reports them all
+/// the same, by these names (Vulkan-ValidationLayers, pull requests 9231 and 9052).
 bool is_fault(const char* rule) {
     return !rule || (strcmp(rule, "UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize") != 0 &&
                      strcmp(rule, "WARNING-CoreValidation-AllocateMemory-maxMemoryAllocationSize") != 0);

@@ -179,8 +179,8 @@ pumice_status Ring::start(uint32_t memory_type) {
         capacity = block->bytes;
         return PUMICE_OK;
     }
-    return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device", longest(smallest_block_bytes),
-                context.name);
+    return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s for copies between host and device",
+                longest(smallest_block_bytes), context.name);
 }
 
 int64_t Ring::take(int64_t bytes) {

@@ -42,8 +42,8 @@ public:
     ~Memory();
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
-    /// `bytes` > 0 and at most Plan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in memory of
-    /// any type for arrays, else in the best.
+    /// `bytes` > 0 and at most Plan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in
+    /// memory of any type for arrays, else in the best.
     pumice_status allocate(int64_t bytes, bool spare, MemoryRange& range);
     void release(const MemoryRange& range);
     /// Frees every block without a range.
@@ -58,8 +58,8 @@ private:
     Block* blocks = nullptr;
 };
 
-/// Staging memory as a ring: pieces are taken in order. The ring consists of segments, each of which is free again when the timeline has
-/// reached the value of its last use. Guarded by its user.
+/// Staging memory as a ring: pieces are taken in order. The ring consists of segments, each of which is free again when the
+/// timeline has reached the value of its last use. Guarded by its user.
 class Ring {
 public:
     Ring(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}

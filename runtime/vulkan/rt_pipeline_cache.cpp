@@ -1,7 +1,7 @@
 // The pipeline cache's file: a magic, a checksum, and the driver's data, whose header names device and driver.
 //
-// The checksum keeps a damaged file from the driver, which need not survive one. A file is written to a temporary name and renamed, so
-// that a reader sees an old or a new one.
+// The checksum keeps a damaged file from the driver, which need not survive one. A file is written to a temporary name and
+// renamed, so that a reader sees an old or a new one.
 #include "runtime/vulkan/rt_pipeline_cache.h"
 
 #include <errno.h>

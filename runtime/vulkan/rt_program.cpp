@@ -1,7 +1,7 @@
 // Kernels on a device: which module a launch takes, and pipelines for each group size.
 //
-// A kernel has several modules, best first. The device runs those whose `wants` are all properties of it, and whose bindings and push
-// constants are within its limits. Of these, a launch takes the first one that can bind its arrays.
+// A kernel has several modules, best first. The device runs those whose `wants` are all properties of it, and whose bindings and
+// push constants are within its limits. Of these, a launch takes the first one that can bind its arrays.
 #include "runtime/vulkan/rt_program.h"
 
 #include <stdio.h>
@@ -30,6 +30,7 @@ Shader* make_shader(Context& context, const Bundle& bundle, const ModuleRecord& 
         if (binding.binding + 1 > shader->bindings) shader->bindings = binding.binding + 1;
         shader->reports |= binding.argument == BindingRecord::ring;
         shader->locks |= binding.argument == BindingRecord::locks;
+        shader->broken |= binding.argument == BindingRecord::argument_block && module.block_bytes == 0;
     }
     for (const Span* span : {&module.push, &module.block})
         for (uint32_t i = 0; i < span->count; ++i) {
@@ -70,6 +71,12 @@ struct Refusal {
     enum { none, too_long, unaligned, too_many_elements, no_address } reason = none;
 };
 
+/// True if 32 bits do not number the elements.
+bool has_many_elements(const Launch& launch, uint32_t argument) {
+    const int64_t bytes = launch.arguments[argument].bytes;
+    return bytes > INT32_MAX && bytes / launch.parameter(argument).element_bytes > INT32_MAX;
+}
+
 Refusal refuses(const Context& context, const Shader& shader, const Launch& launch) {
     const Bundle& bundle = *launch.bundle;
     const VkPhysicalDeviceLimits& limits = context.facts.basic.limits;
@@ -83,8 +90,7 @@ Refusal refuses(const Context& context, const Shader& shader, const Launch& laun
         const int64_t begin = static_cast<const VulkanMemory*>(array.memory)->range.offset + array.offset;
         if (array.bytes > int64_t(limits.maxStorageBufferRange)) return {argument, Refusal::too_long};
         const int64_t element_bytes = launch.parameter(argument).element_bytes;
-        if (!shader.wide && array.bytes > INT32_MAX && array.bytes / element_bytes > INT32_MAX)
-            return {argument, Refusal::too_many_elements};
+        if (!shader.wide && has_many_elements(launch, argument)) return {argument, Refusal::too_many_elements};
         const bool fits = shifted ? shifted_begin(begin, begin + array.bytes, element_bytes, limits) >= 0
                                   : begin % int64_t(limits.minStorageBufferOffsetAlignment) == 0;
         if (!fits) return {argument, Refusal::unaligned};
@@ -92,9 +98,14 @@ Refusal refuses(const Context& context, const Shader& shader, const Launch& laun
     for (const Span* span : {&shader.module->push, &shader.module->block})
         for (uint32_t i = 0; i < span->count; ++i) {
             const FieldRecord& field = bundle.fields[span->first + i];
-            const pumice_memory memory = launch.arguments[field.index < launch.argument_count ? field.index : 0].memory;
-            if (FieldKind(field.kind) == FieldKind::address && memory &&
-                !static_cast<const VulkanMemory*>(memory)->range.block->address)
+            const FieldKind kind = FieldKind(field.kind);
+            if (kind != FieldKind::address && kind != FieldKind::extent) continue;
+            const Launch::Argument& array = launch.arguments[field.index];
+            if (!shader.wide &&
+                (kind == FieldKind::extent ? array.extents[field.axis] > INT32_MAX : has_many_elements(launch, field.index)))
+                return {field.index, Refusal::too_many_elements};
+            if (kind == FieldKind::address && array.memory &&
+                !static_cast<const VulkanMemory*>(array.memory)->range.block->address)
                 return {field.index, Refusal::no_address};
         }
     return {};
@@ -270,7 +281,7 @@ pumice_status make_program(Context& context, const Bundle& bundle, uint32_t numb
             whole = shader;
             if (!whole) break;
             // Each binding has one buffer: a module whose arrays share bindings is not for this reader.
-            if (shader->bindings > context.plan.max_bindings || shader->bindings != module.bindings.count ||
+            if (shader->broken || shader->bindings > context.plan.max_bindings || shader->bindings != module.bindings.count ||
                 shader->bindings + shader->addresses > most_buffers) {
                 destroy(context.hooks, shader);
                 continue;

@@ -28,6 +28,7 @@ struct Shader {
     bool reports = false;                    ///< it binds the ring
     bool locks = false;                      ///< it binds the device's locks
     bool wide = false;                       ///< it indexes arrays by 64 bits
+    bool broken = false;                     ///< it binds an argument block without bytes
     VkShaderModule handle = VK_NULL_HANDLE;  ///< this and the layouts are made with the first pipeline
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
@@ -56,8 +57,8 @@ pumice_status choose_shader(const Context& context, const Program& program, cons
 pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shader, const Launch& launch, Pipeline& variant);
 void destroy_program(Context& context, Program* program);
 
-/// The first byte of the binding of a shifted array: the last valid offset that is a whole number of elements before the array. -1 if
-/// there is none, or if the binding would be too long.
+/// The first byte of the binding of a shifted array: the last valid offset that is a whole number of elements before the array.
+/// -1 if there is none, or if the binding would be too long.
 int64_t shifted_begin(int64_t begin, int64_t end, int64_t element_bytes, const VkPhysicalDeviceLimits& limits);
 
 }  // namespace pumice_rt::vulkan

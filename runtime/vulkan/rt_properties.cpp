@@ -1,4 +1,5 @@
-// The plan of a device: a pure function of its properties, after vulkan/plan.cpp of the library, which has more about each reason.
+// The plan of a device: a pure function of its properties, after vulkan/plan.cpp of the library, which has more about each
+// reason.
 #include "runtime/vulkan/rt_properties.h"
 
 #include <stdio.h>
@@ -52,8 +53,8 @@ int mesa_version(const Facts& f) {
     return at ? atoi(at + 5) : 0;
 }
 
-/// The reported size, or on Intel, whose driver otherwise chooses among 8, 16 and 32, 16. Doubled until a group of the largest size
-/// fits the largest number of subgroups.
+/// The reported size, or on Intel, whose driver otherwise chooses among 8, 16 and 32, 16. Doubled until a group of the largest
+/// size fits the largest number of subgroups.
 uint32_t required_subgroup_size(const Facts& f) {
     if (!(f.features & feature::subgroup_sizes) || f.max_subgroup_size == 0) return 0;
     uint32_t size = f.basic.vendorID == intel ? 16 : f.subgroup_size;
@@ -79,7 +80,7 @@ bool has_linear_subgroups(VkDriverId driver) {
     }
 }
 
-/// What kernels may do, by the features.
+/// The properties that follow from features: operations that kernels may use.
 uint64_t abilities(const Facts& f, const Switches& switches) {
     const auto has = [&](uint32_t one) { return (f.features & one) != 0; };
     uint64_t p = 0;
@@ -114,13 +115,14 @@ uint64_t abilities(const Facts& f, const Switches& switches) {
     return p;
 }
 
-/// What the driver does right: the defects of known drivers. No test can tell a defect in advance.
+/// The properties that say that the driver is correct: all but the defects of known drivers. No test can tell a defect in
+/// advance.
 uint64_t correctness(const Facts& f, const Switches& switches) {
     const bool lavapipe = f.driver == VK_DRIVER_ID_MESA_LLVMPIPE, swiftshader = f.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     const int mesa = mesa_version(f);
     uint64_t p = 0;
-    // lavapipe (Mesa 22.3) suspends the group at a memory barrier in divergent control flow, which gives wrong results. Its atomics
-    // are sequentially consistent, and so order all memory without a barrier.
+    // lavapipe (Mesa 22.3) suspends the group at a memory barrier in divergent control flow, which gives wrong results. Its
+    // atomics are sequentially consistent, and so order all memory without a barrier.
     p |= lavapipe ? property::ordered_atomics : property::barriers;
     // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS ends an item's loops after 65,535 iterations.
     if (!lavapipe && !switches.loops) p |= property::all_iterations;
@@ -151,8 +153,8 @@ void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
     plan.required_subgroup_size = uses_subgroups ? required_subgroup_size(f) : 0;
     if (has_linear_subgroups(f.driver)) {
         plan.properties |= property::linear_subgroups;
-        // Some versions of lavapipe begin a new subgroup with each row of the group. Without a required size, Intel's subgroups may
-        // be smaller than the reported size.
+        // Some versions of lavapipe begin a new subgroup with each row of the group. Without a required size, Intel's subgroups
+        // may be smaller than the reported size.
         const bool has_true_size = f.basic.vendorID != intel || plan.required_subgroup_size > 0;
         if (f.driver != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size) plan.properties |= property::packed_subgroups;
     }
@@ -181,9 +183,11 @@ void plan_policies(const Facts& f, Plan& plan) {
     // Work-items take cores from the host's other work, so that submitting early gains nothing. The batches are larger, and fewer
     // of them in flight bound the host's memory.
     if (computes_on_host) plan.batching = {false, true, 1024, 8};
-    // The addition of the start costs a card one instruction a work-item; on the host the compilation of one more pipeline counts.
+    // The addition of the start costs a card one instruction a work-item; on the host the compilation of one more pipeline
+    // counts.
     plan.pipelines_at_origin = !computes_on_host;
-    // Elementwise 2-D kernels take 0.93 (lavapipe) and 0.72 (SwiftShader) of the time in groups of 256 x 1 than in those of 32 x 8.
+    // Elementwise 2-D kernels take 0.93 (lavapipe) and 0.72 (SwiftShader) of the time in groups of 256 x 1 than in those of 32 x
+    // 8.
     plan.row_groups = computes_on_host;
     // On the host, private memory is a thread's stack; a card reserves it for many items.
     if (computes_on_host) plan.properties |= property::cheap_private;
@@ -227,11 +231,11 @@ void plan_memory(const Facts& f, Plan& plan) {
                    window = memory_type(f, local | visible);
     const auto reaches_all = [&](uint32_t type) { return heap_bytes(f, type) >= heap_bytes(f, local_type); };
     plan.array_count = 0;
-    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's memory
-    // into heaps, any of them will do.
+    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
+    // memory into heaps, any of them will do.
     if (unified != none && (integrated || reaches_all(unified))) add_array_memory(plan, unified, true);
-    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy. A smaller window is not
-    // used for arrays.
+    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy. A smaller window
+    // is not used for arrays.
     if (window != none && reaches_all(window)) add_array_memory(plan, window, true);
     add_array_memory(plan, local_type, false);
     // The host's memory, which the device reaches across a bus.

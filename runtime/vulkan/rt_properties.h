@@ -99,8 +99,8 @@ void plan_memory(const Facts& facts, Plan& plan);
 
 /// The features in a chain of structures as in VkDeviceCreateInfo::pNext; unknown structures are skipped.
 uint32_t features_in(const void* chain);
-/// Switches features on in the structures of a chain. Most features are in a structure of a Vulkan version and in one of an extension,
-/// of which a chain has one.
+/// Switches features on in the structures of a chain. Most features are in a structure of a Vulkan version and in one of an
+/// extension, of which a chain has one.
 void switch_on(void* chain, uint32_t features);
 
 /// Vulkan's name for a property that a device lacks, such as "shaderFloat64": of the lowest bit set.

@@ -3,9 +3,9 @@
 //   begin(accesses), vkCmd..., end()    command 1 |
 //   begin(accesses), vkCmd..., end()    command 2 | batch -> submit: signals value 7      wait(7): vkWaitSemaphores
 //
-// Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets each command at once, a busy one gets
-// batches whose size doubles with each submission, up to Batching::most_commands. make_room() bounds the batches in flight. After a
-// failed submission the host signals the promised value, so that no waiter hangs.
+// Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets each command at once, a busy
+// one gets batches whose size doubles with each submission, up to Batching::most_commands. make_room() bounds the batches in
+// flight. After a failed submission the host signals the promised value, so that no waiter hangs.
 #include "runtime/vulkan/rt_queue.h"
 
 namespace pumice_rt::vulkan {
@@ -19,7 +19,8 @@ constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADE
 constexpr VkAccessFlags commands_accesses =
     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
-/// One global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything before it.
+/// One global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything before
+/// it.
 void memory_barrier(const Context& context, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
                     VkPipelineStageFlags to, VkAccessFlags used) {
     const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, written, used};
@@ -138,8 +139,8 @@ pumice_status Queue::end() {
     return PUMICE_OK;
 }
 
-/// Orders everything recorded before the barrier before everything after it, and makes writes visible; at the end of a batch (`last`)
-/// also to the host, and, on an application's device, to the rest of the application.
+/// Orders everything recorded before the barrier before everything after it, and makes writes visible; at the end of a batch
+/// (`last`) also to the host, and, on an application's device, to the rest of the application.
 void Queue::barrier(const Batch& batch, bool last) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
@@ -160,8 +161,8 @@ pumice_status Queue::submit() {
     return hand_over(batch, context.vk.EndCommandBuffer(batch->commands), "vkEndCommandBuffer");
 }
 
-/// Submits a batch to the driver, unless `result` is a failure already. After a failure the batch's commands are lost, but the host
-/// signals the promised value, so that no wait blocks forever, and the queue remains usable.
+/// Submits a batch to the driver, unless `result` is a failure already. After a failure the batch's commands are lost, but the
+/// host signals the promised value, so that no wait blocks forever, and the queue remains usable.
 pumice_status Queue::hand_over(Batch* batch, VkResult result, const char* call) {
     if (result == VK_SUCCESS) {
         VkPipelineStageFlags stages[most_awaits];
@@ -340,7 +341,7 @@ bool Queue::reached(uint64_t value) {
     const Lock lock(mutex);
     if (completed >= value) return true;
     if (value > submitted) submit();
-    return poll() >= value;
+    return poll() >= value || context.is_lost();
 }
 
 pumice_status Queue::finish() {

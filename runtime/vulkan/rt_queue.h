@@ -6,9 +6,9 @@
 
 namespace pumice_rt::vulkan {
 
-/// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are recorded:
-/// two commands that conflict have a barrier between them, and every batch ends with a barrier towards device and host. On an
-/// application's device, a batch also begins with a barrier, and both barriers cover everything that the application does.
+/// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are
+/// recorded: two commands that conflict have a barrier between them, and every batch ends with a barrier towards device and host.
+/// On an application's device, a batch also begins with a barrier, and both barriers cover everything that the application does.
 class Queue {
 public:
     explicit Queue(Context& context) : context(context), hazards(context.hooks) {}
@@ -24,8 +24,8 @@ public:
     Mutex mutex;
 
     // ---- with the mutex held ----
-    /// The command buffer for one command with these accesses; end() follows. Several Vulkan commands may be recorded in between, if
-    /// they need no barrier between them.
+    /// The command buffer for one command with these accesses; end() follows. Several Vulkan commands may be recorded in between,
+    /// if they need no barrier between them.
     pumice_status begin(const BufferAccess* accesses, uint32_t count, VkCommandBuffer& commands);
     pumice_status end();
     /// A barrier inside a command: orders what was recorded since begin() before what is recorded until end().
@@ -55,7 +55,8 @@ public:
     // ---- without the mutex ----
     /// Submits if necessary, and blocks until the value is reached.
     pumice_status wait(uint64_t value);
-    /// True if the value is reached. Submits if necessary; never waits for the device.
+    /// True if the value is reached, or the device is lost, which a wait then tells. Submits if necessary; never waits for the
+    /// device.
     bool reached(uint64_t value);
     /// Waits for everything recorded so far.
     pumice_status finish();

@@ -1,8 +1,8 @@
 // The queue's thread, which submits batches that nobody else submits; and the end of the process.
 //
-// The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps else. At
-// exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler here is registered
-// after the first use of a device, and so finishes the work of open devices while they still exist.
+// The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps
+// else. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler
+// here is registered after the first use of a device, and so finishes the work of open devices while they still exist.
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ void Queue::delist() {
 void Queue::end_all() {
     for (;;) {
         pthread_mutex_lock(&running.mutex);
-        running.ended = true;
+        __atomic_store_n(&running.ended, true, __ATOMIC_RELAXED);
         Queue* const queue = running.process == getpid() ? running.first : nullptr;
         pthread_mutex_unlock(&running.mutex);
         if (!queue) return;
@@ -72,7 +72,8 @@ void Queue::attend() {
         return;
     }
     // If no thread can be started, the next wait submits.
-    if (!stopping && !running.ended) has_thread = pthread_create(&thread, nullptr, serve_queue, this) == 0;
+    if (!stopping && !__atomic_load_n(&running.ended, __ATOMIC_RELAXED))
+        has_thread = pthread_create(&thread, nullptr, serve_queue, this) == 0;
 }
 
 void Queue::serve() {

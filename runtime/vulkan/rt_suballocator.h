@@ -4,8 +4,8 @@
 
 namespace pumice_rt::vulkan {
 
-/// Allocates ranges of [0, size) by best fit and merges released ranges. Callers round sizes up to one granularity, which is then the
-/// alignment of every offset, too. Free ranges are a list sorted by offset: an allocation is linear in their number.
+/// Allocates ranges of [0, size) by best fit and merges released ranges. Callers round sizes up to one granularity, which is then
+/// the alignment of every offset, too. Free ranges are a list sorted by offset: an allocation is linear in their number.
 class Suballocator {
 public:
     Suballocator(const pumice_hooks& hooks, int64_t size) : ranges(hooks), size(size), free_bytes(size) {}

@@ -1,7 +1,7 @@
 // Copies between host and device, fills, and copies within the device.
 //
-// Mapped arrays are copied in place. Others go through staging rings in pieces of a quarter of the ring, so that the host copies one
-// piece while the device copies another.
+// Mapped arrays are copied in place. Others go through staging rings in pieces of a quarter of the ring, so that the host copies
+// one piece while the device copies another.
 #include "runtime/vulkan/rt_vulkan_device.h"
 
 namespace pumice_rt::vulkan {
@@ -19,7 +19,8 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace
 
-/// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is held.
+/// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is
+/// held.
 pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
     if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
     {

@@ -1,7 +1,7 @@
 // Launches: the choice of group, module and pipeline, and the commands of a launch.
 //
-// In steady state a launch takes the queue's mutex once, allocates nothing, and records only what differs from the previous launch of the
-// batch. A missing pipeline is made without the mutex.
+// In steady state a launch takes the queue's mutex once, allocates nothing, and records only what differs from the previous
+// launch of the batch. A missing pipeline is made without the mutex.
 #include "runtime/vulkan/rt_vulkan_device.h"
 
 namespace pumice_rt::vulkan {
@@ -186,8 +186,8 @@ VulkanDevice::BoundRange VulkanDevice::bound_range(const Recording& r, const Bin
     return {range.block, shifted_begin(begin, end, element_bytes, context.facts.basic.limits), end};
 }
 
-/// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it. The locks count as
-/// read, since launches that share them need no order; argument blocks are written before the batch begins.
+/// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it. The locks
+/// count as read, since launches that share them need no order; argument blocks are written before the batch begins.
 uint32_t VulkanDevice::list_accesses(const Recording& r) {
     const Bundle& bundle = *r.launch.bundle;
     const ModuleRecord& module = *r.shader.module;

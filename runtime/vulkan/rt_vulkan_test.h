@@ -28,7 +28,7 @@ inline uint32_t number_of(pumice::Scalar type) {
     return type_struct;
 }
 
-/// What the code generator is told about a device with these properties.
+/// The options of the code generator for a device with these properties.
 inline codegen::Options options_for(uint64_t p) {
     const auto has = [&](uint64_t bit) { return (p & bit) != 0; };
     codegen::Options o;

@@ -63,7 +63,8 @@ struct HostBuffer {
         allocation.allocationSize = needs.size;
         const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
         for (uint32_t i = 0; i < types.memoryTypeCount; ++i)
-            if ((types.memoryTypes[i].propertyFlags & wanted) == wanted && (needs.memoryTypeBits >> i & 1)) allocation.memoryTypeIndex = i;
+            if ((types.memoryTypes[i].propertyFlags & wanted) == wanted && (needs.memoryTypeBits >> i & 1))
+                allocation.memoryTypeIndex = i;
         app.vk.AllocateMemory(app.device, &allocation, nullptr, &memory);
         app.vk.BindBufferMemory(app.device, buffer, memory, 0);
         void* data = nullptr;
@@ -115,9 +116,10 @@ TEST(RuntimeWrap, TheApplicationsCommandsFollowTheSubmittedWork) {
             on.app.submit([&](VkCommandBuffer commands) {
                 const VkBufferCopy region{VkDeviceSize(offset), 0, 4000};
                 on.app.vk.CmdCopyBuffer(commands, VkBuffer(buffer), copy.buffer, 1, &region);
-                VkMemoryBarrier host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
-                on.app.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0, nullptr,
-                                             0, nullptr);
+                VkMemoryBarrier host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
+                                     VK_ACCESS_HOST_READ_BIT};
+                on.app.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0,
+                                             nullptr, 0, nullptr);
             });
             on.app.wait();
             EXPECT_EQ(copy.mapped[999], 3 * frame);

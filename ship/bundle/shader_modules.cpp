@@ -36,10 +36,10 @@ constexpr uint64_t classes[] = {
     (integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
      has::float_atomics) &
         ~(has::signed_order | has::conversions),
-    // lavapipe of Mesa 22, and of Mesa 25 and later.
-    integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
-        has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::unsigned_to_float | has::precise_unrolled |
-        has::rounded_division | has::locks | has::scalar_layout | has::cheap_private,
+    // lavapipe of Mesa 22, which keeps no subnormals, and of Mesa 25 and later.
+    integers | floats | atomics64 | has::float_specials | has::float_to_even | subgroup_operations | has::subgroup_int64 |
+        has::linear_subgroups | has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::unsigned_to_float |
+        has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout | has::cheap_private,
     integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
         has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::no_idle_lanes | has::signed_order |
         has::unsigned_to_float | has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout |
@@ -49,6 +49,7 @@ constexpr uint64_t classes[] = {
     // Any device of Vulkan 1.2.
     works & ~(has::signed_order | has::unsigned_to_float | has::precise_unrolled | has::bit_merges | has::conversions |
               has::scalar_layout),
+    has::ordered_atomics | has::locks,
     0,
 };
 
@@ -166,6 +167,12 @@ public:
         uint64_t wants = wanted(k, p, shader, shifted);
         // The decorations of exact conversions are added to the words: no text tells of them.
         if (p & has::conversions && codegen::with_exact_conversions(shader.spirv) != shader.spirv) wants |= has::conversions;
+        // A class without both properties has memory barriers: they have to work. So have locks, if there are any.
+        if (!(p & has::ordered_atomics) &&
+            glsl(k, closed(p & ~has::barriers) | has::ordered_atomics, shifted).glsl != shader.glsl)
+            wants |= has::barriers;
+        for (const codegen::Binding& b : shader.bindings)
+            if (b.argument == codegen::Binding::locks) wants |= has::locks;
         ModuleRecord record = module_record(k, shader, wants, shifted, to);
         for (ModuleRecord& known : made) {
             if (known.words.first != record.words.first || known.flags != record.flags) continue;
