@@ -4,7 +4,7 @@
 # build machine; it compiles the kernels to SPIR-V and to native code, and writes NAME.h and NAME.hpp with a function for each of them. The
 # library needs libpumice_rt and nothing else of Pumice. Targets that link NAME find its headers.
 #
-#   LEVELS      native code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; default: all of the target's processor. "none": no native code
+#   LEVELS      native code: x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or riscv64; default: all of the target's processor. "none": no native code
 #   NO_VULKAN   leaves the SPIR-V out
 #   LIBRARIES   what the files link besides pumice::pumice
 #
@@ -62,6 +62,9 @@ function(pumice_ship_levels asked levels triple)
     elseif(processor MATCHES "^(aarch64|arm64|ARM64)$")
         set(all aarch64)
         set(system aarch64-unknown-linux-gnu)
+    elseif(processor STREQUAL "riscv64")
+        set(all riscv64)
+        set(system riscv64-unknown-linux-gnu)
     else()
         set(all "")
         set(system ${processor}-unknown-linux-gnu)

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/support/error.h"
+#include "cpu/native/foreign_object.h"
 #include "cpu/plan/alignment_peeling.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/index_polynomial.h"
@@ -107,6 +108,15 @@ std::string through_table(std::string text, const std::string& table, std::vecto
     return any ? text + "@" + table + " = external hidden global [0 x ptr]\n" : text;
 }
 
+bool is_riscv(const Machine& machine) { return machine.triple.starts_with("riscv"); }
+
+std::string object_of(std::string text, const Machine& machine) {
+    if (!is_riscv(machine)) return make_object(text, machine).bytes;
+    // The ABI of RISC-V is a flag of the module.
+    text += "!llvm.module.flags = !{!100000}\n!100000 = !{i32 1, !\"target-abi\", !\"lp64d\"}\n";
+    return make_foreign_object(text, machine, false).bytes;
+}
+
 std::string with_symbol(std::string text, const std::string& from, const std::string& to) {
     const std::string definition = "define void @" + from + "(";
     const size_t at = text.find(definition);
@@ -127,7 +137,8 @@ std::optional<RowBegin> row_begin(const ir::Kernel& k) {
 }
 
 AheadOfTime::AheadOfTime(const Machine& machine, std::string name)
-    : compiler(std::make_shared<Compiler>(0, machine)), library(std::move(name)) {}
+    // Without the vector extension, vectors of RISC-V would be taken apart.
+    : compiler(std::make_shared<Compiler>(is_riscv(machine) ? 1 : 0, machine)), library(std::move(name)) {}
 
 std::shared_ptr<CpuProgram> AheadOfTime::program(std::shared_ptr<const ir::Kernel> kernel) const {
     return std::make_shared<CpuProgram>(compiler, without_group_operations(std::move(kernel), compiler->target.rules));
@@ -173,7 +184,7 @@ std::vector<AheadVariant> AheadOfTime::compile(const CpuProgram& given, const st
                     text = with_symbol(std::move(text), made.symbol, symbol);
                     if (made.calls_sleef) text = through_table(std::move(text), library + "_vector_functions", sleef_functions);
                     made.symbol = symbol;
-                    made.object = make_object(text, compiler->machine).bytes;
+                    made.object = object_of(std::move(text), compiler->machine);
                 }
                 all.push_back(std::move(made));
             }

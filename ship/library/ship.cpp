@@ -51,13 +51,16 @@ struct Level {
 Level level_named(const std::string& name, const std::string& triple) {
     if (name == "aarch64")
         return {name, uint32_t(NativeLevel::aarch64), {triple.empty() ? "aarch64-linux-gnu" : triple, "generic", "+neon"}};
+    if (name == "riscv64")
+        return {name, uint32_t(NativeLevel::riscv64),
+                {triple.empty() ? "riscv64-unknown-linux-gnu" : triple, "generic-rv64", "+m,+a,+f,+d,+c"}};
     for (const uint32_t number : {2u, 3u, 4u})
         if (name == text("x86-64-v", number)) {
             Level level{name, number, cpu::machine_named(name)};
             if (!triple.empty()) level.machine.triple = triple;
             return level;
         }
-    fail("there is no level \"", name, "\" of native code; levels are x86-64-v2, x86-64-v3, x86-64-v4 and aarch64");
+    fail("there is no level \"", name, "\" of native code; levels are x86-64-v2, x86-64-v3, x86-64-v4, aarch64 and riscv64");
 }
 
 /// What the tool is asked for.
