@@ -5,7 +5,7 @@
 //     "bindings": [{"argument": 1, "name": "y", "parameter": 1, "set": 0, "binding": 0, "access": "inout", ...}, ...],
 //     "push_constants": {"bytes": 12, "fields": [{"kind": "start", "axis": "x", "offset": 0, "type": "i32"}, ...]}, ... }
 //
-// Why: an application can ship the SPIR-V and launch it by Vulkan alone (docs/shipping.md). The manifest holds everything of the
+// Why: an application can ship the SPIR-V and launch it by Vulkan alone (docs/dump.md). The manifest holds everything of the
 // kernel and its Shader that a launch needs: arguments with their names, entry, specialisation constants, bindings with element
 // layouts, push constants or the argument block, memory with size expressions, formats of print and require, features of Vulkan,
 // hash. docs/manifest.schema.json is its schema. Arguments count from 1; offsets and sizes are bytes. Cost: a few kilobytes of

@@ -17,7 +17,7 @@ struct ObjectOptions {
     bool assembly = false;       ///< also makes ObjectCode::assembly
 };
 
-/// An object file with one exported function. docs/shipping.md says how a C program calls it.
+/// An object file with one exported function. docs/objects.md says how a C program calls it.
 struct ObjectCode {
     std::string bytes;               ///< the object file
     std::string triple;              ///< the target, with all its parts: "riscv64-unknown-linux-gnu"

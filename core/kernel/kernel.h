@@ -125,12 +125,12 @@ public:
 AnyKernel parse_ir(const std::string& text);
 
 /// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm and NAME.json (the manifest) into a folder, which is made if missing.
-/// docs/shipping.md defines the contents. Throws Error if a file cannot be written.
+/// docs/dump.md defines the contents. Throws Error if a file cannot be written.
 void dump(const KernelBase& kernel, const std::filesystem::path& folder);
 
 /// The kernel as an object file for a target of LLVM: a C function that runs the whole range on the calling thread. The triple
 /// and the processor have LLVM's names; "" is the triple's generic processor. Throws Error if this machine's LLVM lacks the
-/// target, or if the target lacks what the kernel uses. docs/shipping.md defines the function's parameters.
+/// target, or if the target lacks what the kernel uses. docs/objects.md defines the function's parameters.
 ObjectCode compile_object(const KernelBase& kernel, const std::string& triple, const std::string& cpu = "",
                           const ObjectOptions& options = {});
 

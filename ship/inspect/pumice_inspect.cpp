@@ -1,6 +1,6 @@
 // pumice-inspect FILE: prints a bundle's manifest as JSON (docs/bundle.schema.json), or the reason why the file is no bundle.
 //
-// The names are those of the manifest that dump() writes (docs/shipping.md), with a list of modules and native functions for each kernel.
+// The names are those of the manifest that dump() writes (docs/dump.md), with a list of modules and native functions for each kernel.
 // Arguments count from 1; offsets and sizes are in bytes.
 #include <cstdio>
 #include <fstream>

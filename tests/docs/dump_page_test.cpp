@@ -1,4 +1,4 @@
-// docs/shipping.md: its examples compile; its files run by plain Vulkan, launched as the page describes; its objects have the
+// docs/dump.md and docs/objects.md: their examples compile; the files run by plain Vulkan, as the page describes; objects have the
 // prototypes that the page shows. tests/retarget runs objects.
 #include <pumice/pumice.h>
 
@@ -214,7 +214,7 @@ TEST(ShippingPage, ObjectsHaveThePrototypesThatItShows) {
     const fs::path folder = fs::temp_directory_path() / text("pumice-objects-", getpid());
     fs::create_directories(folder);
 #include "shipping/object.inc"
-    docs::Page("docs/shipping.md").expect_block("c prototypes", code.prototype + ";\n" + loop.prototype + ";\n");
+    docs::Page("docs/objects.md").expect_block("c prototypes", code.prototype + ";\n" + loop.prototype + ";\n");
     for (const char* const name : {"smooth", "saxpy"}) {
         EXPECT_EQ(contents(folder / (std::string(name) + ".o")).substr(0, 4), "\177ELF");
         EXPECT_NE(contents(folder / (std::string(name) + ".h")).find(name), std::string::npos);
