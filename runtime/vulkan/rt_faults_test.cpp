@@ -199,7 +199,7 @@ auto raise_kernel() {
     return pumice::kernel("raise", [](InOut<int> a) { a[global_index()] += 1; });
 }
 
-TEST(RuntimeFaults, FullMemoryIsAnErrorAndCanBeFreed) {
+TEST(RuntimeCards, FullMemoryIsAnErrorAndCanBeFreed) {
     if (!has_fault("full")) GTEST_SKIP() << "SKIPPED: the card has enough memory";
     TestDevice on;
     TestBundle bundle(on.properties());
@@ -238,7 +238,7 @@ TEST(RuntimeFaults, FullMemoryIsAnErrorAndCanBeFreed) {
     }
 }
 
-TEST(RuntimeFaults, LostDeviceIsAnErrorFromThenOn) {
+TEST(RuntimeCards, LostDeviceIsAnErrorFromThenOn) {
     if (!has_fault("lost") && !has_fault("hangs")) GTEST_SKIP() << "SKIPPED: the card is not lost";
     pumice_device device = nullptr;
     RT_OK(pumice_open("vulkan", nullptr, &device));

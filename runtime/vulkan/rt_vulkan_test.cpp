@@ -338,7 +338,9 @@ TEST(RuntimeVulkan, MoreScalarsThanPushConstantsHold) {
             want += i * value;
         }
         RT_OK(launch(on, library, k, pumice_range_1(10), arguments));
-        if (round % 50 == 0 || round == 299) ASSERT_EQ(out.read(), std::vector<int64_t>(10, want));
+        if (round % 50 == 0 || round == 299) {
+            ASSERT_EQ(out.read(), std::vector<int64_t>(10, want));
+        }
     }
 }
 
