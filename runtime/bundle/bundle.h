@@ -39,6 +39,7 @@ public:
     const FormatRecord* formats = nullptr;
     const LocalRecord* locals = nullptr;
     uint32_t kernel_count = 0;
+    const uint64_t number;  ///< of no other bundle of the process, also when this one is gone
     uint32_t counts[uint32_t(SectionKind::count)] = {};
 
     /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero) gives 0.
