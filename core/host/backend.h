@@ -64,6 +64,12 @@ struct Launch {
             for (int64_t& one : all) one = 1;
             return all;
         }
+        /// Number of elements.
+        int64_t count() const {
+            int64_t n = 1;
+            for (const int64_t extent : extents) n *= extent;
+            return n;
+        }
     };
     struct Argument {
         Array array;        ///< of an array parameter

@@ -61,8 +61,7 @@ Privatisation choose_privatisation(const Kernel& kernel, std::span<const MemoryI
     } all, covered;
     for (const MemoryId m : arrays) {
         const int argument = kernel[m].argument;
-        const auto& e = launch.arguments[size_t(argument)].array.extents;
-        const int64_t elements = e[0] * e[1] * e[2];
+        const int64_t elements = launch.arguments[size_t(argument)].array.count();
         for (ArrayTotal* size : {&all, partition.cover(argument) ? &covered : nullptr})
             if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
     }

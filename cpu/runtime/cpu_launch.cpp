@@ -93,8 +93,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     if (native->sums.empty()) return;
     std::vector<SumCopies::Array> summed;
     for (const PrivatisedArray& sum : native->sums) {
-        const auto& e = extents[size_t(sum.argument)];
-        summed.push_back({e[0] * e[1] * e[2], sum.lanes == 1 && partition.cover(sum.argument)});
+        summed.push_back({launch.arguments[size_t(sum.argument)].array.count(), sum.lanes == 1 && partition.cover(sum.argument)});
     }
     if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) partition = {};
     sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
@@ -206,7 +205,9 @@ std::vector<RowsTouched> LaunchWork::touched() const {
         const RowAccess& access = native->accesses[i];
         const auto& e = extents[i];
         if (access.touches && arguments[i].bits)
-            all.push_back({access, arguments[i].bits, e[0] * e[1] * e[2] * access.element_bytes, e[size_t(access.rank - 1)]});
+            all.push_back({access, arguments[i].bits,
+                           std::accumulate(e.begin(), e.end(), access.element_bytes, std::multiplies<>()),
+                           e[size_t(access.rank - 1)]});
     }
     return all;
 }

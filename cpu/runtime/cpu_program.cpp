@@ -273,8 +273,7 @@ OwnershipPartition CpuProgram::partition(const Launch& launch, int threads) cons
     if (!compiler->target.rules.has(Rule::row_ownership) || owners.empty() || across >= 0 || !alone(launch)) return {};
     int64_t elements = 0, items = 1;
     for (size_t p = 0; p < owners.size(); ++p) {
-        const auto& e = launch.arguments[p].array.extents;
-        if (owners[p] >= 0) elements += e[0] * e[1] * e[2];
+        if (owners[p] >= 0) elements += launch.arguments[p].array.count();
     }
     std::array<int64_t, 3> groups{};
     for (size_t axis = 0; axis < 3; ++axis) {
@@ -291,8 +290,7 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
     wanted.full = asks_range;
     for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
     for (const Launch::Argument& argument : launch.arguments) {
-        const auto& e = argument.array.extents;
-        wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
+        wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && argument.array.count() > INT32_MAX);
     }
     const OwnershipPartition shared = partition(launch, threads);
     const Rules& rules = compiler->target.rules;

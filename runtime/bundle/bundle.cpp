@@ -35,8 +35,9 @@ constexpr Layout layouts[kinds] = {{"text", 1},
                                    {"locals", sizeof(LocalRecord)}};
 
 /// Limits of values that are used to reserve or count: far above those of real kernels.
-constexpr uint32_t most_group_items = 1u << 20, most_bindings = 1024, most_push_bytes = 4096, most_block_bytes = 1u << 16;
-constexpr uint64_t most_scratch_bytes = 1ull << 30;
+constexpr uint32_t most_parameters = 128, most_group_items = 1u << 20, most_bindings = 1024, most_push_bytes = 4096,
+                   most_block_bytes = 1u << 16;
+constexpr uint64_t most_scratch_bytes = 1ull << 30, most_range_items = 1ull << 48;
 
 pumice_status broken(const char* what, uint64_t value, uint64_t limit) {
     return fail(PUMICE_ERROR_BUNDLE, "%s is %llu; the limit is %llu", what, (unsigned long long)value, (unsigned long long)limit);
@@ -51,7 +52,6 @@ public:
         if (count(SectionKind::text) == 0 || b.text_bytes[0] != 0 || b.text_bytes[count(SectionKind::text) - 1] != 0)
             return fail(PUMICE_ERROR_BUNDLE, "its section of text does not begin and end with a zero byte");
         for (uint32_t i = 0; i < count(SectionKind::leaves); ++i) RT_TRY(leaf(b.leaves[i]));
-        for (uint32_t i = 0; i < count(SectionKind::sums); ++i) RT_TRY(type(b.sums[i].type, "the type of a sum"));
         for (uint32_t i = 0; i < count(SectionKind::locals); ++i) {
             RT_TRY(steps(b.locals[i].steps));
             RT_TRY(bytes_of(b.locals[i].element_bytes));
@@ -117,14 +117,16 @@ private:
         RT_TRY(span(k.formats, SectionKind::formats));
         RT_TRY(span(k.locals, SectionKind::locals));
         RT_TRY(span(k.stores, SectionKind::stores));
-        RT_TRY(below(k.parameters.count, 129, "the number of parameters"));
+        RT_TRY(below(k.parameters.count, most_parameters + 1, "the number of parameters"));
         RT_TRY(below(k.rank, 4, "the rank of a kernel"));
         RT_TRY(below(k.folded, PUMICE_MAX_RANK - 1, "the number of folded dimensions"));
         if (k.folded == 0 || (k.folded > 1 && k.rank != 3)) return broken("the number of folded dimensions", k.folded, 1);
         RT_TRY(group(k.group));
         RT_TRY(range(k));
-        if (k.across < -1 || k.across >= int64_t(k.parameters.count)) return broken("an array of rows", uint32_t(k.across), 0);
         for (uint32_t i = 0; i < k.parameters.count; ++i) RT_TRY(parameter(b.parameters[k.parameters.first + i]));
+        if (k.across != -1) RT_TRY(array(k, uint32_t(k.across)));
+        if ((k.flags & KernelRecord::reports) && k.formats.count == 0)
+            return fail(PUMICE_ERROR_BUNDLE, "a kernel prints, and has no formats");
         for (uint32_t i = 0; i < k.modules.count; ++i) RT_TRY(module(k, b.modules[k.modules.first + i]));
         for (uint32_t i = 0; i < k.natives.count; ++i) RT_TRY(native(k, b.natives[k.natives.first + i]));
         for (uint32_t i = 0; i < k.stores.count; ++i) RT_TRY(array(k, b.stores[k.stores.first + i].parameter));
@@ -145,6 +147,8 @@ private:
             if ((e == 0) != (k.range[0] == 0)) return fail(PUMICE_ERROR_BUNDLE, "an extent of a fixed range is 0");
             RT_TRY(below(e, 1ull << 31, "the extent of a range"));
         }
+        if (uint64_t(k.range[0]) * k.range[1] > most_range_items / (k.range[2] ? k.range[2] : 1))
+            return fail(PUMICE_ERROR_BUNDLE, "a fixed range has more than 2^48 items");
         if ((k.range[0] || k.group[0]) && k.rank == 0) return fail(PUMICE_ERROR_BUNDLE, "a kernel of any rank fixes its range");
         return PUMICE_OK;
     }
@@ -211,12 +215,19 @@ private:
         RT_TRY(below(n.sum_kind, 3, "the kind of sums"));
         RT_TRY(below(n.scratch_bytes, most_scratch_bytes, "the scratch memory of a native function"));
         if (n.width < 1 || n.width > 64) return broken("the width of a native function", n.width, 64);
-        for (uint32_t i = 0; i < n.sums.count; ++i) {
-            const SumRecord& sum = b.sums[n.sums.first + i];
-            RT_TRY(array(k, sum.parameter));
-            if (sum.lanes < 1 || sum.lanes > 64) return broken("the places of a sum", sum.lanes, 64);
-        }
+        RT_TRY(below(n.sums.count, most_parameters + 1, "the number of sums"));
+        for (uint32_t i = 0; i < n.sums.count; ++i) RT_TRY(sum(k, b.sums[n.sums.first + i]));
         return PUMICE_OK;
+    }
+
+    pumice_status sum(const KernelRecord& k, const SumRecord& s) const {
+        RT_TRY(array(k, s.parameter));
+        RT_TRY(below(s.type, type_count, "the type of a sum"));
+        if (field_bytes(s.type) != b.parameters[k.parameters.first + s.parameter].element_bytes)
+            return fail(PUMICE_ERROR_BUNDLE, "a sum has elements of another size than its array");
+        // Places are added in pairs.
+        return s.lanes >= 1 && s.lanes <= 64 && (s.lanes & (s.lanes - 1)) == 0 ? PUMICE_OK
+                                                                               : broken("the places of a sum", s.lanes, 64);
     }
 
     const Bundle& b;

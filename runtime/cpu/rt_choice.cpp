@@ -89,8 +89,8 @@ uint32_t choose_sums(const Launch& l, int threads, int64_t width) {
     int64_t bytes = 0, elements = 0;
     for (uint32_t i = 0; i < l.argument_count; ++i) {
         if (!l.parameter(i).added_to) continue;
-        const auto& e = l.arguments[i].extents;
-        elements += e[0] * e[1] * e[2], bytes += e[0] * e[1] * e[2] * l.parameter(i).element_bytes;
+        const int64_t n = l.arguments[i].count();
+        elements += n, bytes += n * l.parameter(i).element_bytes;
     }
     const int64_t most = most_elements_an_item * items_in(l.extent);
     if (elements == 0 || elements > most || bytes * threads > most_copied_bytes) return 0;
@@ -101,9 +101,8 @@ uint32_t choose_sums(const Launch& l, int threads, int64_t width) {
 void describe(const Launch& l, int threads, int64_t cache_bytes, Wanted& wanted) {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < l.argument_count; ++i) {
-        const auto& e = l.arguments[i].extents;
         bytes += l.arguments[i].memory ? l.arguments[i].bytes : 0;
-        wanted.wide = wanted.wide || (l.arguments[i].memory && e[0] * e[1] * e[2] > INT32_MAX);
+        wanted.wide = wanted.wide || (l.arguments[i].memory && l.arguments[i].count() > INT32_MAX);
     }
     wanted.streaming = bytes >= cache_bytes;
     if (l.group[0]) memcpy(wanted.group, l.group, sizeof wanted.group);

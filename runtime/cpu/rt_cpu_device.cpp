@@ -11,6 +11,7 @@
 #include "runtime/cpu/rt_processor.h"
 #include "runtime/cpu/rt_run.h"
 #include "runtime/cpu/rt_streams.h"
+#include "runtime/device/bundles.h"
 #include "runtime/device/ring.h"
 
 namespace pumice_rt {
@@ -22,7 +23,7 @@ struct CpuMemory : pumice_memory_t {
 
 /// A library on a device: its native functions at the level that is used.
 struct CpuLibrary {
-    const Bundle* bundle;
+    uint64_t bundle;    ///< Bundle::serial: another bundle may get the address of a closed one
     NativeCode* codes;  ///< one for each NativeRecord of the bundle
     size_t bytes;
 };
@@ -63,7 +64,12 @@ private:
     pumice_status make_library(const Bundle& bundle, const pumice_library& library);
     bool fill_vector_functions(const pumice_library& library);
     pumice_status no_code(const Launch& launch) const;
-    uint32_t* ring_for(const Launch& launch, const NativeRecord& native, uint32_t& number);
+    pumice_status choose(Launch& launch, NativeCode*& code);
+    pumice_status begin_report(const Launch& launch, const NativeRecord& native, uint32_t& number);
+    void end_report();
+    bool delivering_here() const;
+    pumice_status deliver_lines();
+    void keep_error(CpuStream& stream);
     /// Waits for the work of all streams so far.
     void drain();
     /// The same; errors of that work are returned, and reports of kernels delivered.
@@ -75,20 +81,32 @@ private:
     int64_t cache_bytes = 0;
     uint32_t most_level = 0;
     bool has_vector_functions = false;
-    Mutex mutex;         ///< guards `libraries` and the ring
-    Mutex stream_mutex;  ///< guards `streams`; no stream's thread takes it
+    Mutex mutex;         ///< guards `libraries` and what belongs to the ring
+    Mutex stream_mutex;  ///< guards `streams` and the kept error; no stream's thread takes it
     List<CpuLibrary> libraries;
     List<CpuStream*> streams;
     int stream_count = 0;
+    bool used_streams = false;  ///< there was one
+    pumice_status kept_error = PUMICE_OK;
+    char kept_sentence[512] = "";
+
+    // Reports of kernels. Lines are delivered while no kernel writes into the ring.
     uint32_t* ring = nullptr;
-    bool reported = false;
+    bool reported = false, delivers = false;
+    int reporting = 0;     ///< launches that run and may report
+    int64_t expected = 0;  ///< words that launches may have printed since the ring was empty
+    Condition reports_end;
+    pthread_t deliverer = {};  ///< the thread that delivers
 };
+
+/// Launches between two deliveries.
+constexpr size_t most_reporting = 4096;
 
 constexpr int64_t bytes_a_part = 256 << 10;
 
 pumice_status CpuDevice::open() {
     const int asked = atoi(environment("PUMICE_CPU_THREADS"));
-    RT_TRY(pool.start(hooks.threads > 0 ? hooks.threads : asked > 1024 ? 1024 : asked));
+    RT_TRY(pool.start(hooks.threads > 0 ? hooks.threads : asked));
     cache_bytes = bytes_in_caches(pool.threads());
     most_level = native_level();
     const char* const target = environment("PUMICE_CPU_TARGET");
@@ -186,7 +204,10 @@ pumice_status CpuDevice::run(const Command& c) {
                 memcpy(begin + done, begin, size_t(done < c.size - done ? done : c.size - done));
             return PUMICE_OK;
         }
-        case Command::Kind::wait: c.other->wait(c.number); return PUMICE_OK;
+        case Command::Kind::wait:
+            c.other->wait(c.number);
+            c.other->let_go();
+            return PUMICE_OK;
     }
     return PUMICE_OK;
 }
@@ -219,31 +240,43 @@ pumice_status CpuDevice::create_stream(int priority, pumice_stream* stream) {
     if (status == PUMICE_OK && !streams.push(made))
         status = fail(PUMICE_ERROR_MEMORY, "a stream on %s cannot be made: the system gives no more memory", name);
     if (status != PUMICE_OK) {
-        destroy(hooks, made);
+        made->stop();
+        made->let_go();
         return status;
     }
     __atomic_fetch_add(&stream_count, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&used_streams, true, __ATOMIC_RELAXED);
     *stream = made;
     return PUMICE_OK;
 }
 
 void CpuDevice::release_stream(pumice_stream stream) {
     CpuStream* const own = static_cast<CpuStream*>(stream);
+    own->wait(own->submitted_so_far());  // before the stream leaves the list, so that other calls wait for it, too
     {
         const Lock lock(stream_mutex);
         size_t i = 0;
         while (streams[i] != own) ++i;
         streams.remove_unordered(i);
         __atomic_fetch_sub(&stream_count, 1, __ATOMIC_RELAXED);
+        own->stop();
+        keep_error(*own);
     }
-    destroy(hooks, own);
+    own->let_go();
+}
+
+/// An error that nobody has asked for stays for the next wait.
+void CpuDevice::keep_error(CpuStream& stream) {
+    if (kept_error != PUMICE_OK) return void(stream.take_error(true));
+    kept_error = stream.take_error();
+    if (kept_error != PUMICE_OK) snprintf(kept_sentence, sizeof kept_sentence, "%s", pumice_error());
 }
 
 pumice_status CpuDevice::record(pumice_stream stream, pumice_event* event) {
     CpuEvent* const made = make<CpuEvent>(hooks);
     if (!made) return fail(PUMICE_ERROR_MEMORY, "an event on %s cannot be made: the system gives no more memory", name);
     made->device = this, made->stream = static_cast<CpuStream*>(stream);
-    if (stream) made->number = made->stream->submitted_so_far();
+    if (stream) made->number = made->stream->submitted_so_far(), made->stream->hold();
     *event = made;
     return PUMICE_OK;
 }
@@ -253,7 +286,10 @@ pumice_status CpuDevice::wait_for(pumice_stream stream, pumice_event event) {
     if (!e.stream) return PUMICE_OK;
     Command command = {Command::Kind::wait};
     command.other = e.stream, command.number = e.number;
-    return submit(stream, command);
+    e.stream->hold();
+    const pumice_status status = submit(stream, command);
+    if (status != PUMICE_OK) e.stream->let_go();
+    return status;
 }
 
 pumice_status CpuDevice::wait(pumice_event event) {
@@ -270,7 +306,11 @@ bool CpuDevice::done(pumice_event event) {
     return !e.stream || e.stream->done(e.number);
 }
 
-void CpuDevice::release_event(pumice_event event) { destroy(hooks, static_cast<CpuEvent*>(event)); }
+void CpuDevice::release_event(pumice_event event) {
+    CpuEvent* const own = static_cast<CpuEvent*>(event);
+    if (own->stream) own->stream->let_go();
+    destroy(hooks, own);
+}
 
 void CpuDevice::drain() {
     if (__atomic_load_n(&stream_count, __ATOMIC_RELAXED) == 0) return;
@@ -279,27 +319,51 @@ void CpuDevice::drain() {
 }
 
 pumice_status CpuDevice::settle() {
-    pumice_status status = PUMICE_OK;
-    if (__atomic_load_n(&stream_count, __ATOMIC_RELAXED) > 0) {
+    if (__atomic_load_n(&used_streams, __ATOMIC_RELAXED)) {
         const Lock lock(stream_mutex);
-        for (CpuStream* const stream : streams) {
-            stream->wait(stream->submitted_so_far());
-            const pumice_status one = stream->take_error();
-            if (status == PUMICE_OK) status = one;
-        }
+        for (CpuStream* const stream : streams) stream->wait(stream->submitted_so_far());
+        for (CpuStream* const stream : streams) keep_error(*stream);
     }
-    if (!reported) return status;
-    const Lock lock(mutex);
-    reported = false;
-    const pumice_status told = reports.deliver(ring);
-    ring::clear(ring, ring::words);
-    return status == PUMICE_OK ? told : status;
+    {
+        const Lock lock(mutex);
+        if (delivering_here()) return PUMICE_OK;
+        RT_TRY(deliver_lines());
+    }
+    // The first error is returned now, and a failed requirement by the next wait.
+    if (__atomic_load_n(&used_streams, __ATOMIC_RELAXED)) {
+        const Lock lock(stream_mutex);
+        const pumice_status kept = kept_error;
+        kept_error = PUMICE_OK;
+        if (kept != PUMICE_OK) return fail(kept, "%s", kept_sentence);
+    }
+    return reports.take_failure();
+}
+
+/// True in a call by the hook `print`: such a call does not wait for the lines. The caller holds `mutex`.
+bool CpuDevice::delivering_here() const { return delivers && pthread_equal(deliverer, pthread_self()); }
+
+/// Waits until no kernel reports, and delivers what was reported. The caller holds `mutex`, which is free while the hook `print` runs.
+pumice_status CpuDevice::deliver_lines() {
+    while (delivers || reporting > 0) reports_end.wait(mutex);
+    if (!reported) return PUMICE_OK;
+    delivers = true, deliverer = pthread_self();
+    mutex.unlock();
+    const pumice_status status = reports.deliver_lines(ring);
+    mutex.lock();
+    if (status == PUMICE_OK) {
+        ring::clear(ring, ring::words);
+        expected = 0, reported = false;
+    }
+    delivers = false;
+    reports_end.wake_all();
+    return status;
 }
 
 pumice_status CpuDevice::synchronize() { return settle(); }
 
 void CpuDevice::close() {
-    settle();
+    report(this, settle());
+    for (CpuStream* const stream : streams) stream->stop(), stream->let_go();  // that were not released
     for (const CpuLibrary& library : libraries) pumice_rt::release(hooks, library.codes, library.bytes);
     pumice_rt::release(hooks, ring, ring::words * sizeof *ring);
     const pumice_hooks with = hooks;
@@ -312,8 +376,12 @@ void CpuDevice::close() {
 bool CpuDevice::fill_vector_functions(const pumice_library& library) {
     if (library.vector_function_count == 0) return true;
     if (!library.vector_functions || !library.vector_function_names) return false;
-    static void* sleef = nullptr;  // the same for every thread
-    if (!sleef) sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
+    static void* opened = nullptr;  // the same for every thread
+    void* sleef = __atomic_load_n(&opened, __ATOMIC_ACQUIRE);
+    if (!sleef) {
+        sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
+        __atomic_store_n(&opened, sleef, __ATOMIC_RELEASE);
+    }
     if (!sleef) {
         log("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths of %s is done one item after another",
             library.name);
@@ -343,13 +411,13 @@ pumice_status CpuDevice::make_library(const Bundle& bundle, const pumice_library
                             (vectors || !(record.flags & NativeRecord::vector_functions));
         codes[i] = {&record, usable ? reinterpret_cast<Entry*>(library.code[record.entry]) : nullptr, record.group_ns};
     }
-    libraries.push({&bundle, codes, bytes});
+    libraries.push({bundle.serial, codes, bytes});
     return PUMICE_OK;
 }
 
 pumice_status CpuDevice::library_of(const Bundle& bundle, const pumice_library& library, const CpuLibrary*& found) {
     for (const CpuLibrary& one : libraries)
-        if (one.bundle == &bundle) {
+        if (one.bundle == bundle.serial) {
             found = &one;
             return PUMICE_OK;
         }
@@ -391,48 +459,82 @@ pumice_status CpuDevice::launch(const Launch& launch) {
         drain();
         return launch_now(launch);
     }
+    Launch arranged = launch;
+    NativeCode* code = nullptr;
+    RT_TRY(choose(arranged, code));  // so that a group without code is an error here, and not at the next wait
     Command command = {Command::Kind::launch};
     command.launch = launch;
     return submit(launch.stream, command);
 }
 
-uint32_t* CpuDevice::ring_for(const Launch& launch, const NativeRecord& native, uint32_t& number) {
-    const Lock lock(mutex);
-    if (!ring) {
-        ring = static_cast<uint32_t*>(pumice_rt::allocate(hooks, ring::words * sizeof *ring, 64));
-        if (!ring) return nullptr;
-        ring::clear(ring, ring::words);
+/// Words that the launch may print.
+int64_t words_printed(const Launch& launch) {
+    const Span& formats = launch.record().formats;
+    int64_t an_item = 0, items = 1;
+    for (uint32_t f = formats.first; f < formats.first + formats.count; ++f) {
+        const FormatRecord& format = launch.bundle->formats[f];
+        if (format.is_requirement) continue;
+        an_item += int64_t(ring::head);
+        for (uint32_t i = 0; i < format.types.count; ++i)
+            an_item += int64_t(ring::words_of(launch.bundle->leaves[format.types.first + i].type));
     }
-    const int64_t group[3] = {native.group[0], native.group[1], native.group[2]};
-    number = reports.add(launch, group);
-    reported = true;
-    return number ? ring : nullptr;
+    for (const int64_t extent : launch.extent) items *= extent;
+    return an_item * (items < int64_t(ring::words) ? items : int64_t(ring::words));
 }
 
-pumice_status CpuDevice::launch_now(const Launch& asked) {
-    Launch launch = asked;
+/// Prepares the ring for a launch that may report. Earlier lines are delivered first if the ring may have no room for more.
+pumice_status CpuDevice::begin_report(const Launch& launch, const NativeRecord& native, uint32_t& number) {
+    const Lock lock(mutex);
+    if (delivering_here())
+        return fail(PUMICE_ERROR_ARGUMENT, "kernel \"%s\" prints, and is launched by the hook that takes the lines",
+                    launch.kernel_name());
+    if (!ring) {
+        ring = static_cast<uint32_t*>(pumice_rt::allocate(hooks, ring::words * sizeof *ring, 64));
+        if (ring) ring::clear(ring, ring::words);
+    }
+    const int64_t words = words_printed(launch);
+    while (delivers || (reported && (expected + words > int64_t(ring::words) || reports.added() >= most_reporting)))
+        RT_TRY(deliver_lines());
+    const int64_t group[3] = {native.group[0], native.group[1], native.group[2]};
+    number = ring ? reports.add(launch, group) : 0;
+    if (!number)
+        return fail(PUMICE_ERROR_MEMORY, "kernel \"%s\" prints, and the system gives no memory for it on %s",
+                    launch.kernel_name(), name);
+    ++reporting, expected += words, reported = true;
+    return PUMICE_OK;
+}
+
+void CpuDevice::end_report() {
+    const Lock lock(mutex);
+    --reporting;
+    reports_end.wake_all();
+}
+
+/// Arranges the launch's axes as the kernel's code has them, and finds the function.
+pumice_status CpuDevice::choose(Launch& launch, NativeCode*& code) {
+    const Launch asked = launch;
     if (launch.record().flags & KernelRecord::swapped)
         for (int64_t* const axes : {launch.start, launch.extent, launch.group}) {
             const int64_t one = axes[1];
             axes[1] = axes[2], axes[2] = one;
         }
+    const Lock lock(mutex);
+    const CpuLibrary* library = nullptr;
+    RT_TRY(library_of(*launch.bundle, *launch.library, library));
+    code = choose_native(launch, library->codes, most_level, pool.threads(), cache_bytes);
+    return code ? PUMICE_OK : no_code(asked);
+}
+
+pumice_status CpuDevice::launch_now(const Launch& asked) {
+    Launch launch = asked;
     NativeCode* code = nullptr;
-    {
-        const Lock lock(mutex);
-        const CpuLibrary* library = nullptr;
-        RT_TRY(library_of(*launch.bundle, *launch.library, library));
-        code = choose_native(launch, library->codes, most_level, pool.threads(), cache_bytes);
-    }
-    if (!code) return no_code(launch);
-    uint32_t* used = nullptr;
+    RT_TRY(choose(launch, code));
+    if (!(launch.record().flags & KernelRecord::reports)) return run_native(launch, *code, pool, blocks, nullptr, 0);
     uint32_t number = 0;
-    if (launch.record().flags & KernelRecord::reports) {
-        used = ring_for(launch, *code->record, number);
-        if (!used)
-            return fail(PUMICE_ERROR_MEMORY, "kernel \"%s\" prints, and the system gives no memory for it on %s",
-                        launch.kernel_name(), name);
-    }
-    return run_native(launch, *code, pool, blocks, used, number);
+    RT_TRY(begin_report(launch, *code->record, number));
+    const pumice_status status = run_native(launch, *code, pool, blocks, ring, number);
+    end_report();
+    return status;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 namespace pumice_rt {
 namespace {
 
+constexpr int most_threads = 1024;
 constexpr int64_t watch_ns = 50'000;  ///< time for which a thread without work watches before it sleeps
 
 int64_t clock_ns() {
@@ -27,6 +28,7 @@ void relax() {
 pumice_status Pool::start(int asked) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     count = asked > 0 ? asked : processors > 0 ? int(processors) : 1;
+    if (count > most_threads) count = most_threads;
     if (hooks.parallel || count == 1) return PUMICE_OK;
     handles = static_cast<pthread_t*>(allocate(hooks, size_t(count - 1) * sizeof(pthread_t)));
     if (!handles) return fail(PUMICE_ERROR_MEMORY, "the threads of cpu cannot be started: the system gives no more memory");

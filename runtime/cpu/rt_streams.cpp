@@ -12,8 +12,13 @@ pumice_status CpuStream::start() {
                    : fail(PUMICE_ERROR_SYSTEM, "a stream on %s cannot be made: the system gives no thread", device->name);
 }
 
-CpuStream::~CpuStream() {
+void CpuStream::let_go() {
+    if (__atomic_sub_fetch(&holders, 1, __ATOMIC_ACQ_REL) == 0) destroy(device->hooks, this);
+}
+
+void CpuStream::stop() {
     if (!started) return;
+    started = false;
     {
         const Lock lock(mutex);
         stops = true;
@@ -45,11 +50,11 @@ bool CpuStream::done(uint64_t number) {
     return finished >= number;
 }
 
-pumice_status CpuStream::take_error() {
+pumice_status CpuStream::take_error(bool quietly) {
     const Lock lock(mutex);
     const pumice_status status = error;
     error = PUMICE_OK;
-    return status == PUMICE_OK ? status : fail(status, "%s", sentence);
+    return status == PUMICE_OK || quietly ? status : fail(status, "%s", sentence);
 }
 
 void* CpuStream::thread_main(void* stream) {

@@ -28,15 +28,19 @@ using RunCommand = pumice_status(pumice_device device, const Command& command);
 
 struct CpuStream : pumice_stream_t {
     explicit CpuStream(pumice_device on, int with, RunCommand* runs);
-    ~CpuStream();
     pumice_status start();
+    /// Runs all commands and ends the thread; events of the stream are then reached.
+    void stop();
+    // The handle, events and waits of other streams hold the stream; the last one destroys it.
+    void hold() { __atomic_fetch_add(&holders, 1, __ATOMIC_RELAXED); }
+    void let_go();
     /// Takes ownership of the command, which make() of the device's hooks has made. Returns its number.
     uint64_t submit(Command* command);
     uint64_t submitted_so_far();
     void wait(uint64_t number);
     bool done(uint64_t number);
-    /// The first error of the stream's work since the last call; pumice_error() then has its sentence.
-    pumice_status take_error();
+    /// The first error of the stream's work since the last call; pumice_error() then has its sentence, unless `quietly`.
+    pumice_status take_error(bool quietly = false);
 
 private:
     static void* thread_main(void* stream);
@@ -48,6 +52,7 @@ private:
     Command *first = nullptr, *last = nullptr;
     uint64_t submitted = 0, finished = 0;
     bool stops = false, started = false;
+    int holders = 1;
     pthread_t thread = {};
     pumice_status error = PUMICE_OK;
     char sentence[512] = "";

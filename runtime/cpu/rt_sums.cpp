@@ -32,8 +32,7 @@ PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const Frame
     : launch(of), native(code), arguments(given), alone(exclusive), blocks(from) {
     uint32_t lanes = 1;
     for (uint32_t s = 0; s < native.sums.count; ++s) {
-        const auto& e = launch.arguments[record(s).parameter].extents;
-        elements[s] = e[0] * e[1] * e[2];
+        elements[s] = launch.arguments[record(s).parameter].count();
         offsets[s] = bytes;
         bytes += (size_t(elements[s]) * record(s).lanes * field_bytes(record(s).type) + 63) / 64 * 64 + apart;
         if (elements[s] > most_elements) most_elements = elements[s];

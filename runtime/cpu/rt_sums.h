@@ -12,7 +12,8 @@
 
 namespace pumice_rt {
 
-constexpr int most_sums = 16, most_shares = 256;
+constexpr int most_shares = 256;
+constexpr uint32_t most_sums = most_arguments;
 
 /// The copies of one launch: one for each share of the work that has any.
 class PrivateSums {

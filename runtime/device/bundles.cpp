@@ -105,8 +105,8 @@ pumice_status pumice_bundle_open_file(const char* path, const pumice_library** l
 }
 
 void pumice_bundle_close(const pumice_library* library) {
-    if (!library) return;
-    // Only open_bytes() makes such a library: it is the first member of a Loose.
+    if (!library || library->bundle) return;  // a linked library stays
+    // Only open_bytes() makes a library without bytes: it is the first member of a Loose.
     pumice_rt::Loose* const loose = reinterpret_cast<pumice_rt::Loose*>(const_cast<pumice_library*>(library));
     pumice_rt::destroy(pumice_rt::no_hooks, static_cast<pumice_rt::Bundle*>(loose->state));
     pumice_rt::destroy(pumice_rt::no_hooks, loose);
@@ -115,6 +115,7 @@ void pumice_bundle_close(const pumice_library* library) {
 pumice_status pumice_find_kernel(const pumice_library* library, const char* name, uint32_t* kernel) {
     const pumice_rt::Bundle* bundle = nullptr;
     RT_TRY(pumice_rt::bundle_of(library, bundle));
+    if (!kernel) return pumice_rt::fail(PUMICE_ERROR_ARGUMENT, "a kernel's number is written into no variable");
     *kernel = bundle->find(name ? name : "");
     if (*kernel < bundle->kernel_count) return PUMICE_OK;
     return pumice_rt::fail(PUMICE_ERROR_ARGUMENT, "the library %s has no kernel \"%s\"", library->name, name ? name : "");

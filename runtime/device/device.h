@@ -39,6 +39,12 @@ struct Launch {
         int64_t offset = 0, bytes = 0;   ///< of the array in the memory
         int64_t extents[PUMICE_MAX_RANK] = {1, 1, 1, 1, 1, 1};
         uint64_t bits = 0;  ///< of a scalar, in the low bytes; the bytes above are 0
+        /// Number of elements of an array.
+        int64_t count() const {
+            int64_t n = 1;
+            for (const int64_t extent : extents) n *= extent;
+            return n;
+        }
     };
     const Argument* arguments = nullptr;  ///< one for each parameter of the kernel
     uint32_t argument_count = 0;

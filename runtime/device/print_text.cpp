@@ -80,7 +80,8 @@ void real(char* to, double value, bool single, const Spec& spec) {
     }
     if (!spec.type && spec.precision < 0) return shortest(to, value, single);
     char format[8] = "%.*g";
-    if (spec.type) format[3] = spec.type;
+    // An edited bundle may have any letter.
+    if (spec.type && strchr("eEfFgG", spec.type)) format[3] = spec.type;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(to, value_room, format, spec.precision < 0 ? 6 : spec.precision, value);

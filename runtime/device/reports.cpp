@@ -43,8 +43,10 @@ bool Reports::read(const uint32_t* words, size_t count, Record& record, size_t& 
     if (record.launch == launches.size()) return false;
     const Known& known = launches[record.launch];
     const KernelRecord& kernel = known.bundle->kernels[known.kernel];
-    for (record.format = kernel.formats.first; known.bundle->formats[record.format].index != words[1];)
-        if (++record.format == kernel.formats.first + kernel.formats.count) return false;
+    const uint32_t end = kernel.formats.first + kernel.formats.count;
+    for (record.format = kernel.formats.first; record.format < end && known.bundle->formats[record.format].index != words[1];)
+        ++record.format;
+    if (record.format >= end) return false;
     const FormatRecord& format = known.bundle->formats[record.format];
     size = ring::head;
     for (uint32_t i = 0; i < format.types.count; ++i) size += ring::words_of(known.bundle->leaves[format.types.first + i].type);
@@ -64,7 +66,9 @@ int Reports::compare(const void* a, const void* b) {
     return x.at < y.at ? -1 : x.at > y.at;  // the records of one item in the order in which they were written
 }
 
-pumice_status Reports::failure(const Record& record) const {
+/// Writes the sentence of the first failure.
+void Reports::note_failure(const Record& record) {
+    if (*failure) return;
     const Known& known = launches[record.launch];
     const FormatRecord& format = known.bundle->formats[record.format];
     uint32_t types[most_values];
@@ -77,12 +81,12 @@ pumice_status Reports::failure(const Record& record) const {
                        axis > 0         ? ", "
                        : known.rank > 1 ? ")"
                                         : "");
-    return fail(PUMICE_ERROR_REQUIREMENT, "Kernel \"%s\" fails a requirement: %s (work-item %s, %s)",
-                known.bundle->text(known.bundle->kernels[known.kernel].name), line, item, known.bundle->text(format.source));
+    snprintf(failure, sizeof failure, "Kernel \"%s\" fails a requirement: %s (work-item %s, %s)",
+             known.bundle->text(known.bundle->kernels[known.kernel].name), line, item, known.bundle->text(format.source));
 }
 
-pumice_status Reports::print(Record* all, size_t count, const Record* first, uint32_t lost, uint32_t capacity) {
-    qsort(all, count, sizeof *all, compare);
+void Reports::print(Record* all, size_t count, const Record* first, const uint32_t* from) {
+    if (count > 0) qsort(all, count, sizeof *all, compare);
     for (size_t i = 0; i < count; ++i) {
         const Bundle& bundle = *launches[all[i].launch].bundle;
         const FormatRecord& format = bundle.formats[all[i].format];
@@ -96,17 +100,19 @@ pumice_status Reports::print(Record* all, size_t count, const Record* first, uin
         print_text(line, sizeof line, bundle.text(format.text), types, format.types.count, all[i].at + ring::head);
         put_line(hooks, line);
     }
+    const uint32_t lost = from[ring::lost];
     if (lost > 0) {
         char line[160];
         snprintf(line, sizeof line,
                  "pumice: %u %s lost: what kernels print and require between two waits has room for %llu bytes", lost,
-                 lost == 1 ? "report is" : "reports are", 4ull * capacity);
+                 lost == 1 ? "report is" : "reports are", 4ull * from[ring::capacity]);
         put_line(hooks, line);
     }
-    return first ? failure(*first) : PUMICE_OK;
+    failures += from[ring::failed];
+    if (first) note_failure(*first);
 }
 
-pumice_status Reports::deliver(const uint32_t* from) {
+pumice_status Reports::deliver_lines(const uint32_t* from) {
     const Lock lock(mutex);
     Record first;
     size_t size = 0;
@@ -120,9 +126,25 @@ pumice_status Reports::deliver(const uint32_t* from) {
         if (!all.push(record))
             return fail(PUMICE_ERROR_MEMORY, "the lines that kernels printed are lost: the system gives no more memory");
     }
-    const pumice_status status = print(all.data(), all.size(), failed ? &first : nullptr, from[ring::lost], from[ring::capacity]);
+    print(all.data(), all.size(), failed ? &first : nullptr, from);
     launches.clear();
-    return status;
+    return PUMICE_OK;
+}
+
+pumice_status Reports::take_failure() {
+    const Lock lock(mutex);
+    if (failures == 0) return PUMICE_OK;
+    fail(PUMICE_ERROR_REQUIREMENT, "%s", *failure ? failure : "A kernel fails a requirement");
+    if (failures > 1)
+        within(PUMICE_ERROR_REQUIREMENT, "; %llu more requirement%s", (unsigned long long)(failures - 1),
+               failures == 2 ? " fails" : "s fail");
+    *failure = 0, failures = 0;
+    return PUMICE_ERROR_REQUIREMENT;
+}
+
+size_t Reports::added() {
+    const Lock lock(mutex);
+    return launches.size();
 }
 
 }  // namespace pumice_rt

@@ -16,9 +16,18 @@ public:
 
     /// Registers a launch with its group size, before it begins. Returns its number for the records; 0: there is no memory.
     uint32_t add(const Launch& launch, const int64_t (&group)[3]);
-    /// Takes all records out of a ring to which no launch writes any more, prints their lines, and returns the error of the first failed
-    /// requirement. The caller clears the ring.
-    pumice_status deliver(const uint32_t* ring);
+    /// Takes all records out of a ring to which no launch writes any more, and prints their lines. Failed requirements wait for
+    /// take_failure(). The caller clears the ring.
+    pumice_status deliver_lines(const uint32_t* ring);
+    /// The error of the first failed requirement since the last call, if any.
+    pumice_status take_failure();
+    /// Both.
+    pumice_status deliver(const uint32_t* ring) {
+        const pumice_status status = deliver_lines(ring);
+        return status == PUMICE_OK ? take_failure() : status;
+    }
+    /// Launches that were added since the last delivery.
+    size_t added();
 
 private:
     struct Known {
@@ -36,13 +45,15 @@ private:
     };
     bool read(const uint32_t* words, size_t count, Record& record, size_t& size) const;
     static int compare(const void* a, const void* b);
-    pumice_status print(Record* all, size_t count, const Record* first, uint32_t lost, uint32_t capacity);
-    pumice_status failure(const Record& record) const;
+    void print(Record* all, size_t count, const Record* first, const uint32_t* ring);
+    void note_failure(const Record& record);
 
     const pumice_hooks& hooks;
     Mutex mutex;
     List<Known> launches;
     uint32_t last_number = 0;
+    uint64_t failures = 0;  ///< failed requirements that were not returned
+    char failure[800] = "";
 };
 
 }  // namespace pumice_rt

@@ -104,7 +104,8 @@ pumice_status create_array(pumice_device device, int32_t type, int32_t element_b
     if (!device || !array) return fail(PUMICE_ERROR_ARGUMENT, "an array is created on no device, or into no array");
     if (type != PUMICE_STRUCT && uint32_t(type) >= type_count)
         return fail(PUMICE_ERROR_ARGUMENT, "an array is created of the unknown type %d", type);
-    if (rank < 1 || rank > PUMICE_MAX_RANK || !extents)
+    if (!extents) return fail(PUMICE_ERROR_ARGUMENT, "an array is created without extents");
+    if (rank < 1 || rank > PUMICE_MAX_RANK)
         return fail(PUMICE_ERROR_ARGUMENT, "an array of %d dimensions is created; the limit is %d", rank, PUMICE_MAX_RANK);
     pumice_array made;
     memset(&made, 0, sizeof made);
@@ -169,7 +170,10 @@ pumice_status pumice_open(const char* spec, const pumice_hooks* hooks, pumice_de
     if (!device) return fail(PUMICE_ERROR_ARGUMENT, "a device is opened into no variable");
     pumice_hooks own = {};
     if (hooks) own = *hooks;
-    const pumice_status status = open_spec(spec, own, device);
+    const pumice_status status =
+        (own.allocate != nullptr) == (own.release != nullptr)
+            ? open_spec(spec, own, device)
+            : fail(PUMICE_ERROR_ARGUMENT, "of the hooks allocate and release one is given: memory needs both or none");
     if (status != PUMICE_OK) {
         *device = nullptr;
         if (own.error) own.error(own.user, status, pumice_error());

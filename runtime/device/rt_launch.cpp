@@ -10,10 +10,12 @@
 namespace pumice_rt {
 namespace {
 
+constexpr int64_t most_group_items = 1 << 20;
+
 const char* type_name(uint32_t type) {
     static const char* const names[type_count] = {"bool", "i8",  "i16", "i32", "i64", "u8",  "u16",
                                                   "u32",  "u64", "f16", "f32", "f64", "bf16"};
-    return type < type_count ? names[type] : "a struct";
+    return type < type_count ? names[type] : type == type_struct ? "a struct" : "an unknown type";
 }
 
 /// One launch while it is checked.
@@ -25,7 +27,8 @@ public:
     pumice_status arguments(const pumice_argument* given, uint32_t count, Launch::Argument* to) const {
         uint32_t takes = 0;
         for (uint32_t i = 0; i < kernel.parameters.count; ++i) takes += parameter(i).origin == 0;
-        if (count != takes) return refuse("it takes %u arguments and is given %u", takes, count);
+        if (count != takes) return refuse("it takes %u argument%s and is given %u", takes, takes == 1 ? "" : "s", count);
+        if (count > 0 && !given) return refuse("its %u argument%s are in no memory", count, count == 1 ? "" : "s");
         uint32_t next = 0;
         for (uint32_t i = 0; i < kernel.parameters.count; ++i) {
             const ParameterRecord& p = parameter(i);
@@ -95,14 +98,19 @@ private:
     }
 
     pumice_status argument(uint32_t i, const ParameterRecord& p, const pumice_argument& given, Launch::Argument& to) const {
+        if (!given.array && p.is_array && given.type == 0 && given.bits == 0)  // as the generated functions pass it on
+            return refuse("%s is no array", label(i).text);
         if ((given.array != nullptr) != (p.is_array != 0))
             return refuse("%s is %s, and the kernel takes %s", label(i).text, given.array ? "an array" : "a scalar",
                           p.is_array ? "an array" : "a scalar");
         if (!given.array) {
+            if (uint32_t(given.type) >= type_count)
+                return refuse("%s is of an unknown type, and the kernel takes %s", label(i).text, type_name(p.type));
             if (uint32_t(given.type) != p.type)
                 return refuse("%s is of type %s, and the kernel takes %s", label(i).text, type_name(uint32_t(given.type)),
                               type_name(p.type));
             to.bits = field_bytes(p.type) == 8 ? given.bits : given.bits & mask(p.type);
+            if (p.type == PUMICE_BOOL) to.bits = to.bits != 0;
             return PUMICE_OK;
         }
         const pumice_array& a = *given.array;
@@ -161,6 +169,8 @@ private:
     pumice_status dimension(int d, Launch& launch, bool& empty) const {
         const int axis = range.rank - 1 - d < 2 ? range.rank - 1 - d : 2;
         const int64_t from = range.from[d], to = range.to[d];
+        if (from > to && from == 0)
+            return refuse("its range has extent %lld along dimension %d: extents are not negative", longest(to), d);
         if (from > to)
             return refuse("its range reaches from %lld to %lld along dimension %d: the end is not before the start",
                           longest(from), longest(to), d);
@@ -168,13 +178,15 @@ private:
             return refuse("its range reaches from %lld to %lld along dimension %d; indices are from %d to %d", longest(from),
                           longest(to), d, INT32_MIN, INT32_MAX - 1);
         const int64_t extent = to - from;
+        if (extent > INT32_MAX)
+            return refuse("its range has extent %lld along dimension %d; the limit is %d", longest(extent), d, INT32_MAX);
         // More than 3 dimensions: the first ones are folded into one axis, which starts at 0.
         const bool folds = range.rank > 3 && axis == 2;
         launch.start[axis] = folds ? 0 : from;
         launch.extent[axis] = folds && d > 0 ? launch.extent[axis] * extent : extent;
         if (launch.extent[axis] > INT32_MAX)
-            return refuse("its range has extent %lld along axis %d; the limit is %d", longest(launch.extent[axis]), axis,
-                          INT32_MAX);
+            return refuse("the first %d dimensions of its range have more than %d items, which is the limit for them together",
+                          range.rank - 2, INT32_MAX);
         empty = empty || extent == 0;
         return PUMICE_OK;
     }
@@ -193,6 +205,7 @@ private:
         const int rank = range.rank ? range.rank : launch.rank;
         if (range.group[0]) {
             for (int axis = 0; axis < 3; ++axis) launch.group[axis] = 1;
+            int64_t items = 1;
             for (int d = 0; d < rank; ++d) {
                 const int64_t n = range.group[d];
                 if (n < 1) return refuse("its group has extent %lld along dimension %d: extents are positive", longest(n), d);
@@ -202,6 +215,9 @@ private:
                         "along all dimensions but the last two",
                         longest(n), d, rank);
                 launch.group[rank - 1 - d < 2 ? rank - 1 - d : 2] = n;
+                if (n > most_group_items || items > most_group_items / n)
+                    return refuse("its group has more than %lld work-items, which is the limit", longest(most_group_items));
+                items *= n;
             }
         }
         if (!kernel.group[0]) return PUMICE_OK;

@@ -42,6 +42,21 @@ TEST(Sums, AlongRows) {
     rows<uint32_t>("uint");
 }
 
+/// The private copies of an array with more than 3 dimensions have all of its elements.
+TEST(Sums, IntoAnArrayOfFourDimensions) {
+    const auto add = kernel("four_dimensions", [](InOut<int, 4> sums) {
+        auto i = global_index();
+        atomic_add(sums(i % 3, i % 5, i % 7, i % 11), 1);
+    });
+    for (const int items : {1000, 1 << 20}) {
+        const Array<int, 4> sums = device().zeros<int>({3, 5, 7, 11});
+        add(ndrange(items), sums);
+        std::vector<int> want(3 * 5 * 7 * 11);
+        for (int i = 0; i < items; ++i) ++want[size_t(((i % 3 * 5 + i % 5) * 7 + i % 7) * 11 + i % 11)];
+        EXPECT_EQ(sums.download(), want) << items;
+    }
+}
+
 /// All items return, or none: no barrier may be added after the return (random program 300445).
 TEST(Sums, BehindAReturnOfAllItems) {
     const auto add = kernel("returns_before", [](InOut<float> sums, Val<int> n, Val<int> limit) {
