@@ -46,8 +46,7 @@ struct Buffer {
 /// before it.
 class ProgramRecord : public detail::TraceHook {
 public:
-    explicit ProgramRecord(int width)
-        : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
+    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
         scalars->refuses_values = outer && outer->keeps_program();
     }
 

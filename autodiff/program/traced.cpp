@@ -27,8 +27,10 @@ int HostScalars::input(Scalar type, const std::vector<double>& tangents, bool ac
 
 void HostScalars::value_is_read() const {
     if (refuses_values)
-        fail("a program that is shipped reads the value of a number that is a parameter, or is computed from one: the value would be the "
-             "same in every later run. Make it a plain constant of the program, or let a kernel decide");
+        fail(
+            "a program that is shipped reads the value of a number that is a parameter, or is computed from one: the value would "
+            "be the "
+            "same in every later run. Make it a plain constant of the program, or let a kernel decide");
 }
 
 int HostScalars::result(ir::Op op, Scalar type, std::span<const HostScalar> operands, uint64_t bits) {

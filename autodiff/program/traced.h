@@ -52,7 +52,7 @@ private:
         int from = -1;
         double partial = 0;
     };
-    std::vector<Step> steps;  ///< by number
+    std::vector<Step> steps;                     ///< by number
     std::vector<std::array<Source, 3>> sources;  ///< by number
     std::vector<double> derivatives;
 };

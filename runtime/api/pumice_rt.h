@@ -235,7 +235,8 @@ typedef enum pumice_entry {
     PUMICE_FORWARD = 0,   /**< the program */
     PUMICE_GRADIENT = 1,  /**< the program and its derivative in reverse mode */
     PUMICE_AUGMENTED = 2, /**< the first half of the gradient: the program, and what the second half needs of it */
-    PUMICE_REVERSE = 3    /**< the second half; the arrays of the first must still be there, with the contents that the program left */
+    PUMICE_REVERSE =
+        3 /**< the second half; the arrays of the first must still be there, with the contents that the program left */
 } pumice_entry;
 
 /** Makes program number `program` of the library ready for a device and these sizes. Memory is allocated when an entry is prepared. */
@@ -247,8 +248,7 @@ PUMICE_RT_API pumice_status pumice_program_prepare(pumice_program program, pumic
  * PUMICE_REVERSE takes the shadows alone. `results`: where the derivatives by scalars go, in order; a null pointer is not written.
  * Asynchronous on the stream, except with results, and where a kernel counts what it will store. */
 PUMICE_RT_API pumice_status pumice_program_run(pumice_program program, pumice_entry entry, const pumice_argument* arguments,
-                                               uint32_t count, void* const* results, uint32_t result_count,
-                                               pumice_stream stream);
+                                               uint32_t count, void* const* results, uint32_t result_count, pumice_stream stream);
 /** Bytes of device memory that the program has allocated. */
 PUMICE_RT_API int64_t pumice_program_bytes(pumice_program program);
 /** Releases the program once its work is done. Null does nothing. */

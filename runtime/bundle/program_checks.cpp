@@ -28,7 +28,8 @@ public:
             RT_TRY(below(s.name, b.count(SectionKind::text), "the place of a size's name"));
             if (s.least < 1 || s.step < 1) return wrong("a size of a program has no least value, or no step");
         }
-        for (uint32_t i = 0; i < program.parameters.count; ++i) RT_TRY(parameter(b.program_parameters[program.parameters.first + i]));
+        for (uint32_t i = 0; i < program.parameters.count; ++i)
+            RT_TRY(parameter(b.program_parameters[program.parameters.first + i]));
         for (uint32_t i = 0; i < program.entries.count; ++i) RT_TRY(entry(b.entries[program.entries.first + i]));
         return PUMICE_OK;
     }
@@ -104,7 +105,8 @@ private:
             case ExpressionOp::scalar: return is_argument(e, x.index, false);
             case ExpressionOp::sum: return below(x.index, e.sums, "the sum of an expression");
             default:
-                for (const uint32_t o : x.operands) RT_TRY(below(o, number, "the operand of an expression"));
+                for (uint32_t o = 0; o < operand_count(ExpressionOp(x.op)); ++o)
+                    RT_TRY(below(x.operands[o], number, "the operand of an expression"));
                 return PUMICE_OK;
         }
     }
@@ -128,8 +130,8 @@ private:
             RT_TRY(below(c.from, e.buffers.count, "the buffer of a command"));
         if (kind == CommandKind::allocate && BufferKind(b.buffers[e.buffers.first + c.to].kind) != BufferKind::temporary)
             return wrong("a program allocates one of its arguments");
-        if (kind == CommandKind::fill && (c.pattern_bytes < 1 || c.pattern_bytes > sizeof c.pattern ||
-                                          (c.pattern_bytes & (c.pattern_bytes - 1)) != 0))
+        if (kind == CommandKind::fill &&
+            (c.pattern_bytes < 1 || c.pattern_bytes > sizeof c.pattern || (c.pattern_bytes & (c.pattern_bytes - 1)) != 0))
             return wrong("a fill of a program has a pattern that is not 1, 2, 4, 8 or 16 bytes");
         if (kind == CommandKind::scan) RT_TRY(below(c.index, e.scans, "the number of a scan"));
         if (kind == CommandKind::sum) {
@@ -142,7 +144,8 @@ private:
     pumice_status launch(const EntryRecord& e, const CommandRecord& c) const {
         RT_TRY(below(c.kernel, b.kernel_count, "the kernel of a launch"));
         const KernelRecord& k = b.kernels[c.kernel];
-        if (c.rank < 1 || c.rank > 3 || (k.rank != 0 && k.rank != c.rank)) return wrong("a launch has another rank than its kernel");
+        if (c.rank < 1 || c.rank > 3 || (k.rank != 0 && k.rank != c.rank))
+            return wrong("a launch has another rank than its kernel");
         RT_TRY(span(c.arguments, SectionKind::command_arguments));
         if (c.arguments.count != k.parameters.count) return wrong("a launch has another number of arguments than its kernel");
         uint64_t items = 1;

@@ -135,6 +135,7 @@ enum class ExpressionOp : uint32_t {
     div,
     neg,
     abs,
+    sign,
     sqrt,
     rsqrt,
     min,
@@ -149,6 +150,13 @@ enum class ExpressionOp : uint32_t {
     convert,  ///< from the type `index`
     count
 };
+
+/// Operands that an expression has; the other fields of ExpressionRecord::operands are 0 and mean nothing.
+constexpr uint32_t operand_count(ExpressionOp op) {
+    if (op <= ExpressionOp::sum) return 0;
+    if (op == ExpressionOp::select) return 3;
+    return op == ExpressionOp::convert || (op >= ExpressionOp::neg && op <= ExpressionOp::rsqrt) ? 1 : 2;
+}
 
 struct ExpressionRecord {
     uint32_t op, type;

@@ -34,8 +34,8 @@ double square_root(double a) {
 #endif
 }
 
-template <class T> bool evaluate_as(const ExpressionRecord& x, const uint64_t* values, uint64_t& result) {
-    const T a = from_bits<T>(values[x.operands[0]]), b = from_bits<T>(values[x.operands[1]]);
+template <class T> bool evaluate_as(const ExpressionRecord& x, uint64_t first, uint64_t second, uint64_t& result) {
+    const T a = from_bits<T>(first), b = from_bits<T>(second);
     T made = 0;
     switch (ExpressionOp(x.op)) {
         case ExpressionOp::add: made = a + b; break;
@@ -44,6 +44,7 @@ template <class T> bool evaluate_as(const ExpressionRecord& x, const uint64_t* v
         case ExpressionOp::div: made = a / b; break;
         case ExpressionOp::neg: made = -a; break;
         case ExpressionOp::abs: made = sizeof(T) == 8 ? T(__builtin_fabs(double(a))) : T(__builtin_fabsf(float(a))); break;
+        case ExpressionOp::sign: made = a > 0 ? T(1) : a < 0 ? T(-1) : a; break;
         // The root of a float, rounded to double and then to float, is the root rounded once: a double has more than twice the digits.
         case ExpressionOp::sqrt: made = T(square_root(double(a))); break;
         case ExpressionOp::rsqrt: made = T(1.0 / square_root(double(a))); break;
@@ -74,7 +75,8 @@ uint64_t convert(uint32_t from, uint32_t to, uint64_t bits) {
 }  // namespace
 
 bool evaluate(const ExpressionRecord& x, const uint64_t* values, uint64_t& result) {
-    const uint64_t a = values[x.operands[0]], b = values[x.operands[1]];
+    const uint32_t operands = operand_count(ExpressionOp(x.op));
+    const uint64_t a = operands > 0 ? values[x.operands[0]] : 0, b = operands > 1 ? values[x.operands[1]] : 0;
     int64_t made = 0;
     switch (ExpressionOp(x.op)) {
         case ExpressionOp::constant: return result = x.bits, true;
@@ -87,7 +89,7 @@ bool evaluate(const ExpressionRecord& x, const uint64_t* values, uint64_t& resul
         case ExpressionOp::int_floor_div: return floor_divide(int64_t(a), int64_t(b), result);
         case ExpressionOp::select: return result = a ? b : values[x.operands[2]], true;
         case ExpressionOp::convert: return result = convert(x.index, x.type, a), true;
-        default: return x.type == PUMICE_F64 ? evaluate_as<double>(x, values, result) : evaluate_as<float>(x, values, result);
+        default: return x.type == PUMICE_F64 ? evaluate_as<double>(x, a, b, result) : evaluate_as<float>(x, a, b, result);
     }
 }
 

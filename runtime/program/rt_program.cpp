@@ -9,11 +9,20 @@
 namespace pumice_rt {
 
 ProgramEntry::ProgramEntry(pumice_program_t& owner, const EntryRecord& entry)
-    : record(entry), program(owner), values(owner.device->hooks), phases(owner.device->hooks),
+    : record(entry),
+      program(owner),
+      values(owner.device->hooks),
+      phases(owner.device->hooks),
       by_phase{List<uint32_t>(owner.device->hooks), List<uint32_t>(owner.device->hooks), List<uint32_t>(owner.device->hooks),
                List<uint32_t>(owner.device->hooks)},
-      buffers(owner.device->hooks), steps(owner.device->hooks), launches(owner.device->hooks), arguments(owner.device->hooks),
-      patches(owner.device->hooks), scalars(owner.device->hooks), totals(owner.device->hooks) {}
+      buffers(owner.device->hooks),
+      steps(owner.device->hooks),
+      launches(owner.device->hooks),
+      arguments(owner.device->hooks),
+      patches(owner.device->hooks),
+      slots(owner.device->hooks),
+      scalars(owner.device->hooks),
+      totals(owner.device->hooks) {}
 
 ProgramEntry::~ProgramEntry() {
     for (const ProgramBuffer& b : buffers)
@@ -69,9 +78,9 @@ pumice_status ProgramEntry::allocate_lists() {
         ++launch_count, argument_count += command(i).arguments.count;
     }
     const bool there = values.resize(record.expressions.count) && phases.resize(record.expressions.count) &&
-                       buffers.resize(record.buffers.count) && steps.resize(record.commands.count) &&
-                       launches.resize(launch_count) && arguments.resize(argument_count) && patches.reserve(argument_count) &&
-                       scalars.resize(record.arguments.count) && totals.resize(record.scans);
+                       buffers.resize(record.buffers.count) && slots.resize(record.buffers.count) &&
+                       steps.resize(record.commands.count) && launches.resize(launch_count) && arguments.resize(argument_count) &&
+                       patches.reserve(argument_count) && scalars.resize(record.arguments.count) && totals.resize(record.scans);
     if (!there) return no_memory(program);
     for (ProgramBuffer& b : buffers) b = ProgramBuffer();
     for (Launch& l : launches) l = Launch();
@@ -91,8 +100,8 @@ pumice_status ProgramEntry::order_expressions() {
             case ExpressionOp::scan_total: phase = of_scans; break;
             case ExpressionOp::sum: phase = of_sums; break;
             default:
-                for (const uint32_t o : x.operands)
-                    if (phases[o] > phase) phase = phases[o];
+                for (uint32_t o = 0; o < operand_count(ExpressionOp(x.op)); ++o)
+                    if (phases[x.operands[o]] > phase) phase = phases[x.operands[o]];
         }
         phases[i] = phase;
         if (!by_phase[phase].push(i)) return no_memory(program);
@@ -146,20 +155,20 @@ pumice_status ProgramEntry::find_lifetimes() {
             if (given != no_index && argument(given).is_shadow && i < record.primal) splits = false;
         });
     }
-    return bad ? fail(PUMICE_ERROR_BUNDLE, "program \"%s\": a number of bytes or items depends on a scalar", program.name()) : PUMICE_OK;
+    return bad ? fail(PUMICE_ERROR_BUNDLE, "program \"%s\": a number of bytes or items depends on a scalar", program.name())
+               : PUMICE_OK;
 }
 
 /// Gives each temporary buffer a slot. Buffers are numbered in the order of their allocation.
 pumice_status ProgramEntry::plan_memory() {
-    List<uint32_t> slot_of(program.device->hooks);
-    if (!slot_of.resize(buffers.size())) return no_memory(program);
     for (pumice_program_t::Slot& s : program.slots) s.free_after = 0;
     size_t in_use = 0;  // slots [0, in_use) have had a buffer of this entry
     for (uint32_t i = 0; i < buffers.size(); ++i) {
         ProgramBuffer& b = buffers[i];
         if (b.argument != no_index || b.dynamic || b.first == no_index) continue;
         if (b.bytes < 0 || b.bytes > INT64_MAX / 4)
-            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": a buffer would have %lld bytes", program.name(), longest(b.bytes));
+            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": a buffer would have %lld bytes", program.name(),
+                        longest(b.bytes));
         const int64_t wanted = (b.bytes + 255) / 256 * 256;
         size_t best = SIZE_MAX;
         for (size_t s = 0; s < in_use; ++s) {
@@ -176,12 +185,10 @@ pumice_status ProgramEntry::plan_memory() {
         pumice_program_t::Slot& slot = program.slots[best];
         slot.free_after = b.last;
         if (slot.bytes < wanted) {
-            // Other entries that use the slot are told below, by its number.
             if (slot.memory) program.device->release(slot.memory), program.bytes -= slot.bytes;
             slot.memory = nullptr, slot.bytes = wanted;
         }
-        slot_of[i] = uint32_t(best);
-        b.offset = 0;
+        slots[i] = uint32_t(best);
     }
     for (pumice_program_t::Slot& s : program.slots) {
         if (s.memory || s.bytes == 0) continue;
@@ -192,10 +199,22 @@ pumice_status ProgramEntry::plan_memory() {
         }
         program.bytes += s.bytes;
     }
+    bind_memory();
+    return PUMICE_OK;
+}
+
+void ProgramEntry::bind_memory() {
     for (uint32_t i = 0; i < buffers.size(); ++i) {
         ProgramBuffer& b = buffers[i];
-        if (b.argument == no_index && !b.dynamic && b.first != no_index && b.bytes > 0) b.memory = program.slots[slot_of[i]].memory;
+        if (b.argument == no_index && !b.dynamic && b.first != no_index && b.bytes > 0) b.memory = program.slots[slots[i]].memory;
     }
+}
+
+pumice_status ProgramEntry::rebind() {
+    bind_memory();
+    for (ProgramStep& step : steps)
+        if (!step.dynamic) RT_TRY(resolve(step));
+    changed = true;
     return PUMICE_OK;
 }
 
@@ -274,7 +293,8 @@ pumice_status ProgramEntry::prepare() {
 pumice_status ProgramEntry::part(uint32_t buffer, int64_t offset, int64_t bytes) const {
     const ProgramBuffer& b = buffers[buffer];
     if (offset >= 0 && bytes >= 0 && offset <= b.bytes && bytes <= b.bytes - offset) return PUMICE_OK;
-    return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": with these sizes a command takes %lld bytes from byte %lld on of an array of %lld",
+    return fail(PUMICE_ERROR_ARGUMENT,
+                "program \"%s\": with these sizes a command takes %lld bytes from byte %lld on of an array of %lld",
                 program.name(), longest(bytes), longest(offset), longest(b.bytes));
 }
 
@@ -297,8 +317,8 @@ pumice_status ProgramEntry::resolve(ProgramStep& step) {
                        : step.kind == CommandKind::sum  ? step.bytes == (c.type == PUMICE_F64 ? 8 : 4)
                                                         : true;
     return whole ? PUMICE_OK
-                 : fail(PUMICE_ERROR_BUNDLE, "program \"%s\": a command takes %lld bytes, which are no whole elements", program.name(),
-                        longest(step.bytes));
+                 : fail(PUMICE_ERROR_BUNDLE, "program \"%s\": a command takes %lld bytes, which are no whole elements",
+                        program.name(), longest(step.bytes));
 }
 
 pumice_status ProgramEntry::resolve_launch(ProgramStep& step) {
@@ -311,12 +331,14 @@ pumice_status ProgramEntry::resolve_launch(ProgramStep& step) {
     step.skipped = false;
     int64_t items = 1;
     for (int axis = 0; axis < 3; ++axis) {
-        launch.start[axis] = number(c.start[axis]), launch.extent[axis] = number(c.extent[axis]), launch.group[axis] = c.group[axis];
+        launch.start[axis] = number(c.start[axis]), launch.extent[axis] = number(c.extent[axis]),
+        launch.group[axis] = c.group[axis];
         const int64_t start = launch.start[axis], extent = launch.extent[axis];
         if (extent < 0 || extent > INT32_MAX || __builtin_mul_overflow(items, extent, &items) || items > int64_t(1) << 48)
             return refuse("a range with an extent", extent);
         if (start < INT32_MIN || start + extent > INT32_MAX) return refuse("a range with a start", start);
-        if (launch.record().range[0] && extent != launch.record().range[axis]) return refuse("a range with another extent", extent);
+        if (launch.record().range[0] && extent != launch.record().range[axis])
+            return refuse("a range with another extent", extent);
     }
     step.skipped = items == 0;
     for (uint32_t i = 0; i < c.arguments.count; ++i) {

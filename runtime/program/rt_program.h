@@ -13,9 +13,9 @@ namespace pumice_rt {
 /// Memory of a buffer of an entry.
 struct ProgramBuffer {
     pumice_memory memory = nullptr;
-    int64_t offset = 0, bytes = 0;      ///< of the buffer in the memory
-    int64_t capacity = 0;               ///< of memory whose size depends on a scan, and which belongs to the buffer
-    uint32_t argument = no_index;       ///< of the caller's
+    int64_t offset = 0, bytes = 0;        ///< of the buffer in the memory
+    int64_t capacity = 0;                 ///< of memory whose size depends on a scan, and which belongs to the buffer
+    uint32_t argument = no_index;         ///< of the caller's
     uint32_t first = no_index, last = 0;  ///< its first and last command
     bool dynamic = false;
 };
@@ -47,6 +47,8 @@ public:
 
     /// Computes what depends on sizes, plans and allocates memory. Called once.
     pumice_status prepare();
+    /// The slots of the program may have other memory: the steps refer to it from now on.
+    pumice_status rebind();
     /// Checks the arguments, which are those with a shadow flag in `kinds`, and keeps them.
     pumice_status take(const pumice_argument* given, uint32_t count, bool values, bool shadows);
     /// Runs the steps [from, to).
@@ -76,6 +78,7 @@ private:
     pumice_status evaluate_phase(Phase phase);
     pumice_status find_lifetimes();
     pumice_status plan_memory();
+    void bind_memory();
     pumice_status upload_constants();
     pumice_status make_steps();
     pumice_status resolve(ProgramStep& step);
@@ -99,6 +102,7 @@ private:
     List<Launch> launches;
     List<Launch::Argument> arguments;
     List<ProgramPatch> patches;
+    List<uint32_t> slots;    ///< by buffer: the slot of a temporary one
     List<uint64_t> scalars;  ///< by argument: bits
     List<uint64_t> totals;   ///< by scan
     pumice_memory constants = nullptr, sums = nullptr;

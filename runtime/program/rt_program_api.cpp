@@ -18,16 +18,17 @@ namespace {
 
 pumice_status check_sizes(const pumice_program_t& p, const int64_t* sizes, uint32_t count) {
     if (count != p.record->sizes.count || (count > 0 && !sizes))
-        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" takes %u sizes and is given %u", p.name(), p.record->sizes.count, count);
+        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" takes %u sizes and is given %u", p.name(), p.record->sizes.count,
+                    count);
     for (uint32_t i = 0; i < count; ++i) {
         const ProgramSizeRecord& s = p.bundle->program_sizes[p.record->sizes.first + i];
         const char* const name = p.bundle->text(s.name);
         if (sizes[i] < s.least)
-            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": size %s is %lld; it is at least %lld", p.name(), name, longest(sizes[i]),
-                        longest(s.least));
+            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": size %s is %lld; it is at least %lld", p.name(), name,
+                        longest(sizes[i]), longest(s.least));
         if ((sizes[i] - s.least) % s.step != 0)
-            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": size %s is %lld; it is %lld plus a multiple of %lld", p.name(), name,
-                        longest(sizes[i]), longest(s.least), longest(s.step));
+            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": size %s is %lld; it is %lld plus a multiple of %lld", p.name(),
+                        name, longest(sizes[i]), longest(s.least), longest(s.step));
     }
     return PUMICE_OK;
 }
@@ -38,8 +39,8 @@ pumice_status create(pumice_device device, const pumice_library* library, uint32
     const Bundle* bundle = nullptr;
     RT_TRY(bundle_of(library, bundle));
     if (number >= bundle->count(SectionKind::programs))
-        return fail(PUMICE_ERROR_ARGUMENT, "program number %u of the library %s is made, which has %u programs", number, library->name,
-                    bundle->count(SectionKind::programs));
+        return fail(PUMICE_ERROR_ARGUMENT, "program number %u of the library %s is made, which has %u programs", number,
+                    library->name, bundle->count(SectionKind::programs));
     pumice_program_t* const made = make<pumice_program_t>(device->hooks, device);
     if (!made) return fail(PUMICE_ERROR_MEMORY, "a program cannot be made on %s: the system gives no more memory", device->name);
     made->bundle = bundle, made->library = library, made->record = &bundle->programs[number];
@@ -57,7 +58,7 @@ pumice_status create(pumice_device device, const pumice_library* library, uint32
 
 EntryKind kind_of(pumice_entry entry) { return entry == PUMICE_FORWARD ? EntryKind::forward : EntryKind::gradient; }
 
-/// Entries share memory. One that is prepared may move a slot of the other, which is then prepared anew.
+/// Entries share memory. One that is prepared may move a slot of the other.
 pumice_status prepare(pumice_program_t& p, pumice_entry which, ProgramEntry*& entry) {
     if (which < PUMICE_FORWARD || which > PUMICE_REVERSE)
         return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" is asked for entry number %d", p.name(), int(which));
@@ -66,17 +67,20 @@ pumice_status prepare(pumice_program_t& p, pumice_entry which, ProgramEntry*& en
     if (entry) return PUMICE_OK;
     const EntryRecord* const record = p.find(kind_of(which));
     if (!record)
-        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" was shipped without its gradient, or not for devices like %s", p.name(),
-                    p.device->name);
-    for (ProgramEntry*& other : p.entries) destroy(p.device->hooks, other), other = nullptr;
+        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" was shipped without its gradient, or not for devices like %s",
+                    p.name(), p.device->name);
     p.has_state = false;
     entry = make<ProgramEntry>(p.device->hooks, p, *record);
     if (!entry) return fail(PUMICE_ERROR_MEMORY, "program \"%s\" cannot be prepared: the system gives no more memory", p.name());
-    const pumice_status status = entry->prepare();
-    if (status == PUMICE_OK)
+    pumice_status status = entry->prepare();
+    for (ProgramEntry* const other : p.entries)
+        if (other && status == PUMICE_OK) status = other->rebind();
+    if (status == PUMICE_OK) {
         slot = entry;
-    else
-        destroy(p.device->hooks, entry);
+        return PUMICE_OK;
+    }
+    destroy(p.device->hooks, entry);
+    for (ProgramEntry*& other : p.entries) destroy(p.device->hooks, other), other = nullptr;  // their memory may be gone
     return status;
 }
 
@@ -106,10 +110,12 @@ pumice_status run(pumice_program_t& p, pumice_entry which, const pumice_argument
         return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" gives %u results and is given places for %u", p.name(),
                     reverse ? entry->result_count() : 0, result_count);
     if ((which == PUMICE_AUGMENTED || which == PUMICE_REVERSE) && !entry->can_be_split())
-        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" cannot run the halves of its gradient apart: the first uses shadows", p.name());
+        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" cannot run the halves of its gradient apart: the first uses shadows",
+                    p.name());
     if (which == PUMICE_REVERSE && !p.has_state)
         return fail(PUMICE_ERROR_ARGUMENT,
-                    "program \"%s\" is to run the second half of its gradient, and the first half was not its last run", p.name());
+                    "program \"%s\" is to run the second half of its gradient, and the first half was not its last run",
+                    p.name());
     p.has_state = false;
     RT_TRY(entry->take(arguments, count, primal, reverse));
     RT_TRY(follow(p, stream));

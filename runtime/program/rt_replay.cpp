@@ -35,14 +35,19 @@ pumice_status ProgramEntry::take(const pumice_argument* given, uint32_t count, b
     uint32_t wanted = 0, next = 0;
     for (uint32_t i = 0; i < record.arguments.count; ++i) wanted += argument(i).is_shadow ? with_shadows : with_values;
     if (count != wanted || (count > 0 && !given))
-        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" takes %u arguments here and is given %u", program.name(), wanted, count);
+        return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" takes %u arguments here and is given %u", program.name(), wanted,
+                    count);
     for (uint32_t i = 0; i < record.arguments.count; ++i) {
         if (!(argument(i).is_shadow ? with_shadows : with_values)) continue;
         const pumice_argument& one = given[next++];
         const ProgramParameterRecord& p = parameter(i);
         if ((one.array != nullptr) != (p.is_array != 0))
-            return fail(PUMICE_ERROR_ARGUMENT, "%s is %s, and the program takes %s", label_of(program, p, argument(i).is_shadow).text,
-                        one.array ? "an array" : p.is_array ? "no array" : "a scalar", p.is_array ? "an array" : "a scalar");
+            return fail(PUMICE_ERROR_ARGUMENT, "%s is %s, and the program takes %s",
+                        label_of(program, p, argument(i).is_shadow).text,
+                        one.array    ? "an array"
+                        : p.is_array ? "no array"
+                                     : "a scalar",
+                        p.is_array ? "an array" : "a scalar");
         if (p.is_array) {
             RT_TRY(take_array(i, *one.array));
             continue;
@@ -70,8 +75,8 @@ pumice_status ProgramEntry::take_array(uint32_t i, const pumice_array& array) {
     for (uint32_t d = 0; d < p.rank; ++d) {
         const ProgramExtent& e = p.extents[d];
         int64_t extent = e.plus;
-        if (e.size != no_index && (__builtin_mul_overflow(program.sizes[e.size], e.times, &extent) ||
-                                   __builtin_add_overflow(extent, e.plus, &extent)))
+        if (e.size != no_index &&
+            (__builtin_mul_overflow(program.sizes[e.size], e.times, &extent) || __builtin_add_overflow(extent, e.plus, &extent)))
             extent = -1;
         if (array.extents[d] != extent || extent < 0)
             return fail(PUMICE_ERROR_ARGUMENT, "%s has extent %lld along dimension %u, and the program takes %lld", label.text,
@@ -82,11 +87,11 @@ pumice_status ProgramEntry::take_array(uint32_t i, const pumice_array& array) {
     if (bytes > 0 && !array.memory)
         return fail(PUMICE_ERROR_ARGUMENT, "%s is an array that was never created, or was released", label.text);
     if (bytes > 0 && array.memory->device != program.device)
-        return fail(PUMICE_ERROR_ARGUMENT, "%s lies on %s, and the program was made for %s", label.text, array.memory->device->name,
-                    program.device->name);
+        return fail(PUMICE_ERROR_ARGUMENT, "%s lies on %s, and the program was made for %s", label.text,
+                    array.memory->device->name, program.device->name);
     if (bytes > 0 && (array.offset < 0 || array.offset > array.memory->bytes || bytes > array.memory->bytes - array.offset))
-        return fail(PUMICE_ERROR_ARGUMENT, "%s has %lld bytes from byte %lld on, and its memory has %lld", label.text, longest(bytes),
-                    longest(array.offset), longest(array.memory->bytes));
+        return fail(PUMICE_ERROR_ARGUMENT, "%s has %lld bytes from byte %lld on, and its memory has %lld", label.text,
+                    longest(bytes), longest(array.offset), longest(array.memory->bytes));
     if (array.offset % (p.element_bytes % 4 == 0 ? 4 : p.element_bytes % 2 == 0 ? 2 : 1) != 0)
         return fail(PUMICE_ERROR_ARGUMENT, "%s begins at byte %lld, which is no multiple of its element's alignment", label.text,
                     longest(array.offset));
@@ -176,7 +181,8 @@ pumice_status ProgramEntry::run_step(ProgramStep& step, pumice_stream stream) {
         case CommandKind::scan: return scan(step);
         case CommandKind::sum: {
             const ProgramBuffer& from = buffers[c.from];
-            return program.device->copy(from.memory, from.offset + step.from_offset, sums, int64_t(c.index) * 8, step.bytes, stream);
+            return program.device->copy(from.memory, from.offset + step.from_offset, sums, int64_t(c.index) * 8, step.bytes,
+                                        stream);
         }
         default: return PUMICE_OK;
     }
@@ -188,8 +194,9 @@ pumice_status ProgramEntry::scan(ProgramStep& step) {
     const pumice_hooks& hooks = program.device->hooks;
     int32_t* const counts = static_cast<int32_t*>(allocate(hooks, size_t(step.bytes)));
     if (!counts)
-        return fail(PUMICE_ERROR_MEMORY, "program \"%s\" lacks %lld bytes for the counts of a tape: the system gives no more memory",
-                    program.name(), longest(step.bytes));
+        return fail(PUMICE_ERROR_MEMORY,
+                    "program \"%s\" lacks %lld bytes for the counts of a tape: the system gives no more memory", program.name(),
+                    longest(step.bytes));
     pumice_status status = program.device->read(b.memory, b.offset + step.to_offset, counts, step.bytes);
     uint64_t total = 0;
     for (int64_t i = 0; i < step.bytes / 4 && status == PUMICE_OK; ++i) {
@@ -198,8 +205,8 @@ pumice_status ProgramEntry::scan(ProgramStep& step) {
         total += count;
     }
     if (status == PUMICE_OK && total > step.record->data)
-        status = fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" needs a tape of %llu elements, and a tape has %llu at most", program.name(),
-                      (unsigned long long)total, (unsigned long long)step.record->data);
+        status = fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" needs a tape of %llu elements, and a tape has %llu at most",
+                      program.name(), (unsigned long long)total, (unsigned long long)step.record->data);
     if (status == PUMICE_OK) status = program.device->write(b.memory, b.offset + step.to_offset, counts, step.bytes);
     release(hooks, counts, size_t(step.bytes));
     RT_TRY(status);
@@ -216,7 +223,8 @@ pumice_status ProgramEntry::grow(const ProgramStep& step) {
         if (!b.dynamic || b.first == no_index || b.first <= now) continue;
         b.bytes = number(program.bundle->buffers[record.buffers.first + i].bytes);
         if (b.bytes < 0 || b.bytes > INT64_MAX / 4)
-            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": a buffer would have %lld bytes", program.name(), longest(b.bytes));
+            return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\": a buffer would have %lld bytes", program.name(),
+                        longest(b.bytes));
         if (b.bytes <= b.capacity) continue;
         if (b.memory) program.device->release(b.memory), program.bytes -= b.capacity;
         b.memory = nullptr, b.capacity = 0;

@@ -4,7 +4,6 @@
 #include "core/support/error.h"
 
 namespace pumice::ship {
-namespace {
 
 const char* c_type(uint32_t type) {
     static constexpr const char* names[type_count] = {"bool",    "int8_t",   "int16_t",  "int32_t",  "int64_t",
@@ -34,6 +33,8 @@ bool is_keyword(const std::string& name) {
         if (name == word) return true;
     return false;
 }
+
+namespace {
 
 /// One function of a header.
 class Function {
@@ -156,7 +157,10 @@ std::string c_header(const LibraryFiles& library) {
                      "\n#include <stdbool.h>\n\n#include <pumice/pumice_rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                      "extern const pumice_library ", library.name, "_library;\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        out += c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
+            out +=
+                c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+    out += c_programs(library);
     return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
@@ -167,7 +171,10 @@ std::string cpp_header(const LibraryFiles& library) {
                      ", as functions of C++17. Made by pumice_add_library.\n#pragma once\n#include <pumice/pumice_rt.hpp>\n\n",
                      "extern \"C\" const pumice_library ", library.name, "_library;\n\nnamespace ", library.name, " {\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
+            out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k],
+                                k);
+    out += cpp_programs(library);
     return out + "}  // namespace " + library.name + "\n";
 }
 

@@ -120,7 +120,8 @@ public:
     }
 
     void write() {
-        if (writer.kernels.empty() && writer.programs.empty()) fail("the library ", request.name, " ships no kernel: its file has no PUMICE_SHIP");
+        if (writer.kernels.empty() && writer.programs.empty())
+            fail("the library ", request.name, " ships no kernel: its file has no PUMICE_SHIP");
         LibraryFiles files;
         files.name = request.name, files.bundle = &writer, files.bytes = writer.bytes(), files.code = code;
         files.vector_math = sleef_functions;

@@ -90,7 +90,8 @@ public:
     bool launching(const KernelBase& kernel, const Range& range, std::span<const detail::HostArgument> arguments) override;
     void allocated(const std::shared_ptr<detail::ArrayState>& array, bool) override {
         if (array->memory && array->device->backend.get() != this)
-            refuse(text("allocates an array on ", array->device->name, ": it takes the device from its arguments, as in u.device()"));
+            refuse(text("allocates an array on ", array->device->name,
+                        ": it takes the device from its arguments, as in u.device()"));
     }
     void writing(const detail::ArrayState&, const void*, int) override {}
     void reading(const detail::ArrayState&) override {}
@@ -106,9 +107,7 @@ public:
     int64_t value_of(const Size& size) override;
     void is_argument(const detail::ArrayState& array, int parameter, bool shadow) override;
     void is_argument(const derive::HostScalar& number, int parameter) override;
-    derive::HostScalar number(Scalar type, uint64_t bits) override {
-        return {bits, plain, plain->input(type, {}, false)};
-    }
+    derive::HostScalar number(Scalar type, uint64_t bits) override { return {bits, plain, plain->input(type, {}, false)}; }
     void primal_is_done() override { captured.primal = captured.commands.size(); }
 
 private:
@@ -163,8 +162,7 @@ void Capture::run() {
     if (entry == Entry::forward) captured.primal = captured.commands.size();
     for (const auto& [number, parameter] : numbers) {
         const ProgramParameter& p = program.parameters[size_t(parameter)];
-        if (entry == Entry::gradient && p.active)
-            captured.results.push_back({parameter, p.type, scalars.derivative(number)});
+        if (entry == Entry::gradient && p.active) captured.results.push_back({parameter, p.type, scalars.derivative(number)});
     }
     given.clear();
     opened.reset();
@@ -239,9 +237,8 @@ void Capture::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_
     CaptureMemory &source = memory_of(from), &target = memory_of(to);
     CapturedCommand& c = add(CommandKind::copy);
     c.from = source.buffer, c.from_offset = from_offset, c.to = target.buffer, c.to_offset = to_offset, c.bytes = bytes;
-    contents(target, source.varies, to_offset == 0 && bytes == target.bytes, [=, this, &source](Allocation& real) {
-        inner->copy(real_of(source), from_offset, real, to_offset, bytes, 0);
-    });
+    contents(target, source.varies, to_offset == 0 && bytes == target.bytes,
+             [=, this, &source](Allocation& real) { inner->copy(real_of(source), from_offset, real, to_offset, bytes, 0); });
 }
 
 // ---- launches ------------------------------------------------------------------------------------------------------

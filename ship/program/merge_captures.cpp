@@ -30,7 +30,11 @@ void simplify(CapturedCommand& c) {
 class Merge {
 public:
     Merge(const std::string& name, std::vector<CapturedProgram> of, const std::vector<CaptureVariable>& with, size_t sizes)
-        : who(name), captures(std::move(of)), variables(with), first(captures[0]), fit(columns_of(with), sizes, made.expressions) {
+        : who(name),
+          captures(std::move(of)),
+          variables(with),
+          first(captures[0]),
+          fit(columns_of(with), sizes, made.expressions) {
         made.expressions = first.expressions;
         for (CapturedProgram& one : captures)
             for (CapturedCommand& c : one.commands) simplify(c);
@@ -79,15 +83,17 @@ private:
             if (!v.name.empty()) out += text(out.empty() ? "" : ", ", v.name, " = ", v.values[k]);
         return out;
     }
-    template <class... Parts> [[noreturn]] void refuse(const Parts&... parts) const { fail(who, " cannot be shipped: ", parts...); }
+    template <class... Parts> [[noreturn]] void refuse(const Parts&... parts) const {
+        fail(who, " cannot be shipped: ", parts...);
+    }
     [[noreturn]] void differ(size_t i) const {
         const auto what = [&](const CapturedProgram& p) {
             return i < p.commands.size() ? text_of(p.commands[i]) : std::string("nothing");
         };
         size_t k = 1;
         while (k + 1 < captures.size() && what(captures[k]) == what(first)) ++k;
-        refuse("its command ", i + 1, " is ", what(first), " with ", values_of(0), ", and ", what(captures[k]), " with ", values_of(k),
-               ": sizes may decide how many elements and items there are, but not which commands there are");
+        refuse("its command ", i + 1, " is ", what(first), " with ", values_of(0), ", and ", what(captures[k]), " with ",
+               values_of(k), ": sizes may decide how many elements and items there are, but not which commands there are");
     }
     void compare_scalars() const {
         for (const CapturedProgram& one : captures) {
@@ -108,19 +114,20 @@ private:
         for (const CapturedProgram& one : captures) {
             if (i >= one.commands.size()) differ(i);
             const CapturedCommand& b = one.commands[i];
-            const bool same_kernel =
-                !a.kernel == !b.kernel && (a.kernel == b.kernel || hash_of(*a.kernel) == hash_of(*b.kernel));
-            if (a.kind != b.kind || !same_kernel || a.to != b.to || a.from != b.from || a.zeroed != b.zeroed || a.rank != b.rank ||
-                a.arguments.size() != b.arguments.size())
+            const bool same_kernel = !a.kernel == !b.kernel && (a.kernel == b.kernel || hash_of(*a.kernel) == hash_of(*b.kernel));
+            if (a.kind != b.kind || !same_kernel || a.to != b.to || a.from != b.from || a.zeroed != b.zeroed ||
+                a.rank != b.rank || a.arguments.size() != b.arguments.size())
                 differ(i);
             if (a.group != b.group)
                 refuse(text_of(a), " has groups of other sizes with ", values_of(size_t(&one - captures.data())), " than with ",
                        values_of(0));
             if (a.data != b.data)
-                refuse(text_of(a), " of ", a.bytes, " bytes has contents that depend on a size: compute them in a kernel, or make the "
+                refuse(text_of(a), " of ", a.bytes,
+                       " bytes has contents that depend on a size: compute them in a kernel, or make the "
                        "array a parameter of the program");
             for (size_t n = 0; n < a.arguments.size(); ++n)
-                if (a.arguments[n].buffer != b.arguments[n].buffer || a.arguments[n].expression != b.arguments[n].expression) differ(i);
+                if (a.arguments[n].buffer != b.arguments[n].buffer || a.arguments[n].expression != b.arguments[n].expression)
+                    differ(i);
         }
     }
     const std::string& hash_of(const ir::Kernel& kernel) const {
@@ -144,7 +151,8 @@ private:
         std::string list;
         for (size_t k = 0; k < std::min<size_t>(column.size(), 4); ++k)
             list += text(k ? ", " : "", column[k], variables.empty() ? "" : " with " + values_of(k));
-        refuse(command, ": ", what, " is no sum of products of sizes and no rounded quotient by a constant (it is ", list, ", ...)");
+        refuse(command, ": ", what, " is no sum of products of sizes and no rounded quotient by a constant (it is ", list,
+               ", ...)");
     }
 
     void buffers(const std::vector<bool>& used) {
@@ -204,9 +212,9 @@ private:
             a.offset = number("an argument's offset in bytes", [=](const CapturedCommand& x) { return x.arguments[i].offset; });
             a.bytes = number("an argument's size in bytes", [=](const CapturedCommand& x) { return x.arguments[i].bytes; });
             for (size_t axis = 0; axis < ir::max_rank; ++axis)
-                a.extents[axis] =
-                    p.is_array ? number("an argument's extent", [=](const CapturedCommand& x) { return x.arguments[i].extents[axis]; })
-                               : fit.constant(1);
+                a.extents[axis] = p.is_array ? number("an argument's extent",
+                                                      [=](const CapturedCommand& x) { return x.arguments[i].extents[axis]; })
+                                             : fit.constant(1);
             a.scalar = p.is_array ? fit.constant(0) : scalar(p, i, c.arguments[i]);
             made.command_arguments.push_back(a);
         }

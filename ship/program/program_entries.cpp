@@ -64,8 +64,7 @@ void check_names(const ProgramItem& program) {
     for (const ProgramParameter& p : program.parameters) {
         if (!p.is_size) names.push_back(p.name);
         bool valid = !p.name.empty() && !(p.name[0] >= '0' && p.name[0] <= '9');
-        for (const char c : p.name)
-            valid = valid && (c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
+        for (const char c : p.name) valid = valid && (c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
         if (!valid) fail(who_is(program), " has the parameter \"", p.name, "\", which is no identifier of C");
     }
     for (const Size& s : sizes_of(program)) names.push_back(s.name);
@@ -172,9 +171,7 @@ ProgramEntries entries_of(const ProgramItem& program, uint32_t devices) {
                     made.entries.back().record.devices |= device;
                 else
                     made.entries.push_back(std::move(one));
-            } catch (const Error& e) {
-                throw e.within(text("while shipping ", what, " of ", who_is(program)));
-            }
+            } catch (const Error& e) { throw e.within(text("while shipping ", what, " of ", who_is(program))); }
         }
     };
     add(Entry::forward, "the forward run");

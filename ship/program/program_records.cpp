@@ -34,7 +34,8 @@ std::vector<EntryArgumentRecord> arguments_of(const ProgramItem& program, const 
     uint32_t number = 0;
     for (const ProgramParameter& p : program.parameters) {
         if (p.is_size) continue;
-        for (uint32_t shadow = 0; shadow < 1u + (p.is_array && p.active && entry.record.kind == uint32_t(EntryKind::gradient)); ++shadow)
+        for (uint32_t shadow = 0; shadow < 1u + (p.is_array && p.active && entry.record.kind == uint32_t(EntryKind::gradient));
+             ++shadow)
             all.push_back({number, shadow, entry.written[all.size()]});
         ++number;
     }
@@ -48,7 +49,8 @@ uint32_t number_without_sizes(const ProgramItem& program, uint32_t parameter) {
     return number;
 }
 
-EntryRecord entry_record(const ProgramItem& program, const EntryRecords& entry, const std::vector<uint32_t>& kernels, BundleWriter& to) {
+EntryRecord entry_record(const ProgramItem& program, const EntryRecords& entry, const std::vector<uint32_t>& kernels,
+                         BundleWriter& to) {
     EntryRecord r = entry.record;
     r.expressions = BundleWriter::append(to.expressions, entry.expressions);
     r.buffers = BundleWriter::append(to.buffers, entry.buffers);

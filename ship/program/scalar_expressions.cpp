@@ -21,6 +21,7 @@ std::optional<ExpressionOp> expression_op(ir::Op op) {
         case ir::Op::div: return ExpressionOp::div;
         case ir::Op::neg: return ExpressionOp::neg;
         case ir::Op::abs: return ExpressionOp::abs;
+        case ir::Op::sign: return ExpressionOp::sign;
         case ir::Op::sqrt: return ExpressionOp::sqrt;
         case ir::Op::rsqrt: return ExpressionOp::rsqrt;
         case ir::Op::min: return ExpressionOp::min;
@@ -37,7 +38,7 @@ std::optional<ExpressionOp> expression_op(ir::Op op) {
 
 [[noreturn]] void refuse(ir::Op op, Scalar type) {
     fail("a program that is shipped computes ", ir::name_of(op), " of ", name_of(type),
-         " from its scalars on the host; the runtime has + - * / abs min max sqrt and rsqrt of f32 and f64: pass the result as a "
+         " from its scalars on the host; the runtime has + - * / abs sign min max sqrt and rsqrt of f32 and f64: pass the result as a "
          "parameter, or compute it in a kernel");
 }
 
@@ -83,7 +84,9 @@ void ScalarExpressions::bind(const derive::HostScalars* scalars, int number, int
 
 int ScalarExpressions::of(const derive::HostScalars* scalars, int number) {
     if (scalars != bound)
-        fail("a program that is shipped gives a kernel a number that a derivative inside the program follows: give it plain numbers");
+        fail(
+            "a program that is shipped gives a kernel a number that a derivative inside the program follows: give it plain "
+            "numbers");
     if (size_t(number) >= known.size()) known.resize(size_t(number) + 1, -1);
     if (known[size_t(number)] >= 0) return known[size_t(number)];
     const derive::HostScalars::Step& step = scalars->step(number);
@@ -104,7 +107,8 @@ int ScalarExpressions::of(const derive::HostScalars* scalars, int number) {
 void ScalarExpressions::add_sum(const derive::HostScalars* scalars, int number, int index, Scalar type) {
     if (scalars != bound) library_bug("the derivative of an unknown number of a shipped program");
     if (type != Scalar::f32 && type != Scalar::f64)
-        fail("a program that is shipped has a derivative by a number of ", name_of(type), "; the runtime has those of f32 and f64");
+        fail("a program that is shipped has a derivative by a number of ", name_of(type),
+             "; the runtime has those of f32 and f64");
     adjoints.resize(size_t(scalars->count()), -1);
     ScalarExpression e{};
     e.op = uint32_t(ExpressionOp::sum), e.type = uint32_t(type), e.index = uint32_t(index);

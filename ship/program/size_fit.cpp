@@ -164,9 +164,12 @@ std::optional<uint32_t> SizeFit::step_of(const std::vector<int64_t>& steps, size
         if (low > high) continue;
         // Whole multiples and rounding up are the usual forms.
         const auto allowed = [&](int64_t c) { return low <= c && c <= high; };
-        if (allowed(d - 1)) found = {d, d - 1}, ++matches;
-        else if (allowed(0)) found = {d, 0}, ++matches;
-        else if (low == high) found = {d, int64_t(low)}, ++matches;
+        if (allowed(d - 1))
+            found = {d, d - 1}, ++matches;
+        else if (allowed(0))
+            found = {d, 0}, ++matches;
+        else if (low == high)
+            found = {d, int64_t(low)}, ++matches;
     }
     if (matches != 1) return std::nullopt;  // none, or it is not clear which
     const uint32_t above = sum({{1, p}}, found->second);
