@@ -1,6 +1,6 @@
 // The C functions of programs.
 #include "runtime/device/bundles.h"
-#include "runtime/program/rt_program.h"
+#include "runtime/program/rt_entry.h"
 
 using namespace pumice_rt;
 

@@ -5,7 +5,7 @@
 
 #include "runtime/device/bundles.h"
 #include "runtime/program/rt_expressions.h"
-#include "runtime/program/rt_program.h"
+#include "runtime/program/rt_entry.h"
 
 namespace pumice_rt {
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ship/bundle/bundle_writer.h"
+#include "ship/library/c_names.h"
 
 namespace pumice::ship {
 
@@ -23,14 +24,5 @@ std::string c_header(const LibraryFiles& library);
 std::string cpp_header(const LibraryFiles& library);
 /// NAME_library.c: the bundle, and the table of native functions.
 std::string table_source(const LibraryFiles& library);
-/// The functions and classes of programs, for either header.
-std::string c_programs(const LibraryFiles& library);
-std::string cpp_programs(const LibraryFiles& library);
-bool is_keyword(const std::string& name);
-const char* c_type(uint32_t type);
-const char* cpp_type(uint32_t type);
-const char* type_constant(uint32_t type);
-/// "saxpy_adjoint" for "saxpy.adjoint": the name of a kernel's function.
-std::string function_name(const std::string& kernel);
 
 }  // namespace pumice::ship

@@ -1,7 +1,8 @@
-// The functions of programs in the generated headers.
+#include "ship/library/generated_programs.h"
+
 #include "core/ir/type.h"
 #include "core/support/error.h"
-#include "ship/library/generated_files.h"
+#include "ship/library/c_names.h"
 
 namespace pumice::ship {
 namespace {
@@ -9,24 +10,23 @@ namespace {
 /// A program with the texts of its bundle.
 class Program {
 public:
-    Program(const LibraryFiles& of, const std::string& texts, size_t which)
-        : library(of), text_section(texts), number(which), record(of.bundle->programs[which]) {}
+    Program(const std::string& name, const BundleWriter& of, const std::string& texts, size_t which)
+        : library(name), bundle(of), text_section(texts), number(which), record(of.programs[which]) {}
 
     std::string text_at(uint32_t at) const { return text_section.c_str() + at; }
     std::string function() const { return function_name(text_at(record.name)); }
     template <class F> void each_size(F&& f) const {
-        for (uint32_t i = 0; i < record.sizes.count; ++i)
-            f(name(text_at(library.bundle->program_sizes[record.sizes.first + i].name)));
+        for (uint32_t i = 0; i < record.sizes.count; ++i) f(name(text_at(bundle.program_sizes[record.sizes.first + i].name)));
     }
     template <class F> void each_parameter(F&& f) const {
         for (uint32_t i = 0; i < record.parameters.count; ++i) {
-            const ProgramParameterRecord& p = library.bundle->program_parameters[record.parameters.first + i];
+            const ProgramParameterRecord& p = bundle.program_parameters[record.parameters.first + i];
             f(p, name(text_at(p.name)));
         }
     }
     bool has_gradient() const {
         for (uint32_t i = 0; i < record.entries.count; ++i)
-            if (library.bundle->entries[record.entries.first + i].kind == uint32_t(EntryKind::gradient)) return true;
+            if (bundle.entries[record.entries.first + i].kind == uint32_t(EntryKind::gradient)) return true;
         return false;
     }
     /// "inverse (heat.cpp:30): loss: inout f32[1], u0: in f32[n], rate: f32".
@@ -49,7 +49,7 @@ public:
             const ProgramExtent& e = p.extents[d];
             std::string one;
             if (e.size != no_index) {
-                one = text_at(library.bundle->program_sizes[record.sizes.first + e.size].name);
+                one = text_at(bundle.program_sizes[record.sizes.first + e.size].name);
                 if (e.times != 1) one = text(e.times, " ", one);
                 if (e.plus != 0) one += text(e.plus > 0 ? " + " : " - ", e.plus > 0 ? e.plus : -e.plus);
             } else {
@@ -66,7 +66,8 @@ public:
         return taken ? wanted + "_" : wanted;
     }
 
-    const LibraryFiles& library;
+    const std::string& library;
+    const BundleWriter& bundle;
     const std::string& text_section;
     const size_t number;
     const ProgramRecord& record;
@@ -148,7 +149,7 @@ std::string body(const RunText& t, const Run& run, const std::string& handle, bo
 }
 
 std::string c_program(const Program& p) {
-    const std::string prefix = p.library.name + "_" + p.function();
+    const std::string prefix = p.library + "_" + p.function();
     std::string parameters, values;
     uint32_t count = 0;
     p.each_size([&](const std::string& name) {
@@ -157,8 +158,8 @@ std::string c_program(const Program& p) {
     });
     std::string out = text("/** ", p.comment(), " */\nstatic inline pumice_status ", prefix, "_create(pumice_device device, ",
                            parameters, "pumice_program* program) {\n    int64_t sizes[", count ? count : 1, "] = {0};\n", values,
-                           "    return pumice_program_create(device, &", p.library.name, "_library, ", p.number, ", sizes, ",
-                           count, ", program);\n}\n");
+                           "    return pumice_program_create(device, &", p.library, "_library, ", p.number, ", sizes, ", count,
+                           ", program);\n}\n");
     for (const Run& run : runs) {
         if (run.entry != runs[0].entry && !p.has_gradient()) continue;
         const RunText t = run_text(p, run, false);
@@ -178,8 +179,8 @@ std::string cpp_program(const Program& p) {
     std::string out =
         text("/// ", p.comment(), "\nclass ", p.function(), " : public pumice::rt::Program {\npublic:\n    ", p.function(),
              "() = default;\n    explicit ", p.function(), "(const pumice::rt::Device& device", parameters, ") {\n",
-             count ? "        const int64_t sizes[] = {" + values + "};\n" : std::string(), "        create(device, ",
-             p.library.name, "_library, ", p.number, ", ", count ? "sizes" : "nullptr", ", ", count, ");\n    }\n");
+             count ? "        const int64_t sizes[] = {" + values + "};\n" : std::string(), "        create(device, ", p.library,
+             "_library, ", p.number, ", ", count ? "sizes" : "nullptr", ", ", count, ");\n    }\n");
     for (const Run& run : runs) {
         if (run.entry != runs[0].entry && !p.has_gradient()) continue;
         const RunText t = run_text(p, run, true);
@@ -192,17 +193,17 @@ std::string cpp_program(const Program& p) {
 
 }  // namespace
 
-std::string c_programs(const LibraryFiles& library) {
-    const std::string texts = library.bundle->all_text();
+std::string c_programs(const std::string& library, const BundleWriter& bundle) {
+    const std::string texts = bundle.all_text();
     std::string out;
-    for (size_t i = 0; i < library.bundle->programs.size(); ++i) out += c_program(Program(library, texts, i));
+    for (size_t i = 0; i < bundle.programs.size(); ++i) out += c_program(Program(library, bundle, texts, i));
     return out;
 }
 
-std::string cpp_programs(const LibraryFiles& library) {
-    const std::string texts = library.bundle->all_text();
+std::string cpp_programs(const std::string& library, const BundleWriter& bundle) {
+    const std::string texts = bundle.all_text();
     std::string out;
-    for (size_t i = 0; i < library.bundle->programs.size(); ++i) out += cpp_program(Program(library, texts, i));
+    for (size_t i = 0; i < bundle.programs.size(); ++i) out += cpp_program(Program(library, bundle, texts, i));
     return out;
 }
 

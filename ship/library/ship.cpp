@@ -58,7 +58,8 @@ Level level_named(const std::string& name, const std::string& triple) {
     if (name == "aarch64")
         return {name, uint32_t(NativeLevel::aarch64), {triple.empty() ? "aarch64-linux-gnu" : triple, "generic", "+neon"}};
     if (name == "riscv64")
-        return {name, uint32_t(NativeLevel::riscv64),
+        return {name,
+                uint32_t(NativeLevel::riscv64),
                 {triple.empty() ? "riscv64-unknown-linux-gnu" : triple, "generic-rv64", "+m,+a,+f,+d,+c"}};
     for (const uint32_t number : {2u, 3u, 4u})
         if (name == text("x86-64-v", number)) {
