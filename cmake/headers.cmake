@@ -59,6 +59,7 @@ set(PUMICE_PUBLIC_HEADERS
     runtime/api/pumice_rt.h
     runtime/api/pumice_rt.hpp
     ship/library/ship.h
+    ship/program/ship_program.h
     vulkan/wrap.h
 )
 

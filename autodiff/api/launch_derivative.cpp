@@ -18,6 +18,7 @@
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/shadow_arrays.h"
 #include "core/host/next_launch_hint.h"
+#include "core/host/trace_hook.h"
 #include "core/ir/evaluate.h"
 #include "core/support/debug.h"
 
@@ -222,6 +223,8 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         }
     derived.count->launch(range, arguments);
     for (Counted& c : counted) {
+        detail::TraceHook* const hook = detail::trace_hook();
+        if (hook && hook->scanning(*c.offsets, INT32_MAX, c.total)) continue;
         std::vector<int32_t> counts(static_cast<size_t>(items));
         detail::read(*c.offsets, counts.data());
         for (int32_t& n : counts) {

@@ -41,7 +41,8 @@ HostScalar Program::follow(const ArgumentSlot& slot) {
     std::vector<double> tangents;
     for (const HostArgument& t : slot.shadows)
         if (is_forward) tangents.push_back(from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)));
-    const HostScalar followed{slot.value.bits, record->scalars, record->scalars->input(tangents)};
+    const bool active = slot.activity != Activity::constant;
+    const HostScalar followed{slot.value.bits, record->scalars, record->scalars->input(slot.value.type, tangents, active)};
     if (slot.target && !is_forward) {
         HostArgument number = slot.value;
         number.number = followed.number;

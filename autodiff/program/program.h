@@ -10,6 +10,12 @@ namespace pumice {
 namespace derive {
 
 class ProgramRecord;
+template <class T> struct FollowedConst;
+}  // namespace derive
+namespace detail {
+template <class T> struct annotation<derive::FollowedConst<T>> : annotated<T> {};
+}  // namespace detail
+namespace derive {
 
 /// One derivative of one run of a program. Reverse mode records the commands of the function and reverses them; forward mode
 /// runs the tangents along with them.
@@ -72,12 +78,25 @@ template <class A> void put_labelled(const A& annotation, int number, std::vecto
     for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
 }
 
+/// A scalar that the program receives as a Traced number, and by which no derivative is asked for: a parameter of a shipped program.
+template <class T> struct FollowedConst {
+    T value;
+    explicit FollowedConst(const T& value) : value(value) {}
+};
+template <class A> struct is_followed_const : std::false_type {};
+template <class T> struct is_followed_const<FollowedConst<T>> : std::true_type {};
+template <class H, class T> void put_slots(const FollowedConst<T>& a, std::vector<ArgumentSlot>& slots) {
+    put_slots<H>(Const<T>(a.value), slots);
+}
+
 /// True if the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
 /// which has a place for the derivatives.
 template <class A> constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
     if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value)
         return false;
+    else if constexpr (is_followed_const<A>::value)
+        return true;
     else
         return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
 }

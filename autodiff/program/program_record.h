@@ -46,8 +46,9 @@ struct Buffer {
 /// before it.
 class ProgramRecord : public detail::TraceHook {
 public:
-    explicit ProgramRecord(int width)
-        : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {}
+    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
+        scalars->refuses_values = outer && outer->keeps_program();
+    }
 
     /// Enters the annotations of the caller, before the run. Throws Error for an argument that cannot be differentiated like
     /// that.
@@ -80,8 +81,8 @@ protected:
     /// After a launch: updates the activity of the spans that it has written.
     void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
     std::vector<Span> spans_of(std::span<const HostArgument> arguments);
-    /// True if the argument is one of the differentiated scalars.
-    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get(); }
+    /// True if the argument is a number that depends on a differentiated scalar.
+    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get() && scalars->step(a.number).active; }
 
     std::vector<Buffer> buffers;
     detail::TraceHook* const outer;

@@ -38,6 +38,7 @@ void ProgramTape::reverse() {
                          states ? text("; ", states, " of its states are kept at most") : std::string()));
     states > 0 ? reverse_from_states() : reverse_all();
     for (const ScalarSum& sum : scalar_sums) {
+        if (outer && outer->summing(*sum.array, scalars.get(), sum.number)) continue;
         uint64_t bits = 0;
         detail::read(*sum.array, &bits);
         scalars->derivative(sum.number, sum.direction) +=

@@ -16,22 +16,41 @@
 
 namespace pumice::derive {
 
-int HostScalars::input(const std::vector<double>& tangents) {
+int HostScalars::input(Scalar type, const std::vector<double>& tangents, bool active) {
     sources.emplace_back();
+    steps.push_back({.active = active, .type = type});
     derivatives.resize(derivatives.size() + size_t(width));
     const int number = int(sources.size()) - 1;
     for (size_t w = 0; w < tangents.size(); ++w) derivative(number, int(w)) = tangents[w];
     return number;
 }
 
-int HostScalars::result(ir::Op op, std::span<const double> operands, double result, std::span<const int> of) {
-    const int number = input({});
+void HostScalars::value_is_read() const {
+    if (refuses_values)
+        fail(
+            "a program that is shipped reads the value of a number that is a parameter, or is computed from one: the value would "
+            "be the "
+            "same in every later run. Make it a plain constant of the program, or let a kernel decide");
+}
+
+int HostScalars::result(ir::Op op, Scalar type, std::span<const HostScalar> operands, uint64_t bits) {
+    const int number = input(type, {}, false);
+    const auto real = [&](uint64_t b) { return from_bits<double>(cast_bits(type, Scalar::f64, b)); };
+    Step& step = steps[size_t(number)];
+    step.is_input = false, step.op = op, step.count = int(operands.size());
+    double values[3] = {};
     for (size_t o = 0; o < operands.size(); ++o) {
-        if (of[o] < 0 || vanishes(op, int(o))) continue;
+        step.operands[o] = {operands[o].number, operands[o].bits};
+        step.active = step.active || (operands[o].number >= 0 && steps[size_t(operands[o].number)].active);
+        values[o] = real(operands[o].bits);
+    }
+    for (size_t o = 0; o < operands.size(); ++o) {
+        const int of = operands[o].number;
+        if (of < 0 || !steps[size_t(of)].active || vanishes(op, int(o))) continue;
         if (has_none(op, int(o)))
             fail("a program computes ", ir::name_of(op),
                  " of a number that its derivative follows, which has no derivative: compute with its value()");
-        const Source s{of[o], partial(op, int(o), operands, result)};
+        const Source s{of, partial(op, int(o), {values, operands.size()}, real(bits))};
         sources[size_t(number)][o] = s;
         for (int w = 0; w < width; ++w) derivative(number, w) += s.partial * derivative(s.from, w);
     }
@@ -47,12 +66,8 @@ void HostScalars::sweep() {
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands) {
     HostScalar made;
     uint64_t bits[3];
-    double values[3];
-    int of[3];
     for (size_t o = 0; o < operands.size(); ++o) {
         bits[o] = operands[o].bits;
-        values[o] = from_bits<double>(cast_bits(type, Scalar::f64, bits[o]));
-        of[o] = operands[o].number;
         if (operands[o].all && made.all && operands[o].all != made.all)
             fail("a program computes ", ir::name_of(op),
                  " of numbers that two derivatives follow, one inside the other: give the inner program its value()");
@@ -61,8 +76,7 @@ HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands)
     if (!evaluate_scalar(op, type, bits, made.bits))
         library_bug(text("the host computes ", ir::name_of(op), " of ", name_of(type)));
     if (!made.all) return made;
-    const double result = from_bits<double>(cast_bits(type, Scalar::f64, made.bits));
-    made.number = made.all->result(op, {values, operands.size()}, result, {of, operands.size()});
+    made.number = made.all->result(op, type, operands, made.bits);
     return made;
 }
 

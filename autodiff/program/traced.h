@@ -11,26 +11,48 @@ namespace pumice {
 template <class T> class Traced;
 namespace derive {
 
+struct HostScalar;
+
 /// A Wengert list: the followed numbers of one run of a program, each with its operands and its partial derivatives.
 class HostScalars {
 public:
+    /// One followed number: an input of the program, or the result of an op.
+    struct Step {
+        struct Operand {
+            int number = -1;    ///< -1: a plain number
+            uint64_t bits = 0;  ///< its value
+        };
+        bool is_input = true;
+        bool active = true;  ///< the derivative is asked for by an input that it depends on
+        ir::Op op{};
+        Scalar type = Scalar::f32;
+        int count = 0;  ///< of operands
+        std::array<Operand, 3> operands = {};
+    };
+
     explicit HostScalars(int width) : width(width) {}
     /// An input of the program, with its tangents in forward mode.
-    int input(const std::vector<double>& tangents);
-    /// The result of a scalar op. `of`: the operands, -1 for numbers that are not followed.
-    int result(ir::Op op, std::span<const double> operands, double result, std::span<const int> of);
+    int input(Scalar type, const std::vector<double>& tangents, bool active);
+    /// The result of a scalar op on numbers of one type; at least one operand is followed.
+    int result(ir::Op op, Scalar type, std::span<const HostScalar> operands, uint64_t bits);
+    const Step& step(int number) const { return steps[size_t(number)]; }
+    int count() const { return int(steps.size()); }
+    /// Throws Error if the program is kept for runs with other values, in which this one would be wrong.
+    void value_is_read() const;
     /// The tangent of a number along a direction, or its adjoint so far.
     double& derivative(int number, int direction) { return derivatives[size_t(number * width + direction)]; }
     /// Reverse mode: propagates the adjoints of all numbers to the inputs.
     void sweep();
 
     const int width;
+    bool refuses_values = false;
 
 private:
     struct Source {
         int from = -1;
         double partial = 0;
     };
+    std::vector<Step> steps;                     ///< by number
     std::vector<std::array<Source, 3>> sources;  ///< by number
     std::vector<double> derivatives;
 };
@@ -103,6 +125,7 @@ public:
     using traced = T;
     explicit Traced(derive::HostScalar s) : scalar(std::move(s)) {}
     T value() const {
+        if (scalar.all) scalar.all->value_is_read();
         T v;
         __builtin_memcpy(static_cast<void*>(&v), &scalar.bits, sizeof(T));
         return v;

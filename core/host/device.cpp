@@ -12,6 +12,8 @@ thread_local TraceHook* current_trace_hook = nullptr;
 thread_local int running_calls = 0;
 bool inside_call() { return running_calls > 0; }
 
+bool TraceHook::scanning(const ArrayState&, int64_t, int64_t&) { return false; }
+bool TraceHook::summing(const ArrayState&, const void*, int) { return false; }
 TraceHook* trace_hook() { return current_trace_hook; }
 ScopedTraceHook::ScopedTraceHook(TraceHook* next) : before(current_trace_hook) { current_trace_hook = next; }
 ScopedTraceHook::~ScopedTraceHook() { current_trace_hook = before; }

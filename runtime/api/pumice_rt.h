@@ -225,6 +225,37 @@ typedef struct pumice_library {
 PUMICE_RT_API pumice_status pumice_launch(pumice_device device, const pumice_library* library, uint32_t kernel,
                                           const pumice_range* range, const pumice_argument* arguments, uint32_t count);
 
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/** A program of a library on a device, for certain sizes, with the memory that it works in. Calls on one handle wait for each other. */
+typedef struct pumice_program_t* pumice_program;
+
+/** What a program runs. */
+typedef enum pumice_entry {
+    PUMICE_FORWARD = 0,   /**< the program */
+    PUMICE_GRADIENT = 1,  /**< the program and its derivative in reverse mode */
+    PUMICE_AUGMENTED = 2, /**< the first half of the gradient: the program, and what the second half needs of it */
+    PUMICE_REVERSE =
+        3 /**< the second half; the arrays of the first must still be there, with the contents that the program left */
+} pumice_entry;
+
+/** Makes program number `program` of the library ready for a device and these sizes. Memory is allocated when an entry is prepared. */
+PUMICE_RT_API pumice_status pumice_program_create(pumice_device device, const pumice_library* library, uint32_t program,
+                                                  const int64_t* sizes, uint32_t size_count, pumice_program* made);
+/** Allocates the memory of an entry and prepares its kernels; the first run does it otherwise. */
+PUMICE_RT_API pumice_status pumice_program_prepare(pumice_program program, pumice_entry entry);
+/** Runs an entry. Arguments: the program's parameters in order; in a gradient each array with a derivative is followed by its shadow;
+ * PUMICE_REVERSE takes the shadows alone. `results`: where the derivatives by scalars go, in order; a null pointer is not written.
+ * Asynchronous on the stream, except with results, and where a kernel counts what it will store. */
+PUMICE_RT_API pumice_status pumice_program_run(pumice_program program, pumice_entry entry, const pumice_argument* arguments,
+                                               uint32_t count, void* const* results, uint32_t result_count, pumice_stream stream);
+/** Bytes of device memory that the program has allocated. */
+PUMICE_RT_API int64_t pumice_program_bytes(pumice_program program);
+/** Releases the program once its work is done. Null does nothing. */
+PUMICE_RT_API void pumice_program_release(pumice_program program);
+/** The number of the program with this name. */
+PUMICE_RT_API pumice_status pumice_find_program(const pumice_library* library, const char* name, uint32_t* program);
+
 /* ---- bundles in files -------------------------------------------------------------------------------------------- */
 
 /** Opens a bundle from memory or from a file: a pumice_library without native code, for Vulkan devices. The bytes are copied. Everything

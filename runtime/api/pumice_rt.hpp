@@ -185,6 +185,33 @@ private:
     pumice_device device = nullptr;
 };
 
+/// A program of a shipped library on a device, for its sizes. Releases itself, before the device closes.
+class Program {
+public:
+    Program() = default;
+    Program(Program&& other) noexcept : program(std::exchange(other.program, nullptr)) {}
+    Program& operator=(Program&& other) noexcept {
+        std::swap(program, other.program);
+        return *this;
+    }
+    ~Program() { pumice_program_release(program); }
+    /// False if the program could not be made; pumice_error() has the reason.
+    explicit operator bool() const { return program != nullptr; }
+    pumice_program handle() const { return program; }
+    /// Allocates the memory of an entry before its first run.
+    Status prepare(pumice_entry entry) const { return pumice_program_prepare(program, entry); }
+    /// Bytes of device memory that the program has allocated.
+    int64_t bytes() const { return pumice_program_bytes(program); }
+
+protected:
+    void create(const Device& device, const pumice_library& library, uint32_t number, const int64_t* sizes, uint32_t count) {
+        pumice_program_create(device.handle(), &library, number, sizes, count, &program);
+    }
+
+private:
+    pumice_program program = nullptr;
+};
+
 inline pumice_argument argument(const AnyArray& array) { return {array.get(), 0, 0}; }
 template <class T, std::enable_if_t<detail::type_of<T>() != PUMICE_STRUCT, int> = 0> pumice_argument argument(T value) {
     pumice_argument a = {nullptr, detail::type_of<T>(), 0};

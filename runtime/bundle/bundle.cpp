@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "runtime/bundle/program_checks.h"
+
 namespace pumice_rt {
 namespace {
 
@@ -32,7 +34,18 @@ constexpr Layout layouts[kinds] = {{"text", 1},
                                    {"sums", sizeof(SumRecord)},
                                    {"stores", sizeof(StoreRecord)},
                                    {"formats", sizeof(FormatRecord)},
-                                   {"locals", sizeof(LocalRecord)}};
+                                   {"locals", sizeof(LocalRecord)},
+                                   {"programs", sizeof(ProgramRecord)},
+                                   {"program_sizes", sizeof(ProgramSizeRecord)},
+                                   {"program_parameters", sizeof(ProgramParameterRecord)},
+                                   {"entries", sizeof(EntryRecord)},
+                                   {"entry_arguments", sizeof(EntryArgumentRecord)},
+                                   {"results", sizeof(ResultRecord)},
+                                   {"expressions", sizeof(ExpressionRecord)},
+                                   {"buffers", sizeof(BufferRecord)},
+                                   {"commands", sizeof(CommandRecord)},
+                                   {"command_arguments", sizeof(CommandArgumentRecord)},
+                                   {"data", 1}};
 
 /// Limits of values that are used to reserve or count: far above those of real kernels.
 constexpr uint32_t most_parameters = 128, most_group_items = 1u << 20, most_bindings = 1024, most_push_bytes = 4096,
@@ -288,6 +301,17 @@ pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
     stores = static_cast<const StoreRecord*>(at(SectionKind::stores));
     formats = static_cast<const FormatRecord*>(at(SectionKind::formats));
     locals = static_cast<const LocalRecord*>(at(SectionKind::locals));
+    programs = static_cast<const ProgramRecord*>(at(SectionKind::programs));
+    program_sizes = static_cast<const ProgramSizeRecord*>(at(SectionKind::program_sizes));
+    program_parameters = static_cast<const ProgramParameterRecord*>(at(SectionKind::program_parameters));
+    entries = static_cast<const EntryRecord*>(at(SectionKind::entries));
+    entry_arguments = static_cast<const EntryArgumentRecord*>(at(SectionKind::entry_arguments));
+    results = static_cast<const ResultRecord*>(at(SectionKind::results));
+    expressions = static_cast<const ExpressionRecord*>(at(SectionKind::expressions));
+    buffers = static_cast<const BufferRecord*>(at(SectionKind::buffers));
+    commands = static_cast<const CommandRecord*>(at(SectionKind::commands));
+    command_arguments = static_cast<const CommandArgumentRecord*>(at(SectionKind::command_arguments));
+    data = static_cast<const uint8_t*>(at(SectionKind::data));
     kernel_count = counts[uint32_t(SectionKind::kernels)];
     return PUMICE_OK;
 }
@@ -318,11 +342,20 @@ pumice_status Bundle::copy(const SectionRecord& section, const uint8_t* from) {
     return PUMICE_OK;
 }
 
-pumice_status Bundle::check() const { return Check(*this).all(); }
+pumice_status Bundle::check() const {
+    RT_TRY(Check(*this).all());
+    return check_programs(*this);
+}
 
 uint32_t Bundle::find(const char* name) const {
     uint32_t i = 0;
     while (i < kernel_count && strcmp(text(kernels[i].name), name) != 0) ++i;
+    return i;
+}
+
+uint32_t Bundle::find_program(const char* name) const {
+    uint32_t i = 0;
+    while (i < count(SectionKind::programs) && strcmp(text(programs[i].name), name) != 0) ++i;
     return i;
 }
 

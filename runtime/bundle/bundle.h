@@ -1,6 +1,6 @@
 // An opened bundle: its records, checked and in the layout of this version.
 #pragma once
-#include "runtime/bundle/bundle_format.h"
+#include "runtime/bundle/program_format.h"
 #include "runtime/support/memory.h"
 #include "runtime/support/status.h"
 
@@ -22,6 +22,9 @@ public:
     const KernelRecord& kernel(uint32_t i) const { return kernels[i]; }
     /// The number of the kernel with this name, or kernel_count.
     uint32_t find(const char* kernel_name) const;
+    /// The number of the program with this name, or the number of programs.
+    uint32_t find_program(const char* program_name) const;
+    uint32_t count(SectionKind kind) const { return counts[uint32_t(kind)]; }
 
     const char* text_bytes = nullptr;
     const uint32_t* words = nullptr;
@@ -38,6 +41,17 @@ public:
     const StoreRecord* stores = nullptr;
     const FormatRecord* formats = nullptr;
     const LocalRecord* locals = nullptr;
+    const ProgramRecord* programs = nullptr;
+    const ProgramSizeRecord* program_sizes = nullptr;
+    const ProgramParameterRecord* program_parameters = nullptr;
+    const EntryRecord* entries = nullptr;
+    const EntryArgumentRecord* entry_arguments = nullptr;
+    const ResultRecord* results = nullptr;
+    const ExpressionRecord* expressions = nullptr;
+    const BufferRecord* buffers = nullptr;
+    const CommandRecord* commands = nullptr;
+    const CommandArgumentRecord* command_arguments = nullptr;
+    const uint8_t* data = nullptr;
     uint32_t kernel_count = 0;
     const uint64_t serial = next_serial();  ///< of no other bundle in the process: what devices make for a kernel is found by it
     uint32_t counts[uint32_t(SectionKind::count)] = {};

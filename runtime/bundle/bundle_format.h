@@ -56,6 +56,18 @@ enum class SectionKind : uint32_t {
     stores,        ///< StoreRecord
     formats,       ///< FormatRecord
     locals,        ///< LocalRecord
+    // Of programs: runtime/bundle/program_format.h
+    programs,            ///< ProgramRecord
+    program_sizes,       ///< ProgramSizeRecord
+    program_parameters,  ///< ProgramParameterRecord
+    entries,             ///< EntryRecord
+    entry_arguments,     ///< EntryArgumentRecord
+    results,             ///< ResultRecord
+    expressions,         ///< ExpressionRecord
+    buffers,             ///< BufferRecord
+    commands,            ///< CommandRecord
+    command_arguments,   ///< CommandArgumentRecord
+    data,                ///< bytes: constants of programs
     count
 };
 
@@ -82,9 +94,10 @@ struct KernelRecord {
     uint32_t folded;        ///< dimensions folded into axis 2 (1: none)
     uint32_t flags;
     static constexpr uint32_t whole_groups = 1, reports = 2, movable = 4, swapped = 8, asks_range = 16, clears = 32,
-                              mostly_stores = 64;
-    uint32_t group[3];  ///< fixed extents of groups, axis 0 first; zeros: the launch chooses
-    uint32_t range[3];  ///< fixed extents of the range
+                              mostly_stores = 64,
+                              internal = 128;  ///< internal: of programs alone, without a function in the headers
+    uint32_t group[3];                         ///< fixed extents of groups, axis 0 first; zeros: the launch chooses
+    uint32_t range[3];                         ///< fixed extents of the range
     Span parameters, modules, natives, formats, locals;
     // For the CPU's choice of a native variant:
     uint32_t stencil;        ///< bit set of the axes along which neighbours load the same elements

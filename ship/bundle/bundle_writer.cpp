@@ -21,6 +21,16 @@ Span BundleWriter::module_words(const std::vector<uint32_t>& module) {
     return modules_known[module] = append(words, module);
 }
 
+uint64_t BundleWriter::constants(const std::string& bytes) {
+    const auto [found, is_new] = constants_known.try_emplace(bytes, 0);
+    if (is_new) {
+        data.resize((data.size() + 15) / 16 * 16);
+        found->second = data.size();
+        data += bytes;
+    }
+    return found->second;
+}
+
 std::string BundleWriter::bytes() const {
     std::vector<SectionRecord> table;
     std::string body;
@@ -46,6 +56,17 @@ std::string BundleWriter::bytes() const {
     add(SectionKind::stores, stores);
     add(SectionKind::formats, formats);
     add(SectionKind::locals, locals);
+    add(SectionKind::programs, programs);
+    add(SectionKind::program_sizes, program_sizes);
+    add(SectionKind::program_parameters, program_parameters);
+    add(SectionKind::entries, entries);
+    add(SectionKind::entry_arguments, entry_arguments);
+    add(SectionKind::results, results);
+    add(SectionKind::expressions, expressions);
+    add(SectionKind::buffers, buffers);
+    add(SectionKind::commands, commands);
+    add(SectionKind::command_arguments, command_arguments);
+    add(SectionKind::data, data);
     const size_t before = sizeof(BundleHeader) + table.size() * sizeof(SectionRecord);
     for (SectionRecord& section : table) section.offset += before;
     std::string rest(reinterpret_cast<const char*>(table.data()), table.size() * sizeof(SectionRecord));

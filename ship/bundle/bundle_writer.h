@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/bundle/bundle_format.h"
+#include "runtime/bundle/program_format.h"
 
 namespace pumice::ship {
 
@@ -20,6 +20,8 @@ public:
     uint32_t text(std::string_view text);
     /// The place of a module's words; equal modules have one.
     Span module_words(const std::vector<uint32_t>& words);
+    /// The place of constants in the section `data`; equal ones have one.
+    uint64_t constants(const std::string& bytes);
     /// Appends records to a section, and returns where they are.
     template <class T> static Span append(std::vector<T>& section, const std::vector<T>& records) {
         const Span span{uint32_t(section.size()), uint32_t(records.size())};
@@ -44,9 +46,20 @@ public:
     std::vector<StoreRecord> stores;
     std::vector<FormatRecord> formats;
     std::vector<LocalRecord> locals;
+    std::vector<ProgramRecord> programs;
+    std::vector<ProgramSizeRecord> program_sizes;
+    std::vector<ProgramParameterRecord> program_parameters;
+    std::vector<EntryRecord> entries;
+    std::vector<EntryArgumentRecord> entry_arguments;
+    std::vector<ResultRecord> results;
+    std::vector<ExpressionRecord> expressions;
+    std::vector<BufferRecord> buffers;
+    std::vector<CommandRecord> commands;
+    std::vector<CommandArgumentRecord> command_arguments;
 
 private:
-    std::string text_bytes;
+    std::string text_bytes, data;
+    std::map<std::string, uint64_t> constants_known;
     std::vector<uint32_t> words;
     std::map<std::string, uint32_t, std::less<>> texts;
     std::map<std::vector<uint32_t>, Span> modules_known;

@@ -2,38 +2,11 @@
 
 #include "core/ir/type.h"
 #include "core/support/error.h"
+#include "ship/library/generated_programs.h"
 
 namespace pumice::ship {
+
 namespace {
-
-const char* c_type(uint32_t type) {
-    static constexpr const char* names[type_count] = {"bool",    "int8_t",   "int16_t",  "int32_t",  "int64_t",
-                                                      "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint16_t",
-                                                      "float",   "double",   "uint16_t"};
-    return names[type];
-}
-const char* cpp_type(uint32_t type) {
-    return type == 9 ? "pumice::rt::half" : type == 12 ? "pumice::rt::bfloat16" : c_type(type);
-}
-const char* type_constant(uint32_t type) {
-    static constexpr const char* names[type_count] = {"PUMICE_BOOL", "PUMICE_I8",  "PUMICE_I16", "PUMICE_I32", "PUMICE_I64",
-                                                      "PUMICE_U8",   "PUMICE_U16", "PUMICE_U32", "PUMICE_U64", "PUMICE_F16",
-                                                      "PUMICE_F32",  "PUMICE_F64", "PUMICE_BF16"};
-    return names[type];
-}
-
-bool is_keyword(const std::string& name) {
-    static constexpr const char* words[] = {
-        "auto",     "bool",    "break",     "case",   "catch",    "char",     "class",    "const",     "continue",
-        "default",  "delete",  "do",        "double", "else",     "enum",     "explicit", "extern",    "float",
-        "for",      "friend",  "goto",      "if",     "inline",   "int",      "long",     "namespace", "new",
-        "operator", "private", "protected", "public", "register", "restrict", "return",   "short",     "signed",
-        "sizeof",   "static",  "struct",    "switch", "template", "this",     "throw",    "try",       "typedef",
-        "typename", "union",   "unsigned",  "using",  "virtual",  "void",     "volatile", "while"};
-    for (const char* const word : words)
-        if (name == word) return true;
-    return false;
-}
 
 /// One function of a header.
 class Function {
@@ -141,13 +114,6 @@ std::string cpp_function(const LibraryFiles& library, const Function& f, const K
 
 }  // namespace
 
-std::string function_name(const std::string& kernel) {
-    std::string name = kernel;
-    for (char& c : name)
-        if (c == '.' || c == '-') c = '_';
-    return is_keyword(name) || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name : name;
-}
-
 std::string c_header(const LibraryFiles& library) {
     const std::string guard = upper(library.name) + "_PUMICE_H", texts = library.bundle->all_text();
     std::string out =
@@ -156,7 +122,10 @@ std::string c_header(const LibraryFiles& library) {
                      "\n#include <stdbool.h>\n\n#include <pumice/pumice_rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                      "extern const pumice_library ", library.name, "_library;\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        out += c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
+            out +=
+                c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+    out += c_programs(library.name, *library.bundle);
     return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
@@ -167,7 +136,10 @@ std::string cpp_header(const LibraryFiles& library) {
                      ", as functions of C++17. Made by pumice_add_library.\n#pragma once\n#include <pumice/pumice_rt.hpp>\n\n",
                      "extern \"C\" const pumice_library ", library.name, "_library;\n\nnamespace ", library.name, " {\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
+            out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k],
+                                k);
+    out += cpp_programs(library.name, *library.bundle);
     return out + "}  // namespace " + library.name + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ship/bundle/bundle_writer.h"
+#include "ship/library/c_names.h"
 
 namespace pumice::ship {
 
@@ -23,7 +24,5 @@ std::string c_header(const LibraryFiles& library);
 std::string cpp_header(const LibraryFiles& library);
 /// NAME_library.c: the bundle, and the table of native functions.
 std::string table_source(const LibraryFiles& library);
-/// "saxpy_adjoint" for "saxpy.adjoint": the name of a kernel's function.
-std::string function_name(const std::string& kernel);
 
 }  // namespace pumice::ship

@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 
+#include "core/ir/cache_key.h"
 #include "core/passes/inlining.h"
 #include "core/support/error.h"
 #include "cpu/native/cpu_target.h"
@@ -23,6 +24,7 @@
 #include "ship/bundle/kernel_records.h"
 #include "ship/bundle/shader_modules.h"
 #include "ship/library/generated_files.h"
+#include "ship/program/program_records.h"
 
 namespace pumice::ship {
 namespace {
@@ -31,6 +33,10 @@ namespace fs = std::filesystem;
 
 std::vector<std::function<Item()>>& registered() {
     static std::vector<std::function<Item()>> all;
+    return all;
+}
+std::vector<std::function<ProgramItem()>>& registered_programs() {
+    static std::vector<std::function<ProgramItem()>> all;
     return all;
 }
 
@@ -52,7 +58,8 @@ Level level_named(const std::string& name, const std::string& triple) {
     if (name == "aarch64")
         return {name, uint32_t(NativeLevel::aarch64), {triple.empty() ? "aarch64-linux-gnu" : triple, "generic", "+neon"}};
     if (name == "riscv64")
-        return {name, uint32_t(NativeLevel::riscv64),
+        return {name,
+                uint32_t(NativeLevel::riscv64),
                 {triple.empty() ? "riscv64-unknown-linux-gnu" : triple, "generic-rv64", "+m,+a,+f,+d,+c"}};
     for (const uint32_t number : {2u, 3u, 4u})
         if (name == text("x86-64-v", number)) {
@@ -83,20 +90,39 @@ public:
             fail("two shipped kernels would have the function ", function, "; the second is \"", name, "\"");
         const auto recorded = item.kernel.recorded();
         const auto kernel = recorded->functions.empty() ? recorded : std::make_shared<const ir::Kernel>(ir::inlining(*recorded));
-        try {
-            KernelRecord record = kernel_record(*kernel, name, writer);
-            std::vector<FormatRecord> formats = format_records(*kernel, writer);
-            if (request.vulkan) record.modules = BundleWriter::append(writer.modules, shader_modules(*kernel, formats, writer));
-            record.formats = BundleWriter::append(writer.formats, formats);
-            add_natives(item, kernel, record);
-            writer.kernels.push_back(record);
-        } catch (const Error& e) {
-            throw e.within(text("while shipping kernel \"", name, "\" (", kernel->where(kernel->loc), ")"));
+        if (item.groups.empty()) numbers[hash_of(*kernel)] = uint32_t(writer.kernels.size());
+        add_kernel(kernel, name, item.groups, devices(), 0);
+    }
+
+    /// After all kernels: programs share the kernels that are equal.
+    void add(const std::vector<ProgramItem>& programs) {
+        std::vector<ProgramEntries> all;
+        for (const ProgramItem& program : programs) {
+            if (!functions.insert(function_name(program.name)).second)
+                fail("two shipped kernels or programs would have the function ", function_name(program.name));
+            all.push_back(entries_of(program, devices()));
+            for (const EntryRecords& entry : all.back().entries)
+                for (const KernelUse& use : entry.kernels) need(use, entry.record.devices, program.name);
+        }
+        for (const std::string& hash : order) {
+            const ProgramKernel& k = program_kernels[hash];
+            if (k.groups.empty() && numbers.contains(hash)) continue;
+            numbers[hash] = uint32_t(writer.kernels.size());
+            add_kernel(k.kernel, k.name, k.groups, k.devices, KernelRecord::internal);
+        }
+        for (size_t p = 0; p < programs.size(); ++p) {
+            std::vector<std::vector<uint32_t>> of_entries;
+            for (const EntryRecords& entry : all[p].entries) {
+                std::vector<uint32_t>& of_entry = of_entries.emplace_back();
+                for (const KernelUse& use : entry.kernels) of_entry.push_back(numbers.at(hash_of(*use.kernel)));
+            }
+            add_program(programs[p], all[p], of_entries, writer);
         }
     }
 
     void write() {
-        if (writer.kernels.empty()) fail("the library ", request.name, " ships no kernel: its file has no PUMICE_SHIP");
+        if (writer.kernels.empty() && writer.programs.empty())
+            fail("the library ", request.name, " ships no kernel: its file has no PUMICE_SHIP");
         LibraryFiles files;
         files.name = request.name, files.bundle = &writer, files.bytes = writer.bytes(), files.code = code;
         files.vector_math = sleef_functions;
@@ -117,15 +143,61 @@ public:
     std::string bundle() const { return writer.bytes(); }
 
 private:
-    void add_natives(const Item& item, const std::shared_ptr<const ir::Kernel>& kernel, KernelRecord& record) {
+    /// A kernel that programs launch.
+    struct ProgramKernel {
+        std::shared_ptr<const ir::Kernel> kernel;
+        std::string name;
+        std::vector<std::array<int64_t, 3>> groups;
+        uint32_t devices = 0;
+    };
+
+    uint32_t devices() const {
+        return (request.levels.empty() ? 0 : EntryRecord::on_cpu) | (request.vulkan ? EntryRecord::on_vulkan : 0);
+    }
+    static std::string hash_of(const ir::Kernel& kernel) {
+        CacheKey key;
+        key.add(kernel);
+        return key.hash();
+    }
+    void need(const KernelUse& use, uint32_t devices, const std::string& program) {
+        const std::string hash = hash_of(*use.kernel);
+        ProgramKernel& k = program_kernels[hash];
+        if (!k.kernel) {
+            const std::string wanted = program + "." + use.kernel->name;
+            k.kernel = use.kernel, k.name = wanted;
+            for (int n = 2; !functions.insert(function_name(k.name)).second; ++n) k.name = text(wanted, ".", n);
+            order.push_back(hash);
+        }
+        k.devices |= devices;
+        for (const auto& group : use.groups)
+            if (std::find(k.groups.begin(), k.groups.end(), group) == k.groups.end()) k.groups.push_back(group);
+    }
+
+    void add_kernel(const std::shared_ptr<const ir::Kernel>& kernel, const std::string& name,
+                    const std::vector<std::array<int64_t, 3>>& groups, uint32_t for_devices, uint32_t flags) {
+        try {
+            KernelRecord record = kernel_record(*kernel, name, writer);
+            record.flags |= flags;
+            std::vector<FormatRecord> formats = format_records(*kernel, writer);
+            if (for_devices & EntryRecord::on_vulkan)
+                record.modules = BundleWriter::append(writer.modules, shader_modules(*kernel, formats, writer));
+            record.formats = BundleWriter::append(writer.formats, formats);
+            if (for_devices & EntryRecord::on_cpu) add_natives(name, groups, kernel, record);
+            writer.kernels.push_back(record);
+        } catch (const Error& e) {
+            throw e.within(text("while shipping kernel \"", name, "\" (", kernel->where(kernel->loc), ")"));
+        }
+    }
+    void add_natives(const std::string& name, const std::vector<std::array<int64_t, 3>>& groups,
+                     const std::shared_ptr<const ir::Kernel>& kernel, KernelRecord& record) {
         std::vector<NativeRecord> natives;
         for (const Level& level : request.levels) {
             auto& compiler = compilers[level.name];
             if (!compiler) compiler = std::make_unique<cpu::AheadOfTime>(level.machine, request.name);
             const auto program = compiler->program(kernel);
             if (natives.empty()) set_native_traits(*program, record, writer);
-            const std::string tag = text(function_name(item.kernel.name()), "_v", level.number);
-            for (const cpu::AheadVariant& made : compiler->compile(*program, tag, item.groups, sleef_functions)) {
+            const std::string tag = text(function_name(name), "_v", level.number);
+            for (const cpu::AheadVariant& made : compiler->compile(*program, tag, groups, sleef_functions)) {
                 if (!made.object.empty()) objects[made.symbol] = made.object, code.push_back(made.symbol);
                 natives.push_back(native_record(level, made));
             }
@@ -155,6 +227,9 @@ private:
     BundleWriter writer;
     std::map<std::string, std::unique_ptr<cpu::AheadOfTime>> compilers;
     std::set<std::string> functions;
+    std::map<std::string, uint32_t> numbers;  ///< of kernels, by the hash of their IR
+    std::map<std::string, ProgramKernel> program_kernels;
+    std::vector<std::string> order;  ///< of program_kernels: the first use
     std::map<std::string, std::string> objects;
     std::vector<std::string> code, sleef_functions;
 };
@@ -208,11 +283,17 @@ bool add(std::function<Item()> make) {
     return true;
 }
 
-void write_bundle(const fs::path& file, const std::vector<Item>& kernels) {
+bool add(std::function<ProgramItem()> make) {
+    registered_programs().push_back(std::move(make));
+    return true;
+}
+
+void write_bundle(const fs::path& file, const std::vector<Item>& kernels, const std::vector<ProgramItem>& programs) {
     Request request;
     request.name = "bundle";
     LibraryMaker maker(request);
     for (const Item& item : kernels) maker.add(item);
+    maker.add(programs);
     write_file(file, maker.bundle());
 }
 
@@ -221,6 +302,9 @@ int run(int argc, char** argv) try {
     fs::create_directories(request.folder);
     LibraryMaker maker(request);
     for (const auto& make : registered()) maker.add(make());
+    std::vector<ProgramItem> programs;
+    for (const auto& make : registered_programs()) programs.push_back(make());
+    maker.add(programs);
     maker.write();
     return 0;
 } catch (const std::exception& e) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/kernel/kernel.h"
+#include "ship/program/ship_program.h"
 
 namespace pumice::ship {
 
@@ -40,7 +41,8 @@ bool add(std::function<Item()> make);
 
 /// Writes the kernels as SPIR-V, with everything that a host must know, into one file for libpumice_rt (pumice_bundle_open_file). Throws
 /// Error for a kernel that cannot be shipped, or if the file cannot be written.
-void write_bundle(const std::filesystem::path& file, const std::vector<Item>& kernels);
+void write_bundle(const std::filesystem::path& file, const std::vector<Item>& kernels,
+                  const std::vector<ProgramItem>& programs = {});
 
 /// The main function of the tool that pumice_add_library builds from a file: writes the registered kernels as a library. Returns the exit
 /// status; errors go to stderr.
@@ -50,8 +52,8 @@ int run(int argc, char** argv);
 
 #define PUMICE_SHIP_JOINED(a, b) a##b
 #define PUMICE_SHIP_NAMED(line) PUMICE_SHIP_JOINED(pumice_shipped_, line)
-/// Ships a kernel, at namespace scope: PUMICE_SHIP(saxpy); PUMICE_SHIP(adjoint<Duplicated, Active, Duplicated>(saxpy));
-/// PUMICE_SHIP(matmul, pumice::ship::group(16, 16)).
+/// Ships a kernel or a program, at namespace scope: PUMICE_SHIP(saxpy); PUMICE_SHIP(adjoint<Duplicated, Active, Duplicated>(saxpy));
+/// PUMICE_SHIP(matmul, pumice::ship::group(16, 16)); PUMICE_SHIP(pumice::ship::program("heat", f, ...).gradient()).
 #define PUMICE_SHIP(...)                                             \
     [[maybe_unused]] static const bool PUMICE_SHIP_NAMED(__LINE__) = \
         ::pumice::ship::add([] { return ::pumice::ship::item(__VA_ARGS__); })

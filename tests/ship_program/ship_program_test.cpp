@@ -1,0 +1,232 @@
+// Programs of a shipped library against the same programs by the library itself: to the bit.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "shipped_programs.hpp"
+#include "tests/ship_program/program_functions.h"
+
+namespace {
+
+namespace rt = pumice::rt;
+using Floats = std::vector<float>;
+
+/// The device of the library, and that of the runtime, of one kind.
+struct Devices {
+    pumice::Device full = pumice::Device::open();
+    rt::Device small{std::getenv("PUMICE_DEVICE")};
+};
+Devices& devices() {
+    static Devices all;
+    EXPECT_TRUE(all.small) << pumice_error();
+    return all;
+}
+
+rt::Array<float> on_runtime(const Floats& values) {
+    const int64_t extents[] = {int64_t(values.size())};
+    rt::Array<float> a = devices().small.array<float>(extents);
+    EXPECT_TRUE(a.write(values.data(), int64_t(values.size()))) << pumice_error();
+    return a;
+}
+Floats back(const rt::Array<float>& a) {
+    Floats values(size_t(a.count()));
+    EXPECT_TRUE(a.read(values.data(), a.count())) << pumice_error();
+    return values;
+}
+Floats wave(int64_t n, float phase) {
+    Floats values;
+    for (int64_t i = 0; i < n; ++i) values.push_back(0.5f + 0.25f * float((i * 37 + int64_t(phase * 100)) % 29) / 29.0f);
+    return values;
+}
+void expect_equal(const Floats& got, const Floats& want, const char* what) {
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(std::memcmp(&got[i], &want[i], sizeof(float)), 0) << what << " " << i << ": " << got[i] << ", not " << want[i];
+}
+
+struct Heat {
+    float loss, d_loss_left;
+    Floats gradient;
+    float d_rate = 0;
+};
+Heat heat_by_library(const Floats& u0, const Floats& target, float rate, pumice::ReverseMode mode, bool active) {
+    const pumice::Device& device = devices().full;
+    auto loss = device.zeros<float>(1), d_loss = device.full<float>(1, 1.0f), u = device.upload(u0),
+         d_u = device.zeros<float>(int64_t(u0.size()));
+    const auto t = device.upload(target);
+    Heat made;
+    if (active)
+        made.d_rate = std::get<0>(pumice::autodiff(mode, shipped::loss_of, pumice::Duplicated(loss, d_loss),
+                                                   pumice::Duplicated(u, d_u), pumice::Const(t), pumice::Active(rate)));
+    else
+        pumice::autodiff(mode, shipped::loss_of, pumice::Duplicated(loss, d_loss), pumice::Duplicated(u, d_u), pumice::Const(t),
+                         pumice::Const(rate));
+    made.loss = loss.download()[0], made.d_loss_left = d_loss.download()[0], made.gradient = d_u.download();
+    return made;
+}
+void expect_equal(const Heat& got, const Heat& want) {
+    EXPECT_EQ(got.loss, want.loss);
+    EXPECT_EQ(got.d_loss_left, want.d_loss_left);
+    expect_equal(got.gradient, want.gradient, "gradient");
+    EXPECT_EQ(std::memcmp(&got.d_rate, &want.d_rate, sizeof(float)), 0) << got.d_rate << ", not " << want.d_rate;
+}
+
+TEST(ShipProgram, ForwardRunGivesTheLibrarysResultForEverySize) {
+    for (const int64_t n : {16, 64, 65, 1000}) {
+        const shipped_programs::inverse program(devices().small, n);
+        ASSERT_TRUE(program) << pumice_error();
+        for (const float rate : {0.5f, 0.3f}) {
+            const Floats u0 = wave(n, rate), target = wave(n, 0.1f);
+            const auto loss = on_runtime({0});
+            ASSERT_TRUE(program.forward(loss, on_runtime(u0), on_runtime(target), rate)) << pumice_error();
+            EXPECT_EQ(back(loss)[0], heat_by_library(u0, target, rate, pumice::Reverse, false).loss) << n << " " << rate;
+            EXPECT_GT(back(loss)[0], 0);
+        }
+    }
+}
+
+TEST(ShipProgram, GradientOfAHeatProblemIsTheLibrarysForEverySize) {
+    for (const int64_t n : {16, 64, 200}) {
+        const shipped_programs::inverse program(devices().small, n);
+        for (const float rate : {0.5f, 0.3f}) {
+            const Floats u0 = wave(n, rate), target = wave(n, 0.1f);
+            const auto loss = on_runtime({0}), d_loss = on_runtime({1}), d_u = on_runtime(Floats(size_t(n), 0.0f));
+            ASSERT_TRUE(program.gradient(loss, d_loss, on_runtime(u0), d_u, on_runtime(target), rate)) << pumice_error();
+            expect_equal({back(loss)[0], back(d_loss)[0], back(d_u)}, heat_by_library(u0, target, rate, pumice::Reverse, false));
+        }
+    }
+}
+
+TEST(ShipProgram, CheckpointsAndDerivativeByAScalar) {
+    const int64_t n = 64;
+    const shipped_programs::kept program(devices().small);
+    for (const float rate : {0.5f, 0.7f}) {
+        const Floats u0 = wave(n, rate), target = wave(n, 0.1f);
+        const auto loss = on_runtime({0}), d_loss = on_runtime({1}), d_u = on_runtime(Floats(size_t(n), 0.0f));
+        float d_rate = -1;
+        ASSERT_TRUE(program.gradient(loss, d_loss, on_runtime(u0), d_u, on_runtime(target), rate, &d_rate)) << pumice_error();
+        const Heat want = heat_by_library(u0, target, rate, pumice::Reverse.checkpoints(3), true);
+        expect_equal({back(loss)[0], back(d_loss)[0], back(d_u), d_rate}, want);
+        EXPECT_NE(d_rate, 0);
+    }
+}
+
+TEST(ShipProgram, HalvesOfTheGradientRunApart) {
+    const int64_t n = 64;
+    const shipped_programs::kept program(devices().small);
+    const Floats u0 = wave(n, 0.2f), target = wave(n, 0.1f);
+    const auto loss = on_runtime({0}), d_loss = on_runtime({1}), u = on_runtime(u0), d_u = on_runtime(Floats(size_t(n), 0.0f)),
+               t = on_runtime(target);
+    float d_rate = -1;
+    EXPECT_FALSE(program.reverse(d_loss, d_u, &d_rate));
+    EXPECT_NE(std::string(pumice_error()).find("second half"), std::string::npos) << pumice_error();
+    ASSERT_TRUE(program.augmented(loss, u, t, 0.5f)) << pumice_error();
+    EXPECT_EQ(back(d_u), Floats(size_t(n), 0.0f));
+    ASSERT_TRUE(program.reverse(d_loss, d_u, &d_rate)) << pumice_error();
+    expect_equal({back(loss)[0], back(d_loss)[0], back(d_u), d_rate},
+                 heat_by_library(u0, target, 0.5f, pumice::Reverse.checkpoints(3), true));
+    EXPECT_FALSE(program.reverse(d_loss, d_u, &d_rate));
+}
+
+TEST(ShipProgram, TapeWhoseLengthDependsOnTheData) {
+    for (const int64_t n : {40, 11, 300}) {
+        const shipped_programs::grow program(devices().small, n);
+        ASSERT_TRUE(program) << pumice_error();
+        for (const float low : {0.0f, 9.0f, -3.0f}) {  // more iterations, fewer, and more again
+            Floats x = wave(n, 0.3f);
+            for (size_t i = 0; i < x.size(); ++i) x[i] = low + float(i % 7);
+            const pumice::Device& device = devices().full;
+            auto y = device.zeros<float>(n), dy = device.full<float>(n, 1.0f), fx = device.upload(x), dx = device.zeros<float>(n);
+            pumice::autodiff(pumice::Reverse, shipped::grow_all, pumice::Duplicated(y, dy), pumice::Duplicated(fx, dx));
+            const auto ry = on_runtime(Floats(size_t(n), 0.0f)), rdy = on_runtime(Floats(size_t(n), 1.0f)), rx = on_runtime(x),
+                       rdx = on_runtime(Floats(size_t(n), 0.0f));
+            ASSERT_TRUE(program.gradient(ry, rdy, rx, rdx)) << pumice_error();
+            expect_equal(back(ry), y.download(), "y");
+            expect_equal(back(rdx), dx.download(), "dx");
+            EXPECT_NE(back(rdx)[2], 0);
+        }
+    }
+}
+
+TEST(ShipProgram, ScalarExpressionsAndPartsOfArrays) {
+    for (const int64_t n : {16, 3, 129}) {
+        const shipped_programs::scaled program(devices().small, n);
+        ASSERT_TRUE(program) << pumice_error();
+        for (const float a : {1.5f, -0.7f, 0.1f})
+            for (const float b : {2.0f, 3.5f}) {
+                const Floats y0 = wave(n, 0.5f), x0 = wave(n, a);
+                const pumice::Device& device = devices().full;
+                auto y = device.upload(y0), dy = device.upload(wave(n, 0.9f)), x = device.upload(x0), dx = device.zeros<float>(n);
+                const auto [d_a] = pumice::autodiff(
+                    pumice::Reverse, [](auto&... given) { shipped::scaled(given...); }, pumice::Duplicated(y, dy),
+                    pumice::Duplicated(x, dx), pumice::Const(n), pumice::Active(a), pumice::Const(b));
+                const auto ry = on_runtime(y0), rdy = on_runtime(wave(n, 0.9f)), rx = on_runtime(x0),
+                           rdx = on_runtime(Floats(size_t(n), 0.0f)), forward = on_runtime(y0);
+                float r_a = 0;
+                ASSERT_TRUE(program.forward(forward, rx, a, b)) << pumice_error();
+                ASSERT_TRUE(program.gradient(ry, rdy, rx, rdx, a, &r_a, b)) << pumice_error();
+                expect_equal(back(forward), y.download(), "forward");
+                expect_equal(back(ry), y.download(), "y");
+                expect_equal(back(rdy), dy.download(), "dy");
+                expect_equal(back(rdx), dx.download(), "dx");
+                EXPECT_EQ(std::memcmp(&r_a, &d_a, sizeof(float)), 0) << r_a << ", not " << d_a;
+            }
+    }
+}
+
+// ---- misuse ----
+
+void expect_refused(rt::Status status, const char* part) {
+    EXPECT_FALSE(status);
+    EXPECT_NE(std::string(status.message()).find(part), std::string::npos) << status.message();
+}
+
+TEST(ShipProgram, WrongInputsAreSentences) {
+    const shipped_programs::inverse program(devices().small, 64);
+    const auto one = on_runtime({0}), u = on_runtime(Floats(64, 0.0f)), longer = on_runtime(Floats(65, 0.0f));
+    expect_refused(program.forward(one, longer, u, 0.5f),
+                   "program \"inverse\": u0 has extent 65 along dimension 0, and the program takes 64");
+    expect_refused(program.forward(rt::Array<float>(), u, u, 0.5f), "program \"inverse\": loss is no array");
+    expect_refused(program.gradient(one, one, u, longer, u, 0.5f), "program \"inverse\": the shadow of u0 has extent 65");
+    expect_refused(program.gradient(one, one, u, longer, u, 0.5f), "the shadow of u0");
+    const auto shadow = on_runtime({1}), d_u = on_runtime(Floats(64, 0.0f));
+    expect_refused(program.gradient(one, one, u, d_u, u, 0.5f), "overlaps");
+    pumice_argument scalar[4] = {rt::argument(one), rt::argument(u), rt::argument(u), rt::argument(0.5)};
+    expect_refused(pumice_program_run(program.handle(), PUMICE_FORWARD, scalar, 4, nullptr, 0, nullptr),
+                   "program \"inverse\": rate is of type f64, and the program takes f32");
+    expect_refused(pumice_program_run(program.handle(), PUMICE_FORWARD, scalar, 3, nullptr, 0, nullptr), "takes 4 arguments");
+    const int64_t extents[] = {64};
+    const auto ints = devices().small.array<int32_t>(extents);
+    scalar[1] = rt::argument(ints), scalar[3] = rt::argument(0.5f);
+    expect_refused(pumice_program_run(program.handle(), PUMICE_FORWARD, scalar, 4, nullptr, 0, nullptr),
+                   "program \"inverse\": u0 is of type i32");
+    const rt::Device other("cpu");
+    const auto elsewhere = other.array<float>(extents);
+    expect_refused(program.forward(one, elsewhere, u, 0.5f), "the program was made for");
+    // The program works as before.
+    ASSERT_TRUE(program.gradient(one, shadow, u, d_u, u, 0.5f)) << pumice_error();
+    EXPECT_EQ(back(one)[0], 0);
+}
+
+TEST(ShipProgram, SizesOutOfRangeAreSentences) {
+    EXPECT_FALSE(shipped_programs::inverse(devices().small, 15));
+    EXPECT_STREQ(pumice_error(), "program \"inverse\": size n is 15; it is at least 16");
+    EXPECT_FALSE(shipped_programs::inverse(devices().small, 0));
+    EXPECT_FALSE(shipped_programs::inverse(devices().small, -5));
+    const shipped_programs::inverse huge(devices().small, int64_t(1) << 61);
+    EXPECT_TRUE(huge);
+    expect_refused(huge.prepare(PUMICE_FORWARD), "program \"inverse\"");
+}
+
+TEST(ShipProgram, MemoryOfDeadBuffersIsUsedAgain) {
+    const int64_t n = 1 << 16;
+    const shipped_programs::inverse program(devices().small, n);
+    ASSERT_TRUE(program.prepare(PUMICE_FORWARD)) << pumice_error();
+    EXPECT_LE(program.bytes(), 4 * 3 * n + 4096);  // u, other and errors
+    ASSERT_TRUE(program.prepare(PUMICE_GRADIENT)) << pumice_error();
+    // Without reuse the gradient would take at least the 12 states that it saves, and 12 more shadows and copies.
+    EXPECT_GE(program.bytes(), 4 * 4 * n);
+    EXPECT_LE(program.bytes(), 4 * 24 * n);
+}
+
+}  // namespace

@@ -1,0 +1,20 @@
+#include <pumice/ship.h>
+
+#include "tests/ship_program/program_functions.h"
+
+using namespace pumice;
+
+PUMICE_SHIP(ship::program("inverse", shipped::loss_of, ship::out<float>("loss", {1}), ship::in<float>("u0", {ship::size("n", 64)}),
+                          ship::constant<float>("target", {ship::size("n", 64)}), ship::scalar("rate", 0.5f))
+                .gradient());
+PUMICE_SHIP(ship::program("kept", shipped::loss_of, ship::out<float>("loss", {1}), ship::in<float>("u0", {64}),
+                          ship::constant<float>("target", {64}), ship::active("rate", 0.5f))
+                .gradient(3));
+PUMICE_SHIP(ship::program("grow", shipped::grow_all, ship::out<float>("y", {ship::size("n", 40)}),
+                          ship::in<float>("x", {ship::size("n", 40)}))
+                .gradient());
+PUMICE_SHIP(ship::program("scaled", shipped::scaled, ship::inout<float>("y", {ship::size("n", 16).at_least(3)}),
+                          ship::in<float>("x", {ship::size("n", 16)}), ship::size("n", 16), ship::active("a", 1.5f),
+                          ship::scalar("b", 2.0f))
+                .gradient());
+PUMICE_SHIP(shipped::axpy);
