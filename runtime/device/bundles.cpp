@@ -14,6 +14,9 @@ namespace {
 const pumice_hooks no_hooks = {};
 Mutex opening;
 
+/// A file of this length is read whatever its header says, so that the error is about its contents.
+constexpr long most_unlike = 1 << 20;
+
 /// A bundle that was opened from bytes.
 struct Loose {
     pumice_library library = {};
@@ -45,13 +48,22 @@ pumice_status read_file(const char* path, uint8_t*& bytes, uint64_t& size) {
     if (!file) return fail(PUMICE_ERROR_BUNDLE, "the bundle %s cannot be opened", path);
     const bool measured = fseek(file, 0, SEEK_END) == 0;
     const long end = measured ? ftell(file) : -1;
-    bytes = end >= 0 ? static_cast<uint8_t*>(allocate(no_hooks, size_t(end))) : nullptr;
+    // The header is read first: a folder or a device may have any length.
+    BundleHeader header = {};
+    const bool begins = end >= 0 && fseek(file, 0, SEEK_SET) == 0 && (end == 0 || fread(&header, 1, sizeof header, file) > 0);
+    const bool plausible = begins && (end < long(sizeof header) || header.bytes == uint64_t(end) || end < most_unlike);
+    bytes = plausible ? static_cast<uint8_t*>(allocate(no_hooks, size_t(end))) : nullptr;
     size = bytes ? uint64_t(end) : 0;
     const bool whole = bytes && fseek(file, 0, SEEK_SET) == 0 && fread(bytes, 1, size, file) == size;
     fclose(file);
     if (whole) return PUMICE_OK;
     release(no_hooks, bytes, size);
-    return fail(PUMICE_ERROR_BUNDLE, "the bundle %s cannot be read", path);
+    if (plausible && !bytes)
+        return fail(PUMICE_ERROR_MEMORY, "the bundle %s of %ld bytes cannot be read: the system gives no more memory", path, end);
+    return begins && !plausible
+               ? fail(PUMICE_ERROR_BUNDLE, "%s has %ld bytes, and no header of a bundle of that size: it is truncated or edited",
+                      path, end)
+               : fail(PUMICE_ERROR_BUNDLE, "the bundle %s cannot be read", path);
 }
 
 pumice_status open_bytes(const void* bytes, uint64_t size, const char* name, const pumice_library** library) {

@@ -114,6 +114,7 @@ private:
             return PUMICE_OK;
         }
         const pumice_array& a = *given.array;
+        if (a.rank == 0) return refuse("%s is an array that was never created, or was released", label(i).text);
         if (uint32_t(a.type) != p.type || uint32_t(a.element_bytes) != p.element_bytes)
             return refuse("%s is of type %s of %d bytes, and the kernel takes %s of %u bytes", label(i).text,
                           type_name(uint32_t(a.type)), a.element_bytes, type_name(p.type), p.element_bytes);

@@ -17,6 +17,8 @@ PUMICE_SHIP(escape);
 PUMICE_SHIP(dice);
 PUMICE_SHIP(rt_kernels::clear);
 PUMICE_SHIP(add_all);
+PUMICE_SHIP(spin);
+PUMICE_SHIP(mix);
 PUMICE_SHIP(stencil);
 PUMICE_SHIP(cube);
 PUMICE_SHIP(transposed);

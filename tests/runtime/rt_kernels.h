@@ -94,6 +94,18 @@ inline const auto add_all = kernel("add_all", [](Out<float> y, In<float> a, In<f
     y[i] = a[i] + b[i];
 });
 
+/// Work for some time, and work whose order shows in the result.
+inline const auto spin = kernel("spin", [](InOut<float> x, Val<int> times) {
+    auto i = global_index();
+    Var v = x[i];
+    $for(k, range(times)) { v = v * 0.999f + 1.0f; }
+    x[i] = v;
+});
+inline const auto mix = kernel("mix", [](InOut<uint32_t> x, Val<uint32_t> a) {
+    auto i = global_index();
+    x[i] = x[i] * 31u + a;
+});
+
 // ---- neighbours ----
 
 inline const auto stencil = kernel("stencil", [](Out<float, 2> to, In<float, 2> from) {
