@@ -1,7 +1,7 @@
 // Kernels on a device: which module a launch takes, and pipelines for each group size.
 //
 // A kernel has several modules, best first. The device runs those whose `wants` are all properties of it, and whose bindings and
-// push constants are within its limits. Of these, a launch takes the first one that can bind its arrays.
+// push constants are within its limits. Of these, a launch takes the first one that can bind its arrays; shifted ones come last.
 #include "runtime/vulkan/rt_program.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ bool suits(const Context& context, const ModuleRecord& module) {
 
 /// The module as a shader, without handles.
 Shader* make_shader(Context& context, const Bundle& bundle, const ModuleRecord& module, uint32_t number) {
-    Shader* const shader = make<Shader>(context.hooks, context.hooks);
+    Shader* const shader = make<Shader>(context.hooks);
     if (!shader) return nullptr;
     shader->module = &module;
     shader->number = number;
@@ -60,12 +60,16 @@ pumice_status no_module(const Context& context, const Bundle& bundle, const Kern
                     "kernel \"%s\" (%s) has more arguments than %s binds: at most %u arrays and %u bytes of scalars", name,
                     source, context.name, context.plan.max_bindings, context.facts.basic.limits.maxPushConstantsSize);
     char names[256] = "";
-    for (size_t used = 0; lacking && used < sizeof names - 1; lacking &= lacking - 1)
-        used += size_t(snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", property_name(lacking)));
+    const char* last = "";
+    for (size_t used = 0; lacking && used < sizeof names - 1; lacking &= lacking - 1) {
+        const char* const one = property_name(lacking);  // the same for all defects
+        if (one != last) used += size_t(snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", one));
+        last = one;
+    }
     return fail(PUMICE_ERROR_FEATURE, "kernel \"%s\" (%s) needs %s, which %s does not have", name, source, names, context.name);
 }
 
-/// The reason why a launch cannot use a shader; null if it can.
+/// The reason why a launch cannot use a shader.
 struct Refusal {
     uint32_t argument = 0;
     enum { none, too_long, unaligned, too_many_elements, no_address } reason = none;
@@ -243,7 +247,7 @@ int64_t shifted_begin(int64_t begin, int64_t end, int64_t element_bytes, const V
 }
 
 Pipeline variant_of(const Context& context, const Shader& shader, const Launch& launch) {
-    Pipeline v{{launch.group[0], launch.group[1], launch.group[2]}, false, false, VK_NULL_HANDLE};
+    Pipeline v{{launch.group[0], launch.group[1], launch.group[2]}, false, false, VK_NULL_HANDLE, {}, nullptr};
     const uint32_t flags = shader.module->flags;
     if (flags & ModuleRecord::asks_full_groups)
         v.full_groups =
@@ -258,11 +262,11 @@ Pipeline variant_of(const Context& context, const Shader& shader, const Launch& 
     return v;
 }
 
-const Pipeline* find_pipeline(const Shader& shader, const Pipeline& v) {
-    for (const Pipeline& one : shader.pipelines)
-        if (one.group[0] == v.group[0] && one.group[1] == v.group[1] && one.group[2] == v.group[2] &&
-            one.full_groups == v.full_groups && one.at_origin == v.at_origin)
-            return &one;
+Pipeline* find_pipeline(const Shader& shader, const Pipeline& v) {
+    for (Pipeline* one = shader.pipelines; one; one = one->next)
+        if (one->group[0] == v.group[0] && one->group[1] == v.group[1] && one->group[2] == v.group[2] &&
+            one->full_groups == v.full_groups && one->at_origin == v.at_origin)
+            return one;
     return nullptr;
 }
 
@@ -323,6 +327,8 @@ pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shad
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = shader.layout;
+    // Slices do not begin at the first group.
+    if (variant.at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
     size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
     size.requiredSubgroupSize = context.plan.required_subgroup_size;
@@ -343,7 +349,11 @@ void destroy_program(Context& context, Program* program) {
     if (!program) return;
     while (Shader* const shader = program->shaders) {
         program->shaders = shader->next;
-        for (const Pipeline& one : shader->pipelines) context.vk.DestroyPipeline(context.device, one.handle, nullptr);
+        while (Pipeline* const one = shader->pipelines) {
+            shader->pipelines = one->next;
+            context.vk.DestroyPipeline(context.device, one->handle, nullptr);
+            destroy(context.hooks, one);
+        }
         // Vulkan ignores null handles.
         context.vk.DestroyPipelineLayout(context.device, shader->layout, nullptr);
         context.vk.DestroyDescriptorSetLayout(context.device, shader->set_layout, nullptr);

@@ -3,6 +3,7 @@
 #include "runtime/device/device.h"
 #include "runtime/vulkan/rt_memory.h"
 #include "runtime/vulkan/rt_pipeline_cache.h"
+#include "runtime/vulkan/rt_slices.h"
 
 namespace pumice_rt::vulkan {
 
@@ -16,11 +17,12 @@ struct Pipeline {
     int64_t group[3];
     bool full_groups, at_origin;
     VkPipeline handle;
+    Pace pace;
+    Pipeline* next;
 };
 
 /// One module of a kernel on the device. The records that it refers to are the bundle's, which exists whenever a launch uses it.
 struct Shader {
-    explicit Shader(const pumice_hooks& hooks) : pipelines(hooks) {}
     const ModuleRecord* module = nullptr;
     uint32_t number = 0;                     ///< of the module in its kernel
     uint32_t bindings = 0;                   ///< storage buffers, numbered without gaps
@@ -32,7 +34,7 @@ struct Shader {
     VkShaderModule handle = VK_NULL_HANDLE;  ///< this and the layouts are made with the first pipeline
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
-    List<Pipeline> pipelines;
+    Pipeline* pipelines = nullptr;  ///< none is removed before the shader
     Shader* next = nullptr;
 };
 
@@ -47,7 +49,7 @@ struct Program {
 /// The variant of a pipeline that a launch needs. The group's extents are set.
 Pipeline variant_of(const Context& context, const Shader& shader, const Launch& launch);
 /// The existing pipeline of this variant, or null.
-const Pipeline* find_pipeline(const Shader& shader, const Pipeline& variant);
+Pipeline* find_pipeline(const Shader& shader, const Pipeline& variant);
 
 /// Makes the shaders of a kernel's modules that the device can run, without handles of the driver. An error if there is none.
 pumice_status make_program(Context& context, const Bundle& bundle, uint32_t kernel, Program*& program);

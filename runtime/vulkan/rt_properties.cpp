@@ -222,6 +222,7 @@ Switches switches_from_environment() {
     s.descriptor_sets = set("PUMICE_VULKAN_SETS");
     s.divides = set("PUMICE_VULKAN_DIVIDE");
     s.loops = set("PUMICE_VULKAN_LOOPS");
+    s.slices = set("PUMICE_VULKAN_SLICES");
     return s;
 }
 
@@ -256,6 +257,19 @@ void plan_memory(const Facts& f, Plan& plan) {
     plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
 }
 
+void plan_queue(const Facts& f, const Switches& switches, uint32_t family, Plan& plan) {
+    plan.queue_family = family;
+    plan.time_stamp_bits = f.families[family].timestampValidBits;
+    plan.most_seconds = 0;
+    if (plan.time_stamp_bits == 0) return;  // without a clock no launch is measured
+    // A watchdog of the system resets a card that does not answer for 2 seconds (Windows) or 10 (Linux). Nor can it draw
+    // meanwhile. No system watches a driver that is a program on the host's processor.
+    if (switches.slices)
+        plan.most_seconds = 1e-6;
+    else if (f.basic.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
+        plan.most_seconds = 0.25;
+}
+
 void make_plan(const Facts& f, const Switches& switches, Plan& plan) {
     plan = {};
     if (f.api_version < VK_API_VERSION_1_2) {
@@ -264,8 +278,9 @@ void make_plan(const Facts& f, const Switches& switches, Plan& plan) {
         return;
     }
     if (!(f.features & feature::timeline)) return refuse(plan, "it has no timeline semaphores");
-    plan.queue_family = queue_family(f);
-    if (plan.queue_family == none) return refuse(plan, "it has no queue that computes");
+    const uint32_t family = queue_family(f);
+    if (family == none) return refuse(plan, "it has no queue that computes");
+    plan_queue(f, switches, family, plan);
     plan_policies(f, plan);
     plan_features(f, switches, plan);
     plan.always_staged = switches.staging;

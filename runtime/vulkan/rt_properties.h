@@ -63,6 +63,7 @@ struct Switches {
     bool descriptor_sets;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool divides;          ///< PUMICE_VULKAN_DIVIDE=1: the driver's division does not round correctly
     bool loops;            ///< PUMICE_VULKAN_LOOPS=1: the driver may end loops
+    bool slices;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
 };
 Switches switches_from_environment();
 
@@ -71,6 +72,8 @@ struct Plan {
     uint64_t properties;            ///< the bits of property:: in bundle_format.h
     uint32_t features, extensions;  ///< to enable
     uint32_t queue_family;
+    uint32_t time_stamp_bits;         ///< valid bits of the queue's time stamps; 0: none
+    double most_seconds;              ///< longest submission, on devices with a watchdog; 0: no limit
     uint32_t required_subgroup_size;  ///< of pipelines that use subgroups; 0: none can be required
     bool pipelines_at_origin;         ///< ranges that begin at 0 have a pipeline of their own
     bool row_groups;                  ///< the default groups of a range are long rows, not tiles
@@ -94,6 +97,8 @@ struct Plan {
 /// Asks the driver for everything. Below Vulkan 1.1 only name, version and limits: such a device is not usable anyway.
 pumice_status read_facts(const InstanceFunctions& vk, VkPhysicalDevice device, const pumice_hooks& hooks, Facts& facts);
 void make_plan(const Facts& facts, const Switches& switches, Plan& plan);
+/// Plans the use of a queue family, which an application chooses itself.
+void plan_queue(const Facts& facts, const Switches& switches, uint32_t family, Plan& plan);
 /// Plans the memory again: only once the device is open is it known which memory types buffers may have.
 void plan_memory(const Facts& facts, Plan& plan);
 

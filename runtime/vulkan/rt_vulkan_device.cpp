@@ -50,6 +50,7 @@ void VulkanDevice::close() {
     queue.stop();
     if (context.queue) context.wait_idle();
     pipelines.save();
+    if (times.pool) context.vk.DestroyQueryPool(context.device, times.pool, nullptr);
     for (Program*& list : programs)
         while (Program* const program = list) {
             list = program->next;

@@ -71,9 +71,10 @@ private:
     struct Recording {
         const Launch& launch;
         const Shader& shader;
-        const Pipeline& pipeline;
+        Pipeline& pipeline;
         uint32_t number = 0;       // of a launch that reports
         int64_t block_offset = 0;  // of the argument block
+        int64_t groups[3] = {};    // of the whole range
         uint64_t value = 0;        // result: the timeline value of the launch
     };
 
@@ -100,17 +101,23 @@ private:
     // rt_vulkan_launch.cpp
     Program* find_program(const Bundle& bundle, uint32_t kernel);
     pumice_status set_group(Launch& launch) const;
-    pumice_status choose(const Launch& launch, Shader*& shader, const Pipeline*& pipeline, bool& missing);
+    pumice_status choose(const Launch& launch, Shader*& shader, Pipeline*& pipeline, bool& missing);
     pumice_status build(const Launch& launch);
     pumice_status need_program(const Bundle& bundle, uint32_t kernel, Program*& program);
-    pumice_status record_launch(Recording& recording);
+    pumice_status record_part(Recording& recording, const GroupRange& part, bool timed);
     uint32_t list_accesses(const Recording& recording);
     BoundRange bound_range(const Recording& recording, const BindingRecord& binding) const;
     pumice_status bind_arrays(VkCommandBuffer commands, const Recording& recording);
     pumice_status fill_block(Recording& recording);
     uint64_t field_value(const Recording& recording, const FieldRecord& field) const;
-    void push_fields(VkCommandBuffer commands, const Recording& recording, const int64_t (&groups)[3], const int64_t (&base)[3]);
-    void dispatch(VkCommandBuffer commands, const Recording& recording);
+    void push_fields(VkCommandBuffer commands, const Recording& recording, const int64_t (&base)[3]);
+    void dispatch(VkCommandBuffer commands, const Recording& recording, const GroupRange& part);
+
+    // rt_slices.cpp
+    pumice_status record_launch(Recording& recording);
+    void write_time(VkCommandBuffer commands, uint32_t query);
+    bool begin_timing(VkCommandBuffer commands, Pace& pace);
+    void read_pace(Pace& pace);
 
     // rt_vulkan_reports.cpp
     pumice_status launch_reporting(const Launch& launch);
@@ -140,6 +147,13 @@ private:
         uint64_t last = 0;     // timeline value of the last launch that may have written into it
         bool used = false;     // since it was cleared; also read without the mutex
     } ring_state;
+
+    /// Time stamps; guarded by the queue's mutex. Each bit is a timing that nobody uses.
+    struct {
+        VkQueryPool pool = VK_NULL_HANDLE;
+        uint32_t unused = ~0u;
+        Pace* paces[32] = {};
+    } times;
 
     BufferAccess accesses[most_buffers];  // of the command being recorded
     VkDescriptorBufferInfo buffers[most_buffers];

@@ -63,7 +63,7 @@ pumice_status VulkanDevice::set_group(Launch& launch) const {
 }
 
 /// Finds shader and pipeline; `missing` if they have to be made first. The queue's mutex is held.
-pumice_status VulkanDevice::choose(const Launch& launch, Shader*& shader, const Pipeline*& pipeline, bool& missing) {
+pumice_status VulkanDevice::choose(const Launch& launch, Shader*& shader, Pipeline*& pipeline, bool& missing) {
     missing = true;
     const Program* const program = find_program(*launch.bundle, launch.kernel);
     if (!program) return PUMICE_OK;
@@ -94,7 +94,7 @@ pumice_status VulkanDevice::build(const Launch& launch) {
     Program* program = nullptr;
     RT_TRY(need_program(*launch.bundle, launch.kernel, program));
     Shader* shader = nullptr;
-    Pipeline variant;
+    Pipeline variant{};
     bool exists;
     {
         const Lock lock(queue.mutex);
@@ -112,10 +112,15 @@ pumice_status VulkanDevice::build(const Launch& launch) {
     RT_TRY(make_pipeline(context, pipelines, *shader, launch, variant));
     log("kernel %s: pipeline of module %u for groups of %lld x %lld x %lld", launch.kernel_name(), shader->number,
         longest(variant.group[0]), longest(variant.group[1]), longest(variant.group[2]));
+    Pipeline* const made = make<Pipeline>(hooks, variant);
+    if (!made) {
+        context.vk.DestroyPipeline(context.device, variant.handle, nullptr);
+        return fail(PUMICE_ERROR_MEMORY, "the host has no memory for the pipeline of kernel \"%s\"", launch.kernel_name());
+    }
     const Lock lock(queue.mutex);
-    if (shader->pipelines.push(variant)) return PUMICE_OK;
-    context.vk.DestroyPipeline(context.device, variant.handle, nullptr);
-    return fail(PUMICE_ERROR_MEMORY, "the host has no memory for the pipeline of kernel \"%s\"", launch.kernel_name());
+    made->next = shader->pipelines;
+    shader->pipelines = made;
+    return PUMICE_OK;
 }
 
 pumice_status VulkanDevice::prepare(const Bundle& bundle, const pumice_library& library, uint32_t number) {
@@ -152,7 +157,7 @@ pumice_status VulkanDevice::launch(const Launch& given) {
         {
             const Lock lock(queue.mutex);
             Shader* shader = nullptr;
-            const Pipeline* pipeline = nullptr;
+            Pipeline* pipeline = nullptr;
             RT_TRY(queue.make_room());
             RT_TRY(choose(launch, shader, pipeline, missing));
             if (!missing && !shader->reports) {
@@ -213,8 +218,8 @@ uint32_t VulkanDevice::list_accesses(const Recording& r) {
     return count;
 }
 
-/// Records a launch. The mutex is held.
-pumice_status VulkanDevice::record_launch(Recording& r) {
+/// Records some groups of a launch, with the time that they take if `timed`. The mutex is held.
+pumice_status VulkanDevice::record_part(Recording& r, const GroupRange& part, bool timed) {
     if (r.shader.module->block_bytes > 0) RT_TRY(fill_block(r));
     const uint32_t count = list_accesses(r);
     VkCommandBuffer commands;
@@ -227,15 +232,21 @@ pumice_status VulkanDevice::record_launch(Recording& r) {
     }
     RT_TRY(bind_arrays(commands, r));
     bound.shader = &r.shader;
-    dispatch(commands, r);
+    r.value = queue.value();
+    Pace& pace = r.pipeline.pace;
+    const bool times_it = timed && begin_timing(commands, pace);
+    dispatch(commands, r, part);
+    if (times_it) {
+        write_time(commands, 2 * pace.timing + 1);
+        pace.is_timed = true, pace.value = r.value, pace.groups = part.groups();
+    }
     for (uint32_t i = 0; i < r.launch.argument_count; ++i)
         if (pumice_memory one = r.launch.arguments[i].memory)
             touch(*static_cast<VulkanMemory*>(one), Access(r.launch.parameter(i).access) != Access::in);
     if (r.shader.locks) touch(*lock_words, true);
     if (r.shader.reports) touch(*ring_state.memory, true);
-    if (r.shader.module->block_bytes > 0) arguments.until(queue.value());
+    if (r.shader.module->block_bytes > 0) arguments.until(r.value);
     touch(r.launch.stream);
-    r.value = queue.value();
     return queue.end();
 }
 
@@ -307,9 +318,8 @@ uint64_t VulkanDevice::field_value(const Recording& r, const FieldRecord& field)
     }
 }
 
-/// Pushes the fields for the dispatch whose first group is `base`, of `groups` in all, unless they are as before.
-void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, const int64_t (&groups)[3],
-                               const int64_t (&base)[3]) {
+/// Pushes the fields for the dispatch whose first group is `base`, unless they are as before.
+void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, const int64_t (&base)[3]) {
     const ModuleRecord& module = *r.shader.module;
     if (module.push_bytes == 0) return;
     const FieldRecord* const fields = r.launch.bundle->fields + module.push.first;
@@ -321,7 +331,7 @@ void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, con
                 value = uint64_t(r.launch.start[field.axis] + base[field.axis] * r.launch.group[field.axis]);
                 break;
             case FieldKind::group_base: value = uint64_t(base[field.axis]); break;
-            case FieldKind::group_count: value = uint64_t(groups[field.axis]); break;
+            case FieldKind::group_count: value = uint64_t(r.groups[field.axis]); break;
             default: value = field_value(r, field);
         }
         memcpy(push.bytes + field.offset, &value, field_bytes(field.type));
@@ -334,21 +344,30 @@ void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, con
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void VulkanDevice::dispatch(VkCommandBuffer commands, const Recording& r) {
+void VulkanDevice::dispatch(VkCommandBuffer commands, const Recording& r, const GroupRange& part) {
     const uint32_t(&most)[3] = context.facts.basic.limits.maxComputeWorkGroupCount;
-    int64_t groups[3], base[3];
-    for (int axis = 0; axis < 3; ++axis) groups[axis] = (r.launch.extent[axis] + r.launch.group[axis] - 1) / r.launch.group[axis];
+    uint32_t count[3];
+    int64_t base[3] = {0, 0, 0};
+    if (r.pipeline.at_origin) {
+        push_fields(commands, r, base);
+        for (int axis = 0; axis < 3; ++axis) count[axis] = uint32_t(part.end[axis] - part.begin[axis]);
+        if (part.begin[0] == 0 && part.begin[1] == 0 && part.begin[2] == 0)
+            context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+        else
+            context.vk.CmdDispatchBase(commands, uint32_t(part.begin[0]), uint32_t(part.begin[1]), uint32_t(part.begin[2]),
+                                       count[0], count[1], count[2]);
+        return;
+    }
     const bool shifted = r.shader.module->flags & ModuleRecord::shifted;
     bool first = true;
-    for (base[2] = 0; base[2] < groups[2]; base[2] += most[2])
-        for (base[1] = 0; base[1] < groups[1]; base[1] += most[1])
-            for (base[0] = 0; base[0] < groups[0]; base[0] += most[0]) {
+    for (base[2] = part.begin[2]; base[2] < part.end[2]; base[2] += most[2])
+        for (base[1] = part.begin[1]; base[1] < part.end[1]; base[1] += most[1])
+            for (base[0] = part.begin[0]; base[0] < part.end[0]; base[0] += most[0]) {
                 // A shifted binding may contain other arrays of the launch, so that the validation layer sees a conflict.
                 if (shifted && !first) queue.order();
                 first = false;
-                push_fields(commands, r, groups, base);
-                uint32_t count[3];
-                for (int axis = 0; axis < 3; ++axis) count[axis] = uint32_t(least(groups[axis] - base[axis], most[axis]));
+                push_fields(commands, r, base);
+                for (int axis = 0; axis < 3; ++axis) count[axis] = uint32_t(least(part.end[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
             }
 }

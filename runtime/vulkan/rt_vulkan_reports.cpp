@@ -67,15 +67,16 @@ pumice_status VulkanDevice::launch_reporting(const Launch& launch) {
     const Lock lock(queue.mutex);
     RT_TRY(queue.make_room());
     Shader* shader = nullptr;
-    const Pipeline* pipeline = nullptr;
+    Pipeline* pipeline = nullptr;
     bool missing = false;
     RT_TRY(choose(launch, shader, pipeline, missing));
     Recording recording{launch, *shader, *pipeline};
     recording.number = number;
     ring_state.expected += words;
-    ring_state.last = queue.value();
     __atomic_store_n(&ring_state.used, true, __ATOMIC_RELAXED);
-    return record_launch(recording);
+    const pumice_status status = record_launch(recording);
+    if (recording.value > 0) ring_state.last = recording.value;
+    return status;
 }
 
 /// Reads the ring, whose launches are done, clears it, and gives its records to the application.

@@ -314,6 +314,43 @@ TEST(RuntimeVulkan, MoreGroupsThanADispatchHas) {
             ASSERT_EQ(got[size_t(i * columns + j)], 1000 * i + j / 2 + (columns + 1) / 2) << i << ", " << j;
 }
 
+TEST(RuntimeVulkan, LongLaunchesAreSliced) {
+    int64_t extents[3];
+    const auto sliced = [&](int64_t most) {
+        vulkan::slice_extents({{0, 0, 0}, {8, 4, 2}}, most, extents);
+        return std::vector<int64_t>(extents, extents + 3);
+    };
+    EXPECT_EQ(sliced(1000), (std::vector<int64_t>{8, 4, 2}));
+    EXPECT_EQ(sliced(63), (std::vector<int64_t>{8, 4, 1}));
+    EXPECT_EQ(sliced(31), (std::vector<int64_t>{8, 3, 1}));
+    EXPECT_EQ(sliced(7), (std::vector<int64_t>{7, 1, 1}));
+    EXPECT_EQ(sliced(0), (std::vector<int64_t>{1, 1, 1}));
+    vulkan::GroupRange range{{0, 0, 0}, {10, 128, 1}};
+    EXPECT_EQ(vulkan::take_probe(range).groups(), 20);
+    EXPECT_EQ(range.groups(), 1260);
+
+    setenv("PUMICE_VULKAN_SLICES", "1", 1);  // as if every launch were too long for a watchdog
+    {
+        TestDevice on;
+        TestBundle bundle(on.properties());
+        const uint32_t k = bundle.add(pumice::kernel("next", [](pumice::InOut<int, 2> a) {
+            auto [i, j] = pumice::global_index<2>();
+            auto [gi, gj] = pumice::group_index<2>();
+            a(i, j) = 3 * a(i, j) + 1000 * gi + gj;
+        }));
+        const pumice_library* library = bundle.get();
+        const int64_t rows = 40, columns = 90;
+        TestArray<int> a(on, Extents{{rows, columns}}, PUMICE_I32);
+        for (int times = 0; times < 3; ++times)
+            RT_OK(launch(on, library, k, grouped(pumice_range_2(rows, columns), 1, 8), {argument(a.array)}));
+        const std::vector<int> got = a.read();
+        for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j)
+                ASSERT_EQ(got[size_t(i * columns + j)], 13 * (1000 * i + j / 8)) << i << ", " << j;
+    }
+    unsetenv("PUMICE_VULKAN_SLICES");
+}
+
 TEST(RuntimeVulkan, MoreScalarsThanPushConstantsHold) {
     TestDevice on;
     TestBundle bundle(on.properties());
@@ -338,9 +375,7 @@ TEST(RuntimeVulkan, MoreScalarsThanPushConstantsHold) {
             want += i * value;
         }
         RT_OK(launch(on, library, k, pumice_range_1(10), arguments));
-        if (round % 50 == 0 || round == 299) {
-            ASSERT_EQ(out.read(), std::vector<int64_t>(10, want));
-        }
+        if (round % 50 == 0 || round == 299) { ASSERT_EQ(out.read(), std::vector<int64_t>(10, want)); }
     }
 }
 

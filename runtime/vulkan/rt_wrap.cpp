@@ -33,7 +33,8 @@ pumice_status plan_for(const pumice_vulkan_device& application, const Facts& fac
     if (facts.api_version >= VK_API_VERSION_1_2 && !(facts.features & feature::timeline))
         return fail(PUMICE_ERROR_DEVICE,
                     "the device %s cannot be used: the feature timelineSemaphore is not enabled in its features", name);
-    make_plan(facts, switches_from_environment(), plan);
+    const Switches switches = switches_from_environment();
+    make_plan(facts, switches, plan);
     if (plan.unusable[0]) return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: %s", name, plan.unusable);
     const uint32_t family = application.queue_family;
     if (family >= facts.family_count)
@@ -41,7 +42,7 @@ pumice_status plan_for(const pumice_vulkan_device& application, const Facts& fac
                     facts.family_count);
     if (!(facts.families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
         return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: its queue family %u does not compute", name, family);
-    plan.queue_family = family;
+    plan_queue(facts, switches, family, plan);
     plan.batching = {false, false, 1024, 64};  // the application decides when a frame is complete
     return PUMICE_OK;
 }
