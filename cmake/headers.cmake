@@ -56,9 +56,9 @@ set(PUMICE_PUBLIC_HEADERS
     pumice/pumice_rt.hpp
     pumice/ship.h
     pumice/vulkan.h
-    runtime/api/pumice_rt.h
-    runtime/api/pumice_rt.hpp
-    ship/library/ship.h
+    runtime/api/rt_api.h
+    runtime/api/rt_api.hpp
+    ship/library/ship_library.h
     ship/program/ship_program.h
     vulkan/wrap.h
 )

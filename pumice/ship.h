@@ -2,5 +2,5 @@
 #pragma once
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-#include "ship/library/ship.h"
+#include "ship/library/ship_library.h"
 #pragma GCC diagnostic pop

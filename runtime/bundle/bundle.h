@@ -1,7 +1,7 @@
 // An opened bundle: its records, checked and in the layout of this version.
 #pragma once
 #include "runtime/bundle/program_format.h"
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 #include "runtime/support/status.h"
 
 namespace pumice_rt {

@@ -12,7 +12,7 @@
 #include "runtime/cpu/rt_run.h"
 #include "runtime/cpu/rt_streams.h"
 #include "runtime/device/bundles.h"
-#include "runtime/device/ring.h"
+#include "runtime/device/rt_ring.h"
 
 namespace pumice_rt {
 namespace {

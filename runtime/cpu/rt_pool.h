@@ -9,7 +9,7 @@
 // Textbook name: self-scheduling (guided by the caller, which chooses the parts) with a central counter.
 #pragma once
 #include "runtime/support/lock.h"
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 #include "runtime/support/status.h"
 
 namespace pumice_rt {

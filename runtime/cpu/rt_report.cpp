@@ -1,8 +1,8 @@
 // The function that native code calls for a print or a failed requirement: writes one record into the ring, by the rules of
 // core/host/ring.h.
-#include "runtime/api/pumice_rt.h"
+#include "runtime/api/rt_api.h"
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/device/ring.h"
+#include "runtime/device/rt_ring.h"
 
 // Exported: native code of shared libraries calls it.
 extern "C" PUMICE_RT_API void pumice_cpu_report(const pumice_rt::Frame* frame, int32_t failure, uint32_t format,

@@ -3,7 +3,7 @@
 #include "runtime/cpu/rt_blocks.h"
 #include "runtime/cpu/rt_frame.h"
 #include "runtime/cpu/rt_pool.h"
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
 

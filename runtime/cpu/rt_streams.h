@@ -6,7 +6,7 @@
 // Why: a launch on the default stream then costs no hand-over between threads (some 0.2 us), and other streams overlap with the host.
 // Limits: priorities are a hint that is not used; a launch that meets another one in the pool runs on its own thread alone.
 #pragma once
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
 namespace {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/api/pumice_rt.h"
-#include "runtime/device/ring.h"
+#include "runtime/api/rt_api.h"
+#include "runtime/device/rt_ring.h"
 
 namespace pumice_rt {
 namespace {

@@ -1,5 +1,5 @@
 // The C functions of devices, arrays, streams and events: checks of their arguments, and calls of the device.
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 #include <stdarg.h>
 #include <stdio.h>

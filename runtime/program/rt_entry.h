@@ -6,7 +6,7 @@
 //
 // Numbers that depend on the total of a scan are known in the middle of a run only: their steps are computed when they are reached.
 #pragma once
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/api/pumice_rt.h"
+#include "runtime/api/rt_api.h"
 
 namespace pumice_rt {
 namespace {

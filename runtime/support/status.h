@@ -3,7 +3,7 @@
 // The runtime is built without exceptions. A function that can fail returns pumice_status; `RT_TRY(call)` returns early if the call
 // did not give PUMICE_OK. fail() writes the sentence, in a buffer of the calling thread.
 #pragma once
-#include "runtime/api/pumice_rt.h"
+#include "runtime/api/rt_api.h"
 
 namespace pumice_rt {
 

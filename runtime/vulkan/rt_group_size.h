@@ -1,6 +1,6 @@
 // The default group size of a launch: a pure function.
 #pragma once
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt::vulkan {
 

@@ -1,8 +1,8 @@
 // A kernel on one device: the shaders of its modules, and their pipelines.
 #pragma once
-#include "runtime/device/device.h"
-#include "runtime/vulkan/rt_memory.h"
-#include "runtime/vulkan/rt_pipeline_cache.h"
+#include "runtime/device/rt_device.h"
+#include "runtime/vulkan_context/rt_memory.h"
+#include "runtime/vulkan_context/rt_pipeline_cache.h"
 #include "runtime/vulkan/rt_slices.h"
 
 namespace pumice_rt::vulkan {

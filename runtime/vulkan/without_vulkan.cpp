@@ -1,5 +1,5 @@
 // The device vulkan where the runtime is built without Vulkan's headers: every function is an error.
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/ir/evaluate.h"
 #include "core/support/error.h"
-#include "runtime/api/pumice_rt.h"
-#include "ship/library/ship.h"
+#include "runtime/api/rt_api.h"
+#include "ship/library/ship_library.h"
 #include "tests/fuzz/random_record.h"
 #include "tests/fuzz/random_run.h"
 #include "tests/fuzz/seeds.h"

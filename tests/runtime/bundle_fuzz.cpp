@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/device/device.h"
-#include "runtime/device/ring.h"
+#include "runtime/device/rt_device.h"
+#include "runtime/device/rt_ring.h"
 
 using namespace pumice_rt;
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/vulkan/rt_queue.h"
+#include "runtime/vulkan_context/rt_queue.h"
 
 namespace pumice_rt::vulkan {
 namespace {

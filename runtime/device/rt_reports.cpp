@@ -1,12 +1,12 @@
 // Decoding of a ring's records: into lines, ordered by launch, group, item and time, and into the error of a failed requirement.
-#include "runtime/device/reports.h"
+#include "runtime/device/rt_reports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 #include "runtime/device/print_text.h"
-#include "runtime/device/ring.h"
+#include "runtime/device/rt_ring.h"
 
 namespace pumice_rt {
 namespace {

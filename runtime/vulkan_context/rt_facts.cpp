@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/bundle/bundle_format.h"
-#include "runtime/vulkan/rt_properties.h"
+#include "runtime/vulkan_context/rt_properties.h"
 
 namespace pumice_rt::vulkan {
 namespace {

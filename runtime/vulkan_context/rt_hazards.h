@@ -1,6 +1,6 @@
 // Hazard tracking: which commands need a barrier between them, by the byte ranges touched since the last barrier.
 #pragma once
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 
 namespace pumice_rt::vulkan {
 

@@ -1,7 +1,7 @@
 // Device memory in large blocks, from which arrays get ranges; and rings of staging memory.
 #pragma once
-#include "runtime/vulkan/rt_context.h"
-#include "runtime/vulkan/rt_suballocator.h"
+#include "runtime/vulkan_context/rt_context.h"
+#include "runtime/vulkan_context/rt_suballocator.h"
 
 namespace pumice_rt::vulkan {
 

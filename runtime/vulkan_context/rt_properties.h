@@ -5,8 +5,8 @@
 #pragma once
 #include <stdint.h>
 
-#include "runtime/support/memory.h"
-#include "runtime/vulkan/rt_functions.h"
+#include "runtime/support/hook_memory.h"
+#include "runtime/vulkan_context/rt_functions.h"
 
 namespace pumice_rt::vulkan {
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/api/pumice_rt.h"
+#include "runtime/api/rt_api.h"
 
 namespace pumice {
 namespace rt {

@@ -1,8 +1,8 @@
 // The command queue: records commands into batches, submits them in order, and tracks progress by one timeline semaphore.
 #pragma once
 #include "runtime/support/lock.h"
-#include "runtime/vulkan/rt_context.h"
-#include "runtime/vulkan/rt_hazards.h"
+#include "runtime/vulkan_context/rt_context.h"
+#include "runtime/vulkan_context/rt_hazards.h"
 
 namespace pumice_rt::vulkan {
 

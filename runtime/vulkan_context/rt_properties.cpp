@@ -1,13 +1,13 @@
 // The plan of a device: a pure function of its properties, after vulkan/plan.cpp of the library, which has more about each
 // reason.
-#include "runtime/vulkan/rt_properties.h"
+#include "runtime/vulkan_context/rt_properties.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/bundle/bundle_format.h"
-#include "runtime/device/device.h"
+#include "runtime/device/rt_device.h"
 
 namespace pumice_rt::vulkan {
 namespace {

@@ -1,6 +1,6 @@
 // Best-fit suballocator: ranges within one large block of memory, as a pure data structure.
 #pragma once
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 
 namespace pumice_rt::vulkan {
 

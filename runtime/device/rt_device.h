@@ -1,10 +1,10 @@
 // The interface between the C functions and a device: launches that are checked already, memory, streams and events.
 //
 // pumice_device and the other handles of the C interface point to these structs. A back end derives from them. The functions are
-// virtual but not pure, and objects are made by make() (runtime/support/memory.h): the runtime then needs no C++ library.
+// virtual but not pure, and objects are made by make() (runtime/support/hook_memory.h): the runtime then needs no C++ library.
 #pragma once
 #include "runtime/bundle/bundle.h"
-#include "runtime/device/reports.h"
+#include "runtime/device/rt_reports.h"
 #include "runtime/support/lock.h"
 
 /// Device memory. A back end derives from it, and frees it once its work with it is done.

@@ -5,7 +5,7 @@
 #include <new>  // placement only
 #include <utility>
 
-#include "runtime/api/pumice_rt.h"
+#include "runtime/api/rt_api.h"
 
 namespace pumice_rt {
 

@@ -5,7 +5,7 @@
 //   read a[32, 64)             two reads: no barrier
 //
 // A query is a binary search. Ranges are merged, so that adjacent arrays are one range.
-#include "runtime/vulkan/rt_hazards.h"
+#include "runtime/vulkan_context/rt_hazards.h"
 
 namespace pumice_rt::vulkan {
 

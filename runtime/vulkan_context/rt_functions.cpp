@@ -1,5 +1,5 @@
 // Vulkan's functions: the loader, and tables that are filled by walking a list of names.
-#include "runtime/vulkan/rt_functions.h"
+#include "runtime/vulkan_context/rt_functions.h"
 
 #include <dlfcn.h>
 #include <string.h>

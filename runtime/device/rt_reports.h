@@ -2,7 +2,7 @@
 #pragma once
 #include "runtime/bundle/bundle.h"
 #include "runtime/support/lock.h"
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 #include "runtime/support/status.h"
 
 namespace pumice_rt {

@@ -1,6 +1,6 @@
 // The driver's pipeline cache, kept on disk between processes.
 #pragma once
-#include "runtime/vulkan/rt_context.h"
+#include "runtime/vulkan_context/rt_context.h"
 
 namespace pumice_rt::vulkan {
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/vulkan/rt_context.h"
+#include "runtime/vulkan_context/rt_context.h"
 
 namespace pumice_rt::vulkan {
 namespace {

@@ -1,7 +1,7 @@
 // The Vulkan instance that the process shares, and one logical device with its queue.
 #pragma once
-#include "runtime/device/device.h"
-#include "runtime/vulkan/rt_properties.h"
+#include "runtime/device/rt_device.h"
+#include "runtime/vulkan_context/rt_properties.h"
 
 namespace pumice_rt::vulkan {
 

@@ -1,5 +1,5 @@
 // The runtime's Vulkan back end: kernels of every kind against expected values, bit by bit, on each driver with validation.
-#include "runtime/vulkan/rt_vulkan_test.h"
+#include "tests/runtime_vulkan/rt_vulkan_test.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Best-fit suballocator with coalescing.
 //
 //   size 100: allocate 30 -> 0, allocate 20 -> 30, release(0, 30), allocate 10 -> 0 (best fit: 30 < 50)
-#include "runtime/vulkan/rt_suballocator.h"
+#include "runtime/vulkan_context/rt_suballocator.h"
 
 namespace pumice_rt::vulkan {
 

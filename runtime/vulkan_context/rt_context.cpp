@@ -1,5 +1,5 @@
 // A logical device and its queue: made with the features and extensions of the plan, or an application's.
-#include "runtime/vulkan/rt_context.h"
+#include "runtime/vulkan_context/rt_context.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/vulkan/rt_vulkan_test.h"
+#include "tests/runtime_vulkan/rt_vulkan_test.h"
 
 using namespace rt_test;
 using pumice::global_index;

@@ -6,7 +6,7 @@
 //   NAME_library.c    its bytes, and the table     objects/*.o         native code; NAME_objects.txt lists them for the linker
 //
 // Cost: for each kernel some 0.3 s for SPIR-V, and 0.1 to 1 s for each level of native code.
-#include "ship/library/ship.h"
+#include "ship/library/ship_library.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Blocks of device memory, ranges of them for arrays, and rings for staging.
-#include "runtime/vulkan/rt_memory.h"
+#include "runtime/vulkan_context/rt_memory.h"
 
 namespace pumice_rt::vulkan {
 namespace {

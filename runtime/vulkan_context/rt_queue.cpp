@@ -6,7 +6,7 @@
 // Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets each command at once, a busy
 // one gets batches whose size doubles with each submission, up to Batching::most_commands. make_room() bounds the batches in
 // flight. After a failed submission the host signals the promised value, so that no waiter hangs.
-#include "runtime/vulkan/rt_queue.h"
+#include "runtime/vulkan_context/rt_queue.h"
 
 namespace pumice_rt::vulkan {
 namespace {

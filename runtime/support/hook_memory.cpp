@@ -1,4 +1,4 @@
-#include "runtime/support/memory.h"
+#include "runtime/support/hook_memory.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 //
 // The checksum keeps a damaged file from the driver, which need not survive one. A file is written to a temporary name and
 // renamed, so that a reader sees an old or a new one.
-#include "runtime/vulkan/rt_pipeline_cache.h"
+#include "runtime/vulkan_context/rt_pipeline_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // The runtime on an application's own Vulkan device: order with its commands, semaphores, its buffers, and errors.
-#include "runtime/vulkan/rt_vulkan_test.h"
+#include "tests/runtime_vulkan/rt_vulkan_test.h"
 #include "tests/vulkan_application.h"
 
 using namespace rt_test;
