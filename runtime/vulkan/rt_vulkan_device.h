@@ -123,7 +123,8 @@ private:
     pumice_status launch_reporting(const Launch& launch);
     pumice_status need_ring();
     pumice_status clear_ring(size_t words);
-    pumice_status take_reports();
+    pumice_status take_lines();
+    bool delivering_here() const;
     pumice_status settle();
 
     Memory memory;  // guarded by the queue's mutex
@@ -145,7 +146,10 @@ private:
         VulkanMemory* memory = nullptr;
         int64_t expected = 0;  // words that its launches write if every item prints each line once
         uint64_t last = 0;     // timeline value of the last launch that may have written into it
-        bool used = false;     // since it was cleared; also read without the mutex
+        bool used = false;     // since it was cleared
+        // Also read without the mutex.
+        bool ever = false, delivers = false;
+        pthread_t deliverer{};  // the thread that delivers lines
     } ring_state;
 
     /// Time stamps; guarded by the queue's mutex. Each bit is a timing that nobody uses.

@@ -2,7 +2,6 @@
 #include "tests/runtime_vulkan/rt_vulkan_test.h"
 
 #include <cmath>
-#include <numeric>
 #include <thread>
 
 using namespace rt_test;
@@ -27,18 +26,6 @@ auto saxpy_kernel() {
         auto i = global_index();
         y[i] += a * x[i];
     });
-}
-
-template <class T = float> std::vector<T> ramp(size_t n, T first = 0) {
-    std::vector<T> v(n);
-    std::iota(v.begin(), v.end(), first);
-    return v;
-}
-
-template <class... N> pumice_range grouped(pumice_range range, N... group) {
-    const int64_t given[] = {group...};
-    for (size_t d = 0; d < sizeof...(group); ++d) range.group[d] = given[d];
-    return range;
 }
 
 TEST(RuntimeVulkan, SaxpyOverRangesOfManySizes) {
@@ -165,65 +152,6 @@ TEST(RuntimeVulkan, PartsOfArraysAtAnyElement) {
         for (int64_t i = 0; i < 99; ++i) want[size_t(first + i)] += float(900 - first % 7 + i);
     }
     EXPECT_EQ(y.read(), want);
-}
-
-struct Printed {
-    std::vector<std::string> lines;
-    pumice_hooks hooks{};
-    Printed() {
-        hooks.user = this;
-        hooks.print = [](void* user, const char* line) { static_cast<Printed*>(user)->lines.push_back(line); };
-    }
-};
-
-TEST(RuntimeVulkan, PrintsAndRequirements) {
-    Printed printed;
-    TestDevice on(&printed.hooks);
-    TestBundle bundle(on.properties());
-    const uint32_t print = bundle.add(pumice::kernel("print", [](In<float> x, Val<int> launch) {
-        auto i = global_index();
-        $if(i % 2 == 1) { pumice::print("{}: {} is {}", launch, i, x[i]); }
-    }));
-    const uint32_t require = bundle.add(pumice::kernel("check", [](In<float> x) {
-        auto i = global_index();
-        pumice::require(x[i] < 5, "{} is below 5", x[i]);
-    }));
-    const pumice_library* library = bundle.get();
-    TestArray<float> x(on, ramp(8), PUMICE_F32);
-    for (int round = 0; round < 2; ++round) {
-        printed.lines.clear();
-        for (int l = 1; l <= 2; ++l)
-            RT_OK(launch(on, library, print, grouped(pumice_range_1(4), 2), {argument(x.array), scalar(PUMICE_I32, l)}));
-        RT_OK(pumice_synchronize(on.device));
-        EXPECT_EQ(printed.lines, (std::vector<std::string>{"1: 1 is 1", "1: 3 is 3", "2: 1 is 1", "2: 3 is 3"}));
-        RT_OK(launch(on, library, require, pumice_range_1(5), {argument(x.array)}));
-        RT_OK(pumice_synchronize(on.device));
-        RT_OK(launch(on, library, require, pumice_range_1(8), {argument(x.array)}));
-        EXPECT_EQ(pumice_synchronize(on.device), PUMICE_ERROR_REQUIREMENT);
-        EXPECT_NE(std::string(pumice_error()).find("5 is below 5 (work-item 5, "), std::string::npos) << pumice_error();
-        RT_OK(pumice_synchronize(on.device));
-    }
-    // The host reads an array, which is a wait, too.
-    RT_OK(launch(on, library, require, pumice_range_1(8), {argument(x.array)}));
-    pumice_event event = nullptr;
-    RT_OK(pumice_record(on.device, nullptr, &event));
-    EXPECT_EQ(pumice_event_wait(event), PUMICE_ERROR_REQUIREMENT);
-    pumice_event_release(event);
-}
-
-TEST(RuntimeVulkan, MorePrintsThanTheRingHolds) {
-    Printed printed;
-    TestDevice on(&printed.hooks);
-    TestBundle bundle(on.properties());
-    const uint32_t print =
-        bundle.add(pumice::kernel("many", [](Val<int> launch) { pumice::print("{} {}", launch, global_index()); }));
-    const pumice_library* library = bundle.get();
-    // 7 words each: 20 launches of 10,000 items need 1.4 million words, and the ring has about a million.
-    for (int l = 0; l < 20; ++l) RT_OK(launch(on, library, print, pumice_range_1(10000), {scalar(PUMICE_I32, l)}));
-    RT_OK(pumice_synchronize(on.device));
-    ASSERT_EQ(printed.lines.size(), 200000u);
-    for (size_t i = 0; i < printed.lines.size(); i += 777)
-        ASSERT_EQ(printed.lines[i], std::to_string(i / 10000) + " " + std::to_string(i % 10000));
 }
 
 template <class T> void adds(int32_t type, uint64_t wanted) {

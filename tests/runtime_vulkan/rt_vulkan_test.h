@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -282,6 +283,20 @@ template <class T> pumice_argument scalar(int32_t type, T value) {
 inline pumice_status launch(const TestDevice& on, const pumice_library* library, uint32_t kernel, const pumice_range& range,
                             const std::vector<pumice_argument>& arguments) {
     return pumice_launch(on.device, library, kernel, &range, arguments.data(), uint32_t(arguments.size()));
+}
+
+/// first, first + 1, ...
+template <class T = float> std::vector<T> ramp(size_t n, T first = 0) {
+    std::vector<T> v(n);
+    std::iota(v.begin(), v.end(), first);
+    return v;
+}
+
+/// The range in groups of these extents.
+template <class... N> pumice_range grouped(pumice_range range, N... group) {
+    const int64_t given[] = {group...};
+    for (size_t d = 0; d < sizeof...(group); ++d) range.group[d] = given[d];
+    return range;
 }
 
 #define RT_OK(call) ASSERT_EQ(call, PUMICE_OK) << pumice_error()
