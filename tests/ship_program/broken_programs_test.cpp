@@ -22,9 +22,9 @@ std::string refusal(const ship::ProgramItem& program) {
     } catch (const Error& e) { return e.what(); }
     return "";
 }
-#define EXPECT_REFUSED(program, part)                                    \
-    do {                                                                 \
-        const std::string is = refusal(program);                         \
+#define EXPECT_REFUSED(program, part)                                     \
+    do {                                                                  \
+        const std::string is = refusal(program);                          \
         EXPECT_NE(is.find(part), std::string::npos) << "it says: " << is; \
     } while (false)
 
@@ -34,47 +34,56 @@ const auto by = kernel("by", [](InOut<float> x, Val<float> a) { x[global_index()
 const auto array = ship::inout<float>("x", {ship::size("n", 64)});
 
 TEST(BrokenProgram, ReadsBackWhatDependsOnItsArguments) {
-    EXPECT_REFUSED(ship::program("p",
-                                 [](Array<float>& x) {
-                                     twice(ndrange(x.size()), x);
-                                     if (x.get(0) > 1) twice(ndrange(x.size()), x);
-                                 },
-                                 array),
-                   "reads back 4 bytes of an array whose contents depend on its arguments (last in the launch of kernel \"twice\"");
+    EXPECT_REFUSED(
+        ship::program(
+            "p",
+            [](Array<float>& x) {
+                twice(ndrange(x.size()), x);
+                if (x.get(0) > 1) twice(ndrange(x.size()), x);
+            },
+            array),
+        "reads back 4 bytes of an array whose contents depend on its arguments (last in the launch of kernel \"twice\"");
 }
 TEST(BrokenProgram, ReadsTheValueOfAScalar) {
-    EXPECT_REFUSED(ship::program("p", [](Array<float>& x, auto a) { by(ndrange(x.size()), x, a.value()); }, array, ship::scalar("a", 2.0f)),
+    EXPECT_REFUSED(ship::program(
+                       "p", [](Array<float>& x, auto a) { by(ndrange(x.size()), x, a.value()); }, array, ship::scalar("a", 2.0f)),
                    "reads the value of a number that is a parameter");
 }
 TEST(BrokenProgram, ComputesAnOperationThatTheRuntimeLacks) {
-    EXPECT_REFUSED(ship::program("p", [](Array<float>& x, auto a) { by(ndrange(x.size()), x, exp(a)); }, array, ship::scalar("a", 2.0f)),
+    EXPECT_REFUSED(ship::program(
+                       "p", [](Array<float>& x, auto a) { by(ndrange(x.size()), x, exp(a)); }, array, ship::scalar("a", 2.0f)),
                    "computes exp of f32 from its scalars on the host");
 }
 TEST(BrokenProgram, HasOtherCommandsForOtherSizes) {
-    EXPECT_REFUSED(ship::program("p",
-                                 [](Array<float>& x) {
-                                     for (int64_t n = x.size(); n > 1; n /= 2) twice(ndrange(n), x);
-                                 },
-                                 array),
+    EXPECT_REFUSED(ship::program(
+                       "p",
+                       [](Array<float>& x) {
+                           for (int64_t n = x.size(); n > 1; n /= 2) twice(ndrange(n), x);
+                       },
+                       array),
                    "sizes may decide how many elements and items there are, but not which commands there are");
 }
 TEST(BrokenProgram, HasANumberOfNoForm) {
-    EXPECT_REFUSED(ship::program("p", [](Array<float>& x) { twice(ndrange(std::min<int64_t>(x.size(), 70)), x); }, array),
+    EXPECT_REFUSED(ship::program(
+                       "p", [](Array<float>& x) { twice(ndrange(std::min<int64_t>(x.size(), 70)), x); }, array),
                    "the launch of kernel \"twice\"");
-    EXPECT_REFUSED(ship::program("p", [](Array<float>& x) { by(ndrange(x.size()), x, 1.0f / float(x.size())); }, array),
+    EXPECT_REFUSED(ship::program(
+                       "p", [](Array<float>& x) { by(ndrange(x.size()), x, 1.0f / float(x.size())); }, array),
                    "is a f32 that depends on a size");
 }
 TEST(BrokenProgram, AllocatesElsewhere) {
-    EXPECT_REFUSED(ship::program("p",
-                                 [](Array<float>& x) {
-                                     auto y = Device::open("interp").zeros<float>(x.size());
-                                     x.copy_from(y);
-                                 },
-                                 array),
+    EXPECT_REFUSED(ship::program(
+                       "p",
+                       [](Array<float>& x) {
+                           auto y = Device::open("interp").zeros<float>(x.size());
+                           x.copy_from(y);
+                       },
+                       array),
                    "allocates an array on interp");
 }
 TEST(BrokenProgram, WritesToAnInput) {
-    EXPECT_REFUSED(ship::program("p", [](Array<float>& x) { twice(ndrange(x.size()), x); }, ship::in<float>("x", {8})),
+    EXPECT_REFUSED(ship::program(
+                       "p", [](Array<float>& x) { twice(ndrange(x.size()), x); }, ship::in<float>("x", {8})),
                    "writes to its array x");
 }
 TEST(BrokenProgram, HasTwoParametersOfOneName) {
@@ -82,13 +91,14 @@ TEST(BrokenProgram, HasTwoParametersOfOneName) {
 }
 
 TEST(BrokenProgram, ReadsOfConstantsAreAllowed) {
-    EXPECT_EQ(refusal(ship::program("p",
-                                    [](Array<float>& x) {
-                                        auto y = x.device().upload<float>({1.0f, 2.0f});
-                                        twice(ndrange(2), y);
-                                        for (int i = 0; i < int(y.get(1)); ++i) twice(ndrange(x.size()), x);
-                                    },
-                                    array)),
+    EXPECT_EQ(refusal(ship::program(
+                  "p",
+                  [](Array<float>& x) {
+                      auto y = x.device().upload<float>({1.0f, 2.0f});
+                      twice(ndrange(2), y);
+                      for (int i = 0; i < int(y.get(1)); ++i) twice(ndrange(x.size()), x);
+                  },
+                  array)),
               "");
 }
 
@@ -99,9 +109,21 @@ std::vector<char> file_of_library() {
             static_cast<const char*>(shipped_programs_library.bundle) + shipped_programs_library.bundle_bytes};
 }
 
-pumice_hooks one_thread() {
+/// Host memory that is counted, so that a program that cannot be made leaves none.
+int64_t allocated = 0;
+pumice_hooks counting() {
     pumice_hooks hooks = {};
     hooks.threads = 1;
+    hooks.allocate = [](void*, size_t bytes, size_t alignment) {
+        void* const memory =
+            bytes > 1 << 28 ? nullptr : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        if (memory) allocated += int64_t(bytes);
+        return memory;
+    };
+    hooks.release = [](void*, void* memory, size_t bytes) {
+        allocated -= int64_t(bytes);
+        std::free(memory);
+    };
     return hooks;
 }
 
@@ -120,7 +142,7 @@ void use(std::vector<char> bytes, int& opened) {
     if (pumice_find_kernel(&library, "axpy", &kernel) == PUMICE_ERROR_BUNDLE) return;
     ++opened;
     pumice_device device = nullptr;
-    const pumice_hooks hooks = one_thread();
+    const pumice_hooks hooks = counting();
     if (pumice_open("cpu", &hooks, &device) != PUMICE_OK) GTEST_FAIL() << pumice_error();
     for (uint32_t program = 0; program < 8; ++program)
         for (uint32_t sizes = 0; sizes < 3; ++sizes) {
@@ -131,6 +153,7 @@ void use(std::vector<char> bytes, int& opened) {
             pumice_program_release(made);
         }
     pumice_close(device);
+    EXPECT_EQ(allocated, 0);
 }
 
 TEST(BrokenBundle, EditedProgramsAreRefusedOrHarmless) {

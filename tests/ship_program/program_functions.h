@@ -13,11 +13,12 @@ inline const auto heat = kernel("heat", Math::strict, [](Out<float> next, In<flo
     next[i] = now[i] + c * (left - 2.0f * now[i] + right);
 });
 
-inline const auto mismatch = kernel("mismatch", Math::strict, [](Out<float> errors, In<float> u, In<float> target, In<float> weights) {
-    auto i = global_index();
-    auto d = u[i] - target[i];
-    errors[i] = weights[i % 4] * d * d;
-});
+inline const auto mismatch =
+    kernel("mismatch", Math::strict, [](Out<float> errors, In<float> u, In<float> target, In<float> weights) {
+        auto i = global_index();
+        auto d = u[i] - target[i];
+        errors[i] = weights[i % 4] * d * d;
+    });
 
 /// One item adds up, so that the order of additions is the same on every device.
 inline const auto total = kernel("total", Math::strict, [](Out<float> sum, In<float> terms) {

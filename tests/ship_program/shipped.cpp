@@ -4,8 +4,9 @@
 
 using namespace pumice;
 
-PUMICE_SHIP(ship::program("inverse", shipped::loss_of, ship::out<float>("loss", {1}), ship::in<float>("u0", {ship::size("n", 64)}),
-                          ship::constant<float>("target", {ship::size("n", 64)}), ship::scalar("rate", 0.5f))
+PUMICE_SHIP(ship::program("inverse", shipped::loss_of, ship::out<float>("loss", {1}),
+                          ship::in<float>("u0", {ship::size("n", 64)}), ship::constant<float>("target", {ship::size("n", 64)}),
+                          ship::scalar("rate", 0.5f))
                 .gradient());
 PUMICE_SHIP(ship::program("kept", shipped::loss_of, ship::out<float>("loss", {1}), ship::in<float>("u0", {64}),
                           ship::constant<float>("target", {64}), ship::active("rate", 0.5f))
