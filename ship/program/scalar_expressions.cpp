@@ -38,7 +38,8 @@ std::optional<ExpressionOp> expression_op(ir::Op op) {
 
 [[noreturn]] void refuse(ir::Op op, Scalar type) {
     fail("a program that is shipped computes ", ir::name_of(op), " of ", name_of(type),
-         " from its scalars on the host; the runtime has + - * / abs sign min max sqrt and rsqrt of f32 and f64: pass the result as a "
+         " from its scalars on the host; the runtime has + - * / abs sign min max sqrt and rsqrt of f32 and f64: pass the result "
+         "as a "
          "parameter, or compute it in a kernel");
 }
 

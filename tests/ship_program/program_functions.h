@@ -69,4 +69,67 @@ inline const auto scaled = [](Array<float>& y, Array<float>& x, int64_t n, const
     axpy(ndrange(n), y, 2.0f, filled, 0);
 };
 
+struct Particle {
+    float position, velocity;
+};
+
+}  // namespace shipped
+
+PUMICE_STRUCT(shipped::Particle, position, velocity);
+
+namespace shipped {
+
+/// Two sizes, groups with local memory, a structure, integers; one array has as many elements as there are groups.
+inline const auto sum_groups = kernel("sum_groups", Math::strict, static_group<32>, [](Out<float> sums, In<float> x) {
+    Local<float, 32> tile;
+    auto i = global_index(), l = local_index();
+    tile[l] = x[i];
+    synchronize();
+    $if(l == 0) {
+        Var s = 0.0f;
+        $for(k, range(min(32, x.size(0) - i))) { s += tile[k] * tile[k]; }
+        sums[i / 32] = s;
+    }
+});
+inline const auto move = kernel("move", Math::strict, [](InOut<Particle> p, In<int32_t> steps, In<float, 2> force) {
+    auto i = global_index();
+    Var v = p[i].velocity;
+    $for(k, range(force.size(1))) { v += force(i, k); }
+    p[i].velocity = v;
+    p[i].position += v * cast<float>(steps[i]);
+});
+inline const auto energy = kernel("energy", Math::strict, [](Out<float> e, In<Particle> p) {
+    auto i = global_index();
+    e[i] = p[i].velocity * p[i].velocity + p[i].position;
+});
+inline const auto particles = [](Array<float>& sums, Array<Particle>& p, const Array<int32_t>& steps, Array<float, 2>& force) {
+    const int64_t n = p.size();
+    const Device device = p.device();
+    for (int round = 0; round < 3; ++round) move(ndrange(n), p, steps, force);
+    const Array<float> ones = device.upload(std::vector<float>(size_t(n), 1.0f));  // as many as a size: a fill
+    Array<float> energies = device.empty<float>(n);
+    energy(ndrange(n), energies, p);
+    axpy(ndrange(n), energies, 0.5f, ones, 0);
+    const Array<float> parts = device.empty<float>((n + 31) / 32);
+    sum_groups(ndrange(n), parts, energies);
+    total(ndrange(1), sums.slice(0, 1), parts);
+    const Array<float, 2> turned = device.zeros<float>({force.size(1), n});  // n * m elements, copied by a kernel of the library
+    turned.copy_from(View(force.reshape({force.size(1), n})));
+    total(ndrange(1), sums.slice(1, 2), turned.flat());
+};
+
+/// A stencil: processors and graphics cards have different adjoints of it.
+inline const auto smooth = kernel("smooth", Math::strict, [](Out<float, 2> to, In<float, 2> from) {
+    auto [i, j] = global_index<2>();
+    auto up = from(max(i - 1, 0), j), left = from(i, max(j - 1, 0));
+    to(i, j) = 0.5f * from(i, j) + 0.25f * (up * up + left);
+});
+inline const auto smoothed = [](Array<float, 2>& to, Array<float, 2>& from, int64_t rows, int64_t columns) {
+    Array<float, 2> middle = to.device().empty<float>({rows, columns});
+    const Stream stream = to.device().stream();
+    smooth(ndrange(rows, columns).on(stream), middle, from);
+    stream.synchronize();
+    smooth(ndrange(rows, columns), to, middle);
+};
+
 }  // namespace shipped

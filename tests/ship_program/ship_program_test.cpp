@@ -174,6 +174,104 @@ TEST(ShipProgram, ScalarExpressionsAndPartsOfArrays) {
     }
 }
 
+TEST(ShipProgram, TwoSizesStructsAndGroups) {
+    using shipped::Particle;
+    const pumice::Device& device = devices().full;
+    for (const auto& [n, m] : {std::pair<int64_t, int64_t>{100, 4}, {33, 1}, {25, 9}, {260, 7}}) {
+        const shipped_programs::particles program(devices().small, n, m);
+        ASSERT_TRUE(program) << pumice_error();
+        std::vector<Particle> p0, d0(size_t(n), Particle{0, 0});
+        std::vector<int32_t> steps0;
+        for (int64_t i = 0; i < n; ++i) p0.push_back({0.25f * float(i % 5), 0.5f}), steps0.push_back(int32_t(i % 3));
+        const Floats force0 = wave(n * m, 0.4f);
+
+        auto sums = device.zeros<float>(2), d_sums = device.full<float>(2, 1.0f);
+        auto p = device.upload(p0), d_p = device.upload(d0);
+        auto force = device.upload(force0, {n, m}), d_force = device.zeros<float>({n, m});
+        const auto steps = device.upload(steps0);
+        pumice::autodiff(pumice::Reverse, shipped::particles, pumice::Duplicated(sums, d_sums), pumice::Duplicated(p, d_p),
+                         pumice::Const(steps), pumice::Duplicated(force, d_force));
+
+        const auto r_sums = on_runtime({0, 0}), r_d_sums = on_runtime({1, 1});
+        const int64_t line[] = {n}, square[] = {n, m};
+        const auto r_p = devices().small.array<Particle>(line), r_d_p = devices().small.array<Particle>(line);
+        const auto r_steps = devices().small.array<int32_t>(line);
+        const auto r_force = devices().small.array<float>(square), r_d_force = devices().small.array<float>(square);
+        EXPECT_TRUE(r_p.write(p0.data(), n) && r_steps.write(steps0.data(), n) && r_force.write(force0.data(), n * m));
+        ASSERT_TRUE(program.gradient(r_sums, r_d_sums, r_p, r_d_p, r_steps, r_force, r_d_force)) << pumice_error();
+        expect_equal(back(r_sums), sums.download(), "sums");
+        Floats d_force_back(size_t(n * m)), particles_back(size_t(2 * n)), wanted;
+        EXPECT_TRUE(r_d_force.read(d_force_back.data(), n * m) && r_p.pumice::rt::AnyArray::read(particles_back.data(), 8 * n));
+        expect_equal(d_force_back, d_force.flat().download(), "d_force");
+        for (const Particle& one : p.download()) wanted.push_back(one.position), wanted.push_back(one.velocity);
+        expect_equal(particles_back, wanted, "p");
+        EXPECT_NE(d_force_back[0], 0);
+    }
+}
+
+TEST(ShipProgram, StencilHasTheDevicesOwnAdjoint) {
+    const pumice::Device& device = devices().full;
+    for (const auto& [rows, half] : {std::pair<int64_t, int64_t>{20, 12}, {5, 40}, {64, 64}}) {
+        const int64_t columns = 2 * half, extents[] = {rows, columns};
+        const shipped_programs::smoothed program(devices().small, rows, half);
+        ASSERT_TRUE(program) << pumice_error();
+        const Floats from0 = wave(rows * columns, 0.7f), seed = wave(rows * columns, 0.2f);
+        auto to = device.zeros<float>({rows, columns}), d_to = device.upload(seed, {rows, columns}),
+             from = device.upload(from0, {rows, columns}), d_from = device.zeros<float>({rows, columns});
+        pumice::autodiff(pumice::Reverse, shipped::smoothed, pumice::Duplicated(to, d_to), pumice::Duplicated(from, d_from),
+                         pumice::Const(rows), pumice::Const(columns));
+        const auto array = [&] { return devices().small.array<float>(extents); };
+        const auto r_to = array(), r_d_to = array(), r_from = array(), r_d_from = array();
+        EXPECT_TRUE(r_d_to.write(seed.data(), rows * columns) && r_from.write(from0.data(), rows * columns));
+        ASSERT_TRUE(program.gradient(r_to, r_d_to, r_from, r_d_from)) << pumice_error();
+        Floats got(size_t(rows * columns));
+        EXPECT_TRUE(r_to.read(got.data(), rows * columns));
+        expect_equal(got, to.flat().download(), "to");
+        EXPECT_TRUE(r_d_from.read(got.data(), rows * columns));
+        const Floats want = d_from.flat().download();
+        if (!device.name().starts_with("vulkan")) return expect_equal(got, want, "d_from");
+        for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-6f) << i;
+    }
+}
+
+TEST(ShipProgram, EntriesTakeTurnsInOneMemory) {
+    const int64_t n = 64;
+    const shipped_programs::inverse program(devices().small, n);
+    for (int round = 0; round < 3; ++round) {
+        const float rate = 0.4f + 0.1f * float(round);
+        const Floats u0 = wave(n, rate), target = wave(n, 0.1f);
+        const Heat want = heat_by_library(u0, target, rate, pumice::Reverse, false);
+        const auto loss = on_runtime({0}), d_loss = on_runtime({1}), u = on_runtime(u0),
+                   d_u = on_runtime(Floats(size_t(n), 0.0f)), t = on_runtime(target);
+        ASSERT_TRUE(program.forward(loss, u, t, rate)) << pumice_error();
+        EXPECT_EQ(back(loss)[0], want.loss);
+        ASSERT_TRUE(program.gradient(loss, d_loss, u, d_u, t, rate)) << pumice_error();
+        expect_equal({back(loss)[0], back(d_loss)[0], back(d_u)}, want);
+        ASSERT_TRUE(program.forward(loss, u, t, rate)) << pumice_error();
+        EXPECT_EQ(back(loss)[0], want.loss);
+    }
+}
+
+TEST(ShipProgram, RunsOnStreamsAreInOrder) {
+    const int64_t n = 1000;
+    const pumice_device device = devices().small.handle();
+    pumice_stream streams[2] = {};
+    for (pumice_stream& s : streams) ASSERT_EQ(pumice_stream_create(device, 0, &s), PUMICE_OK) << pumice_error();
+    {
+        const shipped_programs::grow program(devices().small, n);
+        const Floats x = wave(n, 0.3f);
+        const auto y = on_runtime(Floats(size_t(n), 0.0f)), fx = on_runtime(x), dx = on_runtime(Floats(size_t(n), 0.0f)),
+                   dy = on_runtime(Floats(size_t(n), 1.0f)), again = on_runtime(Floats(size_t(n), 0.0f));
+        // The second run works in the memory of the first, on another stream.
+        ASSERT_TRUE(program.gradient(y, dy, fx, dx, streams[0])) << pumice_error();
+        ASSERT_TRUE(program.forward(again, fx, streams[1])) << pumice_error();
+        ASSERT_TRUE(devices().small.synchronize()) << pumice_error();
+        expect_equal(back(again), back(y), "y");
+        EXPECT_NE(back(dx)[0], 0);
+    }
+    for (const pumice_stream s : streams) pumice_stream_release(s);
+}
+
 // ---- misuse ----
 
 void expect_refused(rt::Status status, const char* part) {

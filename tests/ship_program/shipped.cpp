@@ -18,4 +18,14 @@ PUMICE_SHIP(ship::program("scaled", shipped::scaled, ship::inout<float>("y", {sh
                           ship::in<float>("x", {ship::size("n", 16)}), ship::size("n", 16), ship::active("a", 1.5f),
                           ship::scalar("b", 2.0f))
                 .gradient());
+PUMICE_SHIP(ship::program("particles", shipped::particles, ship::out<float>("sums", {2}),
+                          ship::inout<shipped::Particle>("p", {ship::size("n", 100)}),
+                          ship::constant<int32_t>("steps", {ship::size("n", 100)}),
+                          ship::in<float>("force", {ship::size("n", 100), ship::size("m", 4)}))
+                .gradient());
+PUMICE_SHIP(ship::program("smoothed", shipped::smoothed,
+                          ship::out<float>("to", {ship::size("rows", 20), 2 * ship::size("half", 12)}),
+                          ship::in<float>("from", {ship::size("rows", 20), 2 * ship::size("half", 12)}), ship::size("rows", 20),
+                          2 * ship::size("half", 12))
+                .gradient());
 PUMICE_SHIP(shipped::axpy);
