@@ -1,5 +1,7 @@
 #include "ship/library/generated_files.h"
 
+#include <set>
+
 #include "core/ir/type.h"
 #include "core/support/error.h"
 
@@ -13,7 +15,7 @@ const char* c_type(uint32_t type) {
     return names[type];
 }
 const char* cpp_type(uint32_t type) {
-    return type == 9 ? "pumice::rt::half" : type == 12 ? "pumice::rt::bfloat16" : c_type(type);
+    return type == 9 ? "::pumice::rt::half" : type == 12 ? "::pumice::rt::bfloat16" : c_type(type);
 }
 const char* type_constant(uint32_t type) {
     static constexpr const char* names[type_count] = {"PUMICE_BOOL", "PUMICE_I8",  "PUMICE_I16", "PUMICE_I32", "PUMICE_I64",
@@ -22,14 +24,21 @@ const char* type_constant(uint32_t type) {
     return names[type];
 }
 
+/// Words of C and C++, and names that compilers define.
 bool is_keyword(const std::string& name) {
     static constexpr const char* words[] = {
-        "auto",     "bool",    "break",     "case",   "catch",    "char",     "class",    "const",     "continue",
-        "default",  "delete",  "do",        "double", "else",     "enum",     "explicit", "extern",    "float",
-        "for",      "friend",  "goto",      "if",     "inline",   "int",      "long",     "namespace", "new",
-        "operator", "private", "protected", "public", "register", "restrict", "return",   "short",     "signed",
-        "sizeof",   "static",  "struct",    "switch", "template", "this",     "throw",    "try",       "typedef",
-        "typename", "union",   "unsigned",  "using",  "virtual",  "void",     "volatile", "while"};
+        "alignas",     "alignof",      "and",       "and_eq",   "asm",       "auto",         "bitand",   "bitor",
+        "bool",        "break",        "case",      "catch",    "char",      "char8_t",      "char16_t", "char32_t",
+        "class",       "co_await",     "co_return", "co_yield", "compl",     "concept",      "const",    "const_cast",
+        "consteval",   "constexpr",    "constinit", "continue", "decltype",  "default",      "delete",   "do",
+        "double",      "dynamic_cast", "else",      "enum",     "explicit",  "export",       "extern",   "false",
+        "float",       "for",          "friend",    "goto",     "if",        "inline",       "int",      "linux",
+        "long",        "mutable",      "namespace", "new",      "noexcept",  "not",          "not_eq",   "nullptr",
+        "operator",    "or",           "or_eq",     "private",  "protected", "public",       "register", "reinterpret_cast",
+        "requires",    "restrict",     "return",    "short",    "signed",    "sizeof",       "static",   "static_assert",
+        "static_cast", "struct",       "switch",    "template", "this",      "thread_local", "throw",    "true",
+        "try",         "typedef",      "typeid",    "typename", "typeof",    "union",        "unix",     "unsigned",
+        "using",       "virtual",      "void",      "volatile", "wchar_t",   "while",        "xor",      "xor_eq"};
     for (const char* const word : words)
         if (name == word) return true;
     return false;
@@ -39,7 +48,14 @@ bool is_keyword(const std::string& name) {
 class Function {
 public:
     Function(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
-        : bundle(of), texts(text_section), kernel(kernel) {}
+        : bundle(of), texts(text_section), kernel(kernel) {
+        std::set<std::string> taken = {"device", "range", "arguments", "pumice"};
+        each([&](const ParameterRecord& p, uint32_t number) {
+            std::string name = wanted_name(p, number);
+            while (is_keyword(name) || !taken.insert(name).second) name += '_';
+            names.push_back(name);
+        });
+    }
 
     /// The parameters that are arguments, in order.
     template <class F> void each(F&& f) const {
@@ -48,25 +64,15 @@ public:
             if (p.origin == 0) f(p, number++);
         }
     }
-    std::string name_of(const ParameterRecord& p, uint32_t number) const {
-        std::string name = text_at(p.name), path = text_at(p.path);
-        if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
-        if (!path.empty() && path.substr(0, name.size()) != name)
-            name += (name.empty() ? "" : "_") + path;
-        else if (!path.empty())
-            name = path;
-        for (char& c : name)
-            if (c == '.' || c == '[' || c == ']') c = '_';
-        const bool taken = is_keyword(name) || name == "device" || name == "range" || name == "arguments";
-        return taken ? name + "_" : name;
-    }
+    /// The parameter's name in the function; no other parameter has it.
+    const std::string& name_of(uint32_t number) const { return names[number]; }
     std::string text_at(uint32_t at) const { return texts.c_str() + at; }
     /// "saxpy (kernels.cpp:12): y is an f32 array of 1 dimension, read and written; ..."
     std::string comment() const {
         std::string out = text_at(kernel.name) + " (" + text_at(kernel.source) + ")";
         each([&](const ParameterRecord& p, uint32_t number) {
             out += number == 0 ? ": " : ", ";
-            out += name_of(p, number) + ": ";
+            out += name_of(number) + ": ";
             if (!p.is_array) {
                 out += std::string(pumice::name_of(Scalar(p.type)));
                 return;
@@ -78,6 +84,17 @@ public:
     }
 
 private:
+    std::string wanted_name(const ParameterRecord& p, uint32_t number) const {
+        std::string name = text_at(p.name), path = text_at(p.path);
+        if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
+        if (!path.empty() && path.substr(0, name.size()) != name)
+            name += (name.empty() ? "" : "_") + path;
+        else if (!path.empty())
+            name = path;
+        for (char& c : name)
+            if (c == '.' || c == '[' || c == ']') c = '_';
+        return name;
+    }
     std::string element_text(const ParameterRecord& p) const {
         if (p.type != type_struct) return std::string(pumice::name_of(Scalar(p.type)));
         std::string out = "{";
@@ -91,6 +108,7 @@ private:
     const BundleWriter& bundle;
     const std::string& texts;
     const KernelRecord& kernel;
+    std::vector<std::string> names;
 };
 
 std::string upper(std::string name) {
@@ -102,7 +120,7 @@ std::string c_function(const LibraryFiles& library, const Function& f, const Ker
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(p, i);
+        const std::string name = f.name_of(i);
         parameters += p.is_array ? ", const pumice_array* " + name : pumice::text(", ", c_type(p.type), " ", name);
         if (p.is_array)
             values += pumice::text("    arguments[", i, "].array = ", name, ";\n");
@@ -122,19 +140,19 @@ std::string cpp_function(const LibraryFiles& library, const Function& f, const K
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(p, i);
+        const std::string name = f.name_of(i);
         if (!p.is_array)
             parameters += pumice::text(", ", cpp_type(p.type), " ", name);
         else if (p.type == type_struct)
-            parameters += pumice::text(", const pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ", name);
+            parameters += pumice::text(", const ::pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ", name);
         else
-            parameters += pumice::text(", const pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ", name);
-        values += pumice::text(i ? ", " : "", "pumice::rt::argument(", name, ")");
+            parameters += pumice::text(", const ::pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ", name);
+        values += pumice::text(i ? ", " : "", "::pumice::rt::argument(", name, ")");
         count = i + 1;
     });
     const std::string arguments = count ? pumice::text("    const pumice_argument arguments[] = {", values, "};\n") : "";
-    return pumice::text("/// ", f.comment(), "\ninline pumice::rt::Status ", function_name(f.text_at(kernel.name)),
-                        "(const pumice::rt::Device& device, const pumice::rt::Range& range", parameters, ") {\n", arguments,
+    return pumice::text("/// ", f.comment(), "\ninline ::pumice::rt::Status ", function_name(f.text_at(kernel.name)),
+                        "(const ::pumice::rt::Device& device, const ::pumice::rt::Range& range", parameters, ") {\n", arguments,
                         "    return pumice_launch(device.handle(), &", library.name, "_library, ", number, ", &range.value, ",
                         count ? "arguments" : "nullptr", ", ", count, ");\n}\n\n");
 }
@@ -145,7 +163,8 @@ std::string function_name(const std::string& kernel) {
     std::string name = kernel;
     for (char& c : name)
         if (c == '.' || c == '-') c = '_';
-    return is_keyword(name) || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name : name;
+    // NAME_library is the table.
+    return is_keyword(name) || name == "library" || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name : name;
 }
 
 std::string c_header(const LibraryFiles& library) {
