@@ -12,7 +12,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS pumice pumice_rt pumice_rt_shared pumice_rt_math EXPORT pumice-targets)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/pumice_add_library.cmake DESTINATION ${package_folder})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake/ship DESTINATION ${package_folder})
-install(TARGETS pumice-inspect)
+install(TARGETS pumice_inspect)
 install(EXPORT pumice-targets NAMESPACE pumice:: DESTINATION ${package_folder})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pumice-config.cmake.in ${PROJECT_BINARY_DIR}/pumice-config.cmake
     INSTALL_DESTINATION ${package_folder})

@@ -60,9 +60,10 @@ std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>&
 /// Mesa's major version: 22 for "Mesa 22.3.6 (LLVM 15.0.6)"; 0 for other drivers.
 int mesa_version(const Snapshot& s) {
     constexpr std::string_view name = "Mesa ";
-    const size_t at = s.driver.find(name);
     int version = 0;
-    if (at != s.driver.npos) std::from_chars(s.driver.data() + at + name.size(), s.driver.data() + s.driver.size(), version);
+    // Intel's driver is called "Intel open-source Mesa driver": the number stands after a later "Mesa ".
+    for (size_t at = s.driver.find(name); at != s.driver.npos && version == 0; at = s.driver.find(name, at + 1))
+        std::from_chars(s.driver.data() + at + name.size(), s.driver.data() + s.driver.size(), version);
     return version;
 }
 

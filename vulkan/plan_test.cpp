@@ -286,6 +286,8 @@ TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
     for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true},
                                         {"Mesa 24.0.1", true},
                                         {"Mesa 25.0.7-2+deb13u1", false},
+                                        {"Intel open-source Mesa driver Mesa 24.2.8", true},
+                                        {"Intel open-source Mesa driver Mesa 25.0.7", false},
                                         {"NVIDIA 550.54", false},
                                         {"Mesa", false}}) {
         s.driver = driver;

@@ -50,6 +50,7 @@ constexpr Layout layouts[kinds] = {{"text", 1},
 /// Limits of values that are used to reserve or count: far above those of real kernels.
 constexpr uint32_t most_parameters = 128, most_group_items = 1u << 20, most_bindings = 1024, most_push_bytes = 4096,
                    most_block_bytes = 1u << 16;
+constexpr float most_group_ns = 1e15f;
 constexpr uint64_t most_scratch_bytes = 1ull << 30, most_range_items = 1ull << 48;
 
 pumice_status broken(const char* what, uint64_t value, uint64_t limit) {
@@ -228,6 +229,8 @@ private:
         RT_TRY(below(n.sum_kind, 3, "the kind of sums"));
         RT_TRY(below(n.scratch_bytes, most_scratch_bytes, "the scratch memory of a native function"));
         if (n.width < 1 || n.width > 64) return broken("the width of a native function", n.width, 64);
+        if (!(n.group_ns >= 0 && n.group_ns <= most_group_ns))  // not for NaN either
+            return fail(PUMICE_ERROR_BUNDLE, "the time of a group of a native function is no number of nanoseconds");
         RT_TRY(below(n.sums.count, most_parameters + 1, "the number of sums"));
         for (uint32_t i = 0; i < n.sums.count; ++i) RT_TRY(sum(k, b.sums[n.sums.first + i]));
         return PUMICE_OK;

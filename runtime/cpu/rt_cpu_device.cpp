@@ -80,7 +80,6 @@ private:
     HostMemory memory;
     int64_t cache_bytes = 0;
     uint32_t most_level = 0;
-    bool has_vector_functions = false;
     Mutex mutex;         ///< guards `libraries` and what belongs to the ring
     Mutex stream_mutex;  ///< guards `streams` and the kept error; no stream's thread takes it
     List<CpuLibrary> libraries;

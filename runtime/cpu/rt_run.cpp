@@ -119,7 +119,7 @@ private:
     void note(float took) const {
         const float known = load(code.group_ns);
         if (took > known * 0.9f && took < known * 1.1f) return;
-        const float now = took < known ? took : known + (took - known) / 8;
+        float now = took < known ? took : known + (took - known) / 8;
         __atomic_store(&code.group_ns, &now, __ATOMIC_RELAXED);
     }
 

@@ -1,18 +1,26 @@
 #include "ship/library/generated_files.h"
 
+#include <set>
+
 #include "core/ir/type.h"
 #include "core/support/error.h"
 #include "ship/library/generated_programs.h"
 
 namespace pumice::ship {
-
 namespace {
 
 /// One function of a header.
 class Function {
 public:
     Function(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
-        : bundle(of), texts(text_section), kernel(kernel) {}
+        : bundle(of), texts(text_section), kernel(kernel) {
+        std::set<std::string> taken = {"device", "range", "arguments", "pumice"};
+        each([&](const ParameterRecord& p, uint32_t number) {
+            std::string name = wanted_name(p, number);
+            while (is_keyword(name) || !taken.insert(name).second) name += '_';
+            names.push_back(name);
+        });
+    }
 
     /// The parameters that are arguments, in order.
     template <class F> void each(F&& f) const {
@@ -21,25 +29,15 @@ public:
             if (p.origin == 0) f(p, number++);
         }
     }
-    std::string name_of(const ParameterRecord& p, uint32_t number) const {
-        std::string name = text_at(p.name), path = text_at(p.path);
-        if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
-        if (!path.empty() && path.substr(0, name.size()) != name)
-            name += (name.empty() ? "" : "_") + path;
-        else if (!path.empty())
-            name = path;
-        for (char& c : name)
-            if (c == '.' || c == '[' || c == ']') c = '_';
-        const bool taken = is_keyword(name) || name == "device" || name == "range" || name == "arguments";
-        return taken ? name + "_" : name;
-    }
+    /// The parameter's name in the function; no other parameter has it.
+    const std::string& name_of(uint32_t number) const { return names[number]; }
     std::string text_at(uint32_t at) const { return texts.c_str() + at; }
     /// "saxpy (kernels.cpp:12): y is an f32 array of 1 dimension, read and written; ..."
     std::string comment() const {
         std::string out = text_at(kernel.name) + " (" + text_at(kernel.source) + ")";
         each([&](const ParameterRecord& p, uint32_t number) {
             out += number == 0 ? ": " : ", ";
-            out += name_of(p, number) + ": ";
+            out += name_of(number) + ": ";
             if (!p.is_array) {
                 out += std::string(pumice::name_of(Scalar(p.type)));
                 return;
@@ -51,6 +49,17 @@ public:
     }
 
 private:
+    std::string wanted_name(const ParameterRecord& p, uint32_t number) const {
+        std::string name = text_at(p.name), path = text_at(p.path);
+        if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
+        if (!path.empty() && path.substr(0, name.size()) != name)
+            name += (name.empty() ? "" : "_") + path;
+        else if (!path.empty())
+            name = path;
+        for (char& c : name)
+            if (c == '.' || c == '[' || c == ']') c = '_';
+        return name;
+    }
     std::string element_text(const ParameterRecord& p) const {
         if (p.type != type_struct) return std::string(pumice::name_of(Scalar(p.type)));
         std::string out = "{";
@@ -64,6 +73,7 @@ private:
     const BundleWriter& bundle;
     const std::string& texts;
     const KernelRecord& kernel;
+    std::vector<std::string> names;
 };
 
 std::string upper(std::string name) {
@@ -75,7 +85,7 @@ std::string c_function(const LibraryFiles& library, const Function& f, const Ker
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(p, i);
+        const std::string name = f.name_of(i);
         parameters += p.is_array ? ", const pumice_array* " + name : pumice::text(", ", c_type(p.type), " ", name);
         if (p.is_array)
             values += pumice::text("    arguments[", i, "].array = ", name, ";\n");
@@ -95,19 +105,19 @@ std::string cpp_function(const LibraryFiles& library, const Function& f, const K
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(p, i);
+        const std::string name = f.name_of(i);
         if (!p.is_array)
             parameters += pumice::text(", ", cpp_type(p.type), " ", name);
         else if (p.type == type_struct)
-            parameters += pumice::text(", const pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ", name);
+            parameters += pumice::text(", const ::pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ", name);
         else
-            parameters += pumice::text(", const pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ", name);
-        values += pumice::text(i ? ", " : "", "pumice::rt::argument(", name, ")");
+            parameters += pumice::text(", const ::pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ", name);
+        values += pumice::text(i ? ", " : "", "::pumice::rt::argument(", name, ")");
         count = i + 1;
     });
     const std::string arguments = count ? pumice::text("    const pumice_argument arguments[] = {", values, "};\n") : "";
-    return pumice::text("/// ", f.comment(), "\ninline pumice::rt::Status ", function_name(f.text_at(kernel.name)),
-                        "(const pumice::rt::Device& device, const pumice::rt::Range& range", parameters, ") {\n", arguments,
+    return pumice::text("/// ", f.comment(), "\ninline ::pumice::rt::Status ", function_name(f.text_at(kernel.name)),
+                        "(const ::pumice::rt::Device& device, const ::pumice::rt::Range& range", parameters, ") {\n", arguments,
                         "    return pumice_launch(device.handle(), &", library.name, "_library, ", number, ", &range.value, ",
                         count ? "arguments" : "nullptr", ", ", count, ");\n}\n\n");
 }
