@@ -1,6 +1,9 @@
-// Programs of a shipped library against the same programs by the library itself: to the bit.
+// Programs of a shipped library against the same programs by the library itself: to the bit, unless atomic additions have no order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "shipped_programs.hpp"
@@ -33,6 +36,8 @@ Floats back(const rt::Array<float>& a) {
     EXPECT_TRUE(a.read(values.data(), a.count())) << pumice_error();
     return values;
 }
+/// Adjoints add atomically to shadows. On Vulkan the order of two additions depends on the run, on the processor it does not.
+bool in_order() { return !devices().full.name().starts_with("vulkan"); }
 Floats wave(int64_t n, float phase) {
     Floats values;
     for (int64_t i = 0; i < n; ++i) values.push_back(0.5f + 0.25f * float((i * 37 + int64_t(phase * 100)) % 29) / 29.0f);
@@ -42,6 +47,14 @@ void expect_equal(const Floats& got, const Floats& want, const char* what) {
     ASSERT_EQ(got.size(), want.size()) << what;
     for (size_t i = 0; i < got.size(); ++i)
         ASSERT_EQ(std::memcmp(&got[i], &want[i], sizeof(float)), 0) << what << " " << i << ": " << got[i] << ", not " << want[i];
+}
+
+void expect_same_sums(const Floats& got, const Floats& want, const char* what) {
+    if (in_order()) return expect_equal(got, want, what);
+    float most = 0;
+    for (const float w : want) most = std::max(most, std::abs(w));
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-6f * most) << what << " " << i;
 }
 
 struct Heat {
@@ -67,8 +80,8 @@ Heat heat_by_library(const Floats& u0, const Floats& target, float rate, pumice:
 void expect_equal(const Heat& got, const Heat& want) {
     EXPECT_EQ(got.loss, want.loss);
     EXPECT_EQ(got.d_loss_left, want.d_loss_left);
-    expect_equal(got.gradient, want.gradient, "gradient");
-    EXPECT_EQ(std::memcmp(&got.d_rate, &want.d_rate, sizeof(float)), 0) << got.d_rate << ", not " << want.d_rate;
+    expect_same_sums(got.gradient, want.gradient, "gradient");
+    expect_same_sums({got.d_rate}, {want.d_rate}, "derivative by the rate");
 }
 
 TEST(ShipProgram, ForwardRunGivesTheLibrarysResultForEverySize) {
@@ -143,7 +156,7 @@ TEST(ShipProgram, TapeWhoseLengthDependsOnTheData) {
                        rdx = on_runtime(Floats(size_t(n), 0.0f));
             ASSERT_TRUE(program.gradient(ry, rdy, rx, rdx)) << pumice_error();
             expect_equal(back(ry), y.download(), "y");
-            expect_equal(back(rdx), dx.download(), "dx");
+            expect_same_sums(back(rdx), dx.download(), "dx");
             EXPECT_NE(back(rdx)[2], 0);
             EXPECT_EQ(program.bytes() > most_bytes, most_bytes == 0 || low == 0);  // the tape has grown
             most_bytes = program.bytes();
@@ -171,8 +184,8 @@ TEST(ShipProgram, ScalarExpressionsAndPartsOfArrays) {
                 expect_equal(back(forward), y.download(), "forward");
                 expect_equal(back(ry), y.download(), "y");
                 expect_equal(back(rdy), dy.download(), "dy");
-                expect_equal(back(rdx), dx.download(), "dx");
-                EXPECT_EQ(std::memcmp(&r_a, &d_a, sizeof(float)), 0) << r_a << ", not " << d_a;
+                expect_same_sums(back(rdx), dx.download(), "dx");
+                expect_same_sums({r_a}, {d_a}, "d_a");
             }
     }
 }
@@ -205,7 +218,7 @@ TEST(ShipProgram, TwoSizesStructsAndGroups) {
         expect_equal(back(r_sums), sums.download(), "sums");
         Floats d_force_back(size_t(n * m)), particles_back(size_t(2 * n)), wanted;
         EXPECT_TRUE(r_d_force.read(d_force_back.data(), n * m) && r_p.pumice::rt::AnyArray::read(particles_back.data(), 8 * n));
-        expect_equal(d_force_back, d_force.flat().download(), "d_force");
+        expect_same_sums(d_force_back, d_force.flat().download(), "d_force");
         for (const Particle& one : p.download()) wanted.push_back(one.position), wanted.push_back(one.velocity);
         expect_equal(particles_back, wanted, "p");
         EXPECT_NE(d_force_back[0], 0);
@@ -231,9 +244,7 @@ TEST(ShipProgram, StencilHasTheDevicesOwnAdjoint) {
         EXPECT_TRUE(r_to.read(got.data(), rows * columns));
         expect_equal(got, to.flat().download(), "to");
         EXPECT_TRUE(r_d_from.read(got.data(), rows * columns));
-        const Floats want = d_from.flat().download();
-        if (!device.name().starts_with("vulkan")) return expect_equal(got, want, "d_from");
-        for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-6f) << i;
+        expect_same_sums(got, d_from.flat().download(), "d_from");
     }
 }
 
@@ -266,6 +277,7 @@ TEST(ShipProgram, GradientMovesTheMemoryOfTheForwardRun) {
     EXPECT_TRUE(force.write(wave(n * m, 0.4f).data(), n * m));
     const std::vector<Particle> start(size_t(n), Particle{0.5f, 0.25f});
     Floats first;
+    std::vector<rt::Array<float>> others;
     for (int run = 0; run < 4; ++run) {
         const auto sums = on_runtime({0, 0}), d_sums = on_runtime({1, 1});
         ASSERT_TRUE(p.write(start.data(), n)) << pumice_error();
@@ -274,6 +286,8 @@ TEST(ShipProgram, GradientMovesTheMemoryOfTheForwardRun) {
         ASSERT_TRUE(status) << pumice_error();
         if (run == 0) first = back(sums);
         expect_equal(back(sums), first, "sums");
+        // Others take the memory that was given back.
+        for (size_t count = 32; count <= 1024; count += 32) others.push_back(on_runtime(Floats(count, -1.0f)));
     }
     EXPECT_NE(first[0], 0);
 }
