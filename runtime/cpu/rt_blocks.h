@@ -1,7 +1,7 @@
 // A cache of host memory for launches: local memory of groups, and private copies of sums.
 #pragma once
-#include "runtime/support/lock.h"
 #include "runtime/support/hook_memory.h"
+#include "runtime/support/lock.h"
 
 namespace pumice_rt {
 

@@ -1,7 +1,7 @@
 // Memory of arrays on the device cpu: mapped pages, huge ones where they fit, with different offsets in their first page.
 #pragma once
-#include "runtime/support/lock.h"
 #include "runtime/support/hook_memory.h"
+#include "runtime/support/lock.h"
 
 namespace pumice_rt {
 

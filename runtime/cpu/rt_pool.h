@@ -8,8 +8,8 @@
 // Cost: about a microsecond while the threads watch, some ten to wake them. Limits: no priorities.
 // Textbook name: self-scheduling (guided by the caller, which chooses the parts) with a central counter.
 #pragma once
-#include "runtime/support/lock.h"
 #include "runtime/support/hook_memory.h"
+#include "runtime/support/lock.h"
 #include "runtime/support/status.h"
 
 namespace pumice_rt {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/device/rt_device.h"
 #include "runtime/device/print_text.h"
+#include "runtime/device/rt_device.h"
 #include "runtime/device/rt_ring.h"
 
 namespace pumice_rt {
@@ -39,9 +39,9 @@ uint32_t Reports::add(const Launch& launch, const int64_t (&group)[3]) {
 bool Reports::read(const uint32_t* words, size_t count, Record& record, size_t& size) const {
     if (count < ring::head || words[0] == 0) return false;
     record.at = words;
-    for (record.launch = 0; record.launch < launches.size() && launches[record.launch].number != words[0];) ++record.launch;
-    if (record.launch == launches.size()) return false;
-    const Known& known = launches[record.launch];
+    for (record.launch = 0; record.launch < delivered.size() && delivered[record.launch].number != words[0];) ++record.launch;
+    if (record.launch == delivered.size()) return false;
+    const Known& known = delivered[record.launch];
     const KernelRecord& kernel = known.bundle->kernels[known.kernel];
     const uint32_t end = kernel.formats.first + kernel.formats.count;
     for (record.format = kernel.formats.first; record.format < end && known.bundle->formats[record.format].index != words[1];)
@@ -69,7 +69,7 @@ int Reports::compare(const void* a, const void* b) {
 /// Writes the sentence of the first failure.
 void Reports::note_failure(const Record& record) {
     if (*failure) return;
-    const Known& known = launches[record.launch];
+    const Known& known = delivered[record.launch];
     const FormatRecord& format = known.bundle->formats[record.format];
     uint32_t types[most_values];
     types_of(*known.bundle, format, types);
@@ -88,7 +88,7 @@ void Reports::note_failure(const Record& record) {
 void Reports::print(Record* all, size_t count, const Record* first, const uint32_t* from) {
     if (count > 0) qsort(all, count, sizeof *all, compare);
     for (size_t i = 0; i < count; ++i) {
-        const Bundle& bundle = *launches[all[i].launch].bundle;
+        const Bundle& bundle = *delivered[all[i].launch].bundle;
         const FormatRecord& format = bundle.formats[all[i].format];
         if (format.is_requirement) {
             if (!first || compare(&all[i], first) < 0) first = &all[i];
@@ -108,12 +108,27 @@ void Reports::print(Record* all, size_t count, const Record* first, const uint32
                  lost == 1 ? "report is" : "reports are", 4ull * from[ring::capacity]);
         put_line(hooks, line);
     }
+    const Lock lock(mutex);
     failures += from[ring::failed];
     if (first) note_failure(*first);
 }
 
 pumice_status Reports::deliver_lines(const uint32_t* from) {
-    const Lock lock(mutex);
+    {
+        const Lock lock(mutex);
+        delivered.swap(launches);
+    }
+    const pumice_status status = deliver_records(from);
+    if (status != PUMICE_OK) {  // again at the next delivery
+        const Lock lock(mutex);
+        for (const Known& launch : launches) delivered.push(launch);
+        delivered.swap(launches);
+    }
+    delivered.clear();
+    return status;
+}
+
+pumice_status Reports::deliver_records(const uint32_t* from) {
     Record first;
     size_t size = 0;
     const bool failed =
@@ -124,10 +139,10 @@ pumice_status Reports::deliver_lines(const uint32_t* from) {
         Record record;
         if (!read(from + ring::records + at, words - at, record, size)) break;
         if (!all.push(record))
-            return fail(PUMICE_ERROR_MEMORY, "the lines that kernels printed are lost: the system gives no more memory");
+            return fail(PUMICE_ERROR_MEMORY,
+                        "the lines that kernels printed wait for a later call: the system gives no more memory");
     }
     print(all.data(), all.size(), failed ? &first : nullptr, from);
-    launches.clear();
     return PUMICE_OK;
 }
 

@@ -1,8 +1,8 @@
 // Prints and requirements of kernels: lines for the application, and the error of the next wait.
 #pragma once
 #include "runtime/bundle/bundle.h"
-#include "runtime/support/lock.h"
 #include "runtime/support/hook_memory.h"
+#include "runtime/support/lock.h"
 #include "runtime/support/status.h"
 
 namespace pumice_rt {
@@ -12,12 +12,12 @@ struct Launch;
 /// The launches of a device that may report. Thread-safe.
 class Reports {
 public:
-    explicit Reports(const pumice_hooks& with) : hooks(with), launches(with) {}
+    explicit Reports(const pumice_hooks& with) : hooks(with), launches(with), delivered(with) {}
 
     /// Registers a launch with its group size, before it begins. Returns its number for the records; 0: there is no memory.
     uint32_t add(const Launch& launch, const int64_t (&group)[3]);
     /// Takes all records out of a ring to which no launch writes any more, and prints their lines. Failed requirements wait for
-    /// take_failure(). The caller clears the ring.
+    /// take_failure(). The caller clears the ring. One thread at a time calls it; it holds no lock while the hook `print` runs.
     pumice_status deliver_lines(const uint32_t* ring);
     /// The error of the first failed requirement since the last call, if any.
     pumice_status take_failure();
@@ -39,10 +39,11 @@ private:
     };
     struct Record {
         const uint32_t* at;  ///< its words
-        uint32_t launch;     ///< in `launches`
+        uint32_t launch;     ///< in `delivered`
         uint32_t format;     ///< in the bundle's formats
         uint64_t order[7];   ///< launch, group, item: the order of lines
     };
+    pumice_status deliver_records(const uint32_t* ring);
     bool read(const uint32_t* words, size_t count, Record& record, size_t& size) const;
     static int compare(const void* a, const void* b);
     void print(Record* all, size_t count, const Record* first, const uint32_t* ring);
@@ -50,7 +51,8 @@ private:
 
     const pumice_hooks& hooks;
     Mutex mutex;
-    List<Known> launches;
+    List<Known> launches;   ///< added since the last delivery
+    List<Known> delivered;  ///< of the delivery that runs
     uint32_t last_number = 0;
     uint64_t failures = 0;  ///< failed requirements that were not returned
     char failure[800] = "";

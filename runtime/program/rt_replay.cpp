@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "runtime/device/bundles.h"
-#include "runtime/program/rt_expressions.h"
 #include "runtime/program/rt_entry.h"
+#include "runtime/program/rt_expressions.h"
 
 namespace pumice_rt {
 

@@ -57,6 +57,12 @@ public:
         return true;
     }
     void clear() { used = 0; }
+    void swap(List& other) {
+        std::swap(hooks, other.hooks);
+        std::swap(items, other.items);
+        std::swap(used, other.used);
+        std::swap(capacity, other.capacity);
+    }
     /// The last element takes the place of element i.
     void remove_unordered(size_t i) { items[i] = items[--used]; }
     T& operator[](size_t i) { return items[i]; }

@@ -1,9 +1,9 @@
 // A kernel on one device: the shaders of its modules, and their pipelines.
 #pragma once
 #include "runtime/device/rt_device.h"
+#include "runtime/vulkan/rt_slices.h"
 #include "runtime/vulkan_context/rt_memory.h"
 #include "runtime/vulkan_context/rt_pipeline_cache.h"
-#include "runtime/vulkan/rt_slices.h"
 
 namespace pumice_rt::vulkan {
 

@@ -1,9 +1,9 @@
 // The Vulkan back end: the parts of one open device.
 #pragma once
 #include "runtime/vulkan/rt_group_size.h"
+#include "runtime/vulkan/rt_program.h"
 #include "runtime/vulkan_context/rt_memory.h"
 #include "runtime/vulkan_context/rt_pipeline_cache.h"
-#include "runtime/vulkan/rt_program.h"
 #include "runtime/vulkan_context/rt_queue.h"
 
 namespace pumice_rt::vulkan {

@@ -2,7 +2,8 @@
 //
 //   bundle_fuzz COUNT SEED FILE...      PUMICE_FUZZ_COUNT overrides the count
 //
-// Edits: bits, bytes and 32-bit words with interesting values, truncation, duplicated and swapped ranges, entries of the section table.
+// Edits: bits, bytes and 32-bit words with interesting values, truncation, duplicated and swapped ranges, letters of formats, entries of
+// the section table.
 // The checksum is set right afterwards in most cases, so that the checks behind it are reached. Native functions are empty ones.
 #include <sanitizer/asan_interface.h>
 
@@ -70,14 +71,21 @@ void edit(Bytes& b) {
         }
         default: {  // of a section: its table entry, or one of its words, so that small sections are met as often as large ones
             if (sections == 0 || sections > 64) return;
-            const size_t entry = table + below(sections) * sizeof(SectionRecord);
+            const size_t entry = table + (below(4) ? below(sections) : 0) * sizeof(SectionRecord);  // text is first
             SectionRecord section;
             if (entry + sizeof section > b.size()) return;
             memcpy(&section, &b[entry], sizeof section);
             if (below(8) == 0) return put_word(b, entry + below(6) * 4, below(2) ? interesting() : uint32_t(below(b.size())));
             const uint64_t bytes = section.record_bytes * section.count;
-            if (section.offset < b.size() && bytes <= b.size() - section.offset)
-                put_word(b, section.offset + below(bytes) / 4 * 4, interesting());
+            if (section.offset >= b.size() || bytes > b.size() - section.offset || bytes == 0) return;
+            if (section.kind != uint32_t(SectionKind::text))
+                return put_word(b, section.offset + below(bytes) / 4 * 4, interesting());
+            // Letters of formats, and the end of the last text.
+            static const char letters[] = "{}{}{}:::.sncdxXbogGeEfF%%<>^+0123456789*";
+            const uint64_t at_end = below(4) == 0;
+            uint64_t place = section.offset + (at_end ? bytes - 1 : below(bytes));
+            while (!at_end && at % 2 && place + 2 < section.offset + bytes && b[place] != '}') ++place;
+            b[place - (place > section.offset && b[place] == '}')] = uint8_t(letters[below(sizeof letters - 1)]);
         }
     }
 }
@@ -197,10 +205,11 @@ pumice_status launch(pumice_device device, const pumice_library& library, const 
     range.rank = below(4) ? int32_t(k.rank ? k.rank + k.folded - 1 : 1 + below(6)) : 0;
     if (k.range[0] && below(2)) range.rank = 0;
     int64_t items = 1;
-    for (int d = 0; d < range.rank; ++d) range.to[d] = int64_t(below(9)), items *= range.to[d];
+    for (int d = 0; d < range.rank; ++d) range.to[d] = int64_t(below(6) ? below(9) : below(1500)), items *= range.to[d];
     if (range.rank == 3 && k.range[0])
         for (int d = 0; d < 3; ++d) range.to[d] = k.range[2 - d];
     for (int d = 0; d < range.rank && below(3) == 0; ++d) range.group[d] = int64_t(1 + below(20));
+    if (items > 1 << 22) return PUMICE_OK;
     // A fixed range of any size is right: the kernel would run that long.
     if (uint64_t(k.range[0]) * k.range[1] > (1u << 22) / (k.range[2] ? k.range[2] : 1)) return PUMICE_OK;
     return pumice_launch(device, &library, kernel, &range, arguments.data(), uint32_t(arguments.size()));

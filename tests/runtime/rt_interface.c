@@ -510,6 +510,39 @@ static void reports(void) {
     CHECK(h.lines == 25 && h.live == 0);
 }
 
+/* The hook for lines calls the runtime: nothing waits for itself. */
+static pumice_device printing = NULL;
+static int calls_back = 0;
+static void call_back(void* user, const char* line) {
+    const int64_t n = 4;
+    float four[4];
+    pumice_array y, x;
+    pumice_stream s;
+    (void)user;
+    ++calls_back;
+    if (line[0] != '0' || calls_back > 1) return;
+    OK(pumice_synchronize(printing));
+    OK(pumice_array_create(printing, PUMICE_F32, 0, 1, &n, &y));
+    OK(pumice_array_create(printing, PUMICE_F32, 0, 1, &n, &x));
+    OK(rt_shipped_saxpy(printing, pumice_range_1(4), &y, &x, 2));
+    OK(pumice_array_read(&y, four, sizeof four));
+    OK(pumice_stream_create(printing, 0, &s));
+    pumice_stream_release(s);
+    FAILS(rt_shipped_prints_planes(printing, pumice_range_3(1, 1, 1), 0), PUMICE_ERROR_ARGUMENT,
+          "kernel \"prints_planes\" prints, and is launched by the hook that takes the lines");
+    pumice_array_release(&y), pumice_array_release(&x);
+}
+static void calls_by_hooks(void) {
+    pumice_hooks hooks;
+    memset(&hooks, 0, sizeof hooks);
+    hooks.print = call_back;
+    OK(pumice_open("cpu", &hooks, &printing));
+    OK(rt_shipped_prints_planes(printing, pumice_range_3(1, 2, 3), 0x3f80));
+    OK(pumice_synchronize(printing));
+    CHECK(calls_back == 6);
+    pumice_close(printing);
+}
+
 int main(int argc, char** argv) {
     pumice_device d = NULL, other = NULL;
     pumice_hooks two;
@@ -527,6 +560,7 @@ int main(int argc, char** argv) {
     running_out(0);
     running_out(1);
     reports();
+    calls_by_hooks();
     if (failures) printf("%d checks failed\n", failures);
     return failures != 0;
 }

@@ -9,5 +9,8 @@ PUMICE_SHIP(swapped);
 PUMICE_SHIP(sized_local, pumice::ship::group(16));
 PUMICE_SHIP(fixed_both);
 PUMICE_SHIP(histogram);
+PUMICE_SHIP(escape);
+PUMICE_SHIP(many_sums);
+PUMICE_SHIP(transposed);
 PUMICE_SHIP(prints);
 PUMICE_SHIP(world);

@@ -187,6 +187,30 @@ TEST(BundleVersions, unknownFieldsAndSectionsAreSkipped) {
     refuse(written(file), "it has two sections of kernels");
 }
 
+/// Records that no writer makes, with the checksum of the edited file.
+TEST(BundleVersions, impossibleRecordsAreRefused) {
+    const auto edited = [](const std::function<void(KernelRecord&)>& edit) {
+        File file = parse(read(kept(1)));
+        Bytes& record = file.section(SectionKind::kernels).records[0];
+        KernelRecord k;
+        std::memcpy(&k, record.data(), sizeof k);
+        edit(k);
+        std::memcpy(record.data(), &k, sizeof k);
+        return written(file);
+    };
+    refuse(edited([](KernelRecord& k) { k.across = 2; }), "parameter 3 is not an array");
+    refuse(edited([](KernelRecord& k) { k.range[0] = k.range[1] = k.range[2] = 1u << 30; }),
+           "a fixed range has more than 2^48 items");
+    refuse(edited([](KernelRecord& k) { k.flags |= KernelRecord::reports; }), "a kernel prints, and has no formats");
+    refuse(edited([](KernelRecord& k) { k.parameters.count = 200; }),
+           "a record refers to the parameters 0 to 200, and there are 4");
+    refuse(edited([](KernelRecord& k) { k.rank = 4; }), "the rank of a kernel is 4; the limit is 3");
+    refuse(edited([](KernelRecord& k) { k.folded = 0; }), "the number of folded dimensions is 0; the limit is 1");
+    refuse(edited([](KernelRecord& k) { k.group[0] = k.group[1] = k.group[2] = 1024; }),
+           "the number of items of a group is 1073741824; the limit is 1048576");
+    refuse(edited([](KernelRecord& k) { k.group[1] = 1; }), "an extent of a fixed group is 0");
+}
+
 TEST(BundleVersions, damageIsFound) {
     const Bytes bytes = read(kept(1));
     for (size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 500) {
