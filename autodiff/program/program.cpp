@@ -8,9 +8,9 @@
 //       u.fill / copy ...           ...                            ...
 //       g(ndrange(n), y, u)         launch g(y, u)                 adjoint of f: du -> dx
 //
-// The hook sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape records them
-// for reverse mode (program_tape.cpp), and program_reverse.cpp reverses them; ProgramTangents executes their tangents for forward
-// mode. Scalars of the host are followed as traced numbers (traced.cpp).
+// The hook sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape records
+// them for reverse mode (program_tape.cpp), and program_reverse.cpp reverses them; ProgramTangents executes their tangents for
+// forward mode. Scalars of the host are followed as traced numbers (traced.cpp).
 // Cost: one record a command, and what is saved of arrays that are overwritten (program_tape.cpp, program_checkpoints.cpp).
 // Limits: commands of other threads are not seen; conditions of the host are not recorded, so the derivative is that of the path
 // taken. no_derivative() leaves commands out.

@@ -78,7 +78,8 @@ template <class A> void put_labelled(const A& annotation, int number, std::vecto
     for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
 }
 
-/// A scalar that the program receives as a Traced number, and by which no derivative is asked for: a parameter of a shipped program.
+/// A scalar that the program receives as a Traced number, and by which no derivative is asked for: a parameter of a shipped
+/// program.
 template <class T> struct FollowedConst {
     T value;
     explicit FollowedConst(const T& value) : value(value) {}

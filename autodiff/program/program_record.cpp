@@ -124,7 +124,8 @@ std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
     return array;
 }
 
-// ---- shadows -----------------------------------------------------------------------------------------------------------------------
+// ---- shadows
+// -----------------------------------------------------------------------------------------------------------------------
 
 const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
     for (const Buffer::Region& r : buffers[size_t(s.buffer)].regions) {
@@ -165,7 +166,8 @@ void ProgramRecord::zero_shadows(const Span& s) {
         if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);
 }
 
-// ---- launches ----------------------------------------------------------------------------------------------------------------------
+// ---- launches
+// ----------------------------------------------------------------------------------------------------------------------
 
 std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> arguments) {
     std::vector<Span> spans;

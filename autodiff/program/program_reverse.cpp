@@ -86,7 +86,8 @@ void ProgramTape::find_live() {
     }
 }
 
-// ---- adjoints of commands ------------------------------------------------------------------------------------------------------------
+// ---- adjoints of commands
+// ------------------------------------------------------------------------------------------------------------
 
 void ProgramTape::adjoint_of(const Command& c) {
     if (!c.live) return;
@@ -152,7 +153,8 @@ void ProgramTape::adjoint_of_call(const Command& c) {
     }
 }
 
-// ---- without checkpoints ---------------------------------------------------------------------------------------------------------------
+// ---- without checkpoints
+// ---------------------------------------------------------------------------------------------------------------
 
 /// The array over memory that may be overwritten. Memory that the program or its caller still holds is copied first, so that it
 /// keeps its final contents.

@@ -43,14 +43,15 @@ public:
     virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments) = 0;
     virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
 
-    // For hooks that keep the program for later runs with other values (ship/program). The defaults leave everything to the caller.
+    // For hooks that keep the program for later runs with other values (ship/program). The defaults leave everything to the
+    // caller.
     /// True if values of traced numbers must not reach the host's own code.
     virtual bool keeps_program() const { return false; }
-    /// An array of i32 counts becomes their exclusive prefix sums, which add up to at most `most`. Returns true if the hook has done that,
-    /// and `total` is set.
+    /// An array of i32 counts becomes their exclusive prefix sums, which add up to at most `most`. Returns true if the hook has
+    /// done that, and `total` is set.
     virtual bool scanning(const ArrayState& counts, int64_t most, int64_t& total);
-    /// The element of the array is added to the adjoint of a traced number. Returns true if the hook has noted that, and the host must not
-    /// read the array.
+    /// The element of the array is added to the adjoint of a traced number. Returns true if the hook has noted that, and the host
+    /// must not read the array.
     virtual bool summing(const ArrayState& sum, const void* followed_by, int number);
 };
 

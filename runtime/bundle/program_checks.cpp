@@ -1,5 +1,5 @@
-// Programs are checked like the other records: each reference once, when the bundle is opened. The values of expressions, which depend on
-// sizes, are checked by runtime/program when a program is made.
+// Programs are checked like the other records: each reference once, when the bundle is opened. The values of expressions, which
+// depend on sizes, are checked by runtime/program when a program is made.
 #include "runtime/bundle/program_checks.h"
 
 namespace pumice_rt {

@@ -1,10 +1,11 @@
-// Records of programs in a bundle: host programs (docs/shipping.md, "Programs") as lists of commands with sizes and scalars as expressions.
+// Records of programs in a bundle: host programs (docs/shipping.md, "Programs") as lists of commands with sizes and scalars as
+// expressions.
 //
 //   ProgramRecord  sizes, parameters, entries
 //   EntryRecord    one way to run the program on one class of devices: expressions, buffers, commands, arguments, results
 //
-// Each number in a command is the number of an expression of its entry: a constant, a function of the sizes and of the totals of scans, or,
-// for a scalar argument of a kernel, a function of the program's scalars. An expression refers to earlier ones only.
+// Each number in a command is the number of an expression of its entry: a constant, a function of the sizes and of the totals of
+// scans, or, for a scalar argument of a kernel, a function of the program's scalars. An expression refers to earlier ones only.
 #pragma once
 #include "runtime/bundle/bundle_format.h"
 

@@ -1,7 +1,7 @@
 // Making an entry ready: values of expressions, lifetimes and memory of buffers, steps.
 //
-// Memory is planned by linear scan over lifetimes (Poletto and Sarkar 1999, for registers): buffers in the order of their first commands
-// take the smallest free slot that is large enough, else the largest free one, which grows, else a new one.
+// Memory is planned by linear scan over lifetimes (Poletto and Sarkar 1999, for registers): buffers in the order of their first
+// commands take the smallest free slot that is large enough, else the largest free one, which grows, else a new one.
 #include "runtime/program/rt_entry.h"
 
 #include "runtime/program/rt_expressions.h"

@@ -1,10 +1,11 @@
 // Programs of the runtime: an entry's commands with their numbers computed, its memory, and its replay.
 //
 //   create     sizes -> values of all expressions that depend on them alone
-//   prepare    buffers -> memory, by lifetime; commands -> steps, whose launches are complete but for the caller's arrays and scalars
+//   prepare    buffers -> memory, by lifetime; commands -> steps, complete but for the caller's arrays and scalars
 //   run        arguments and scalars -> steps; then one call of the device for each step
 //
-// Numbers that depend on the total of a scan are known in the middle of a run only: their steps are computed when they are reached.
+// Numbers that depend on the total of a scan are known in the middle of a run only: their steps are computed when they are
+// reached.
 #pragma once
 #include "runtime/device/rt_device.h"
 

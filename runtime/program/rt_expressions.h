@@ -1,11 +1,12 @@
-// Values of a program's expressions: integers of sizes, and scalars in f32 and f64, as core/ir/scalar_math.h of the library defines them.
+// Values of a program's expressions: integers of sizes, and scalars in f32 and f64, as core/ir/scalar_math.h of the library
+// defines them.
 #pragma once
 #include "runtime/bundle/program_format.h"
 
 namespace pumice_rt {
 
-/// The result of an expression that has operands; false if an integer overflows. The file is compiled without contraction, so that each
-/// operation rounds once.
+/// The result of an expression that has operands; false if an integer overflows. The file is compiled without contraction, so
+/// that each operation rounds once.
 bool evaluate(const ExpressionRecord& expression, const uint64_t* values, uint64_t& result);
 
 /// The bits of a scalar of this type, in the low bytes.

@@ -1,6 +1,7 @@
 // Runs of programs: arguments, and one call of the device for each step.
 //
-// Cost: arguments are checked once a run, and a launch is only handed on: the numbers in it, its memory and its kernel have been checked.
+// Cost: arguments are checked once a run, and a launch is only handed on: the numbers in it, its memory and its kernel have been
+// checked.
 #include <stdio.h>
 
 #include "runtime/device/bundles.h"

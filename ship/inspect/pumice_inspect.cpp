@@ -1,7 +1,7 @@
 // pumice-inspect FILE: prints a bundle's manifest as JSON (docs/bundle.schema.json), or the reason why the file is no bundle.
 //
-// The names are those of the manifest that dump() writes (docs/dump.md), with a list of modules and native functions for each kernel.
-// Arguments count from 1; offsets and sizes are in bytes.
+// The names are those of the manifest that dump() writes (docs/dump.md), with a list of modules and native functions for each
+// kernel. Arguments count from 1; offsets and sizes are in bytes.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -75,7 +75,9 @@ public:
     Json manifest() const {
         Json kernels = Json::array();
         for (uint32_t k = 0; k < b.kernel_count; ++k) kernels.push_back(kernel(b.kernels[k]));
-        return {{"format_version", bundle_version}, {"kernels", kernels}};
+        Json programs = Json::array();
+        for (uint32_t p = 0; p < b.count(SectionKind::programs); ++p) programs.push_back(program(b.programs[p]));
+        return {{"format_version", bundle_version}, {"kernels", kernels}, {"programs", programs}};
     }
 
 private:
@@ -220,6 +222,48 @@ private:
         out["natives"] = Json::array();
         for (uint32_t i = 0; i < k.natives.count; ++i) out["natives"].push_back(native(b.natives[k.natives.first + i]));
         return out;
+    }
+
+    /// A number, or "2 * n + 1".
+    Json extent(const ProgramRecord& program, const ProgramExtent& e) const {
+        if (e.size == no_index) return e.plus;
+        std::string out = b.text(b.program_sizes[program.sizes.first + e.size].name);
+        if (e.times != 1) out = std::to_string(e.times) + " * " + out;
+        if (e.plus != 0) out += (e.plus > 0 ? " + " : " - ") + std::to_string(e.plus > 0 ? e.plus : -e.plus);
+        return out;
+    }
+    Json program(const ProgramRecord& p) const {
+        static constexpr const char* access[] = {"in", "out", "inout"};
+        Json out = {{"program", b.text(p.name)}, {"source", b.text(p.source)}};
+        out["sizes"] = Json::array(), out["parameters"] = Json::array(), out["entries"] = Json::array();
+        for (uint32_t i = 0; i < p.sizes.count; ++i) {
+            const ProgramSizeRecord& s = b.program_sizes[p.sizes.first + i];
+            out["sizes"].push_back({{"name", b.text(s.name)}, {"least", s.least}, {"step", s.step}});
+        }
+        for (uint32_t i = 0; i < p.parameters.count; ++i) {
+            const ProgramParameterRecord& one = b.program_parameters[p.parameters.first + i];
+            Json parameter = {{"name", b.text(one.name)}, {"differentiated", one.active != 0}};
+            parameter["type"] = one.type == type_struct ? "struct" : types[one.type];
+            parameter["access"] = one.is_array ? access[one.access] : "in";
+            parameter["extents"] = Json::array();  // none: a scalar
+            for (uint32_t d = 0; d < one.rank && one.is_array; ++d) parameter["extents"].push_back(extent(p, one.extents[d]));
+            out["parameters"].push_back(parameter);
+        }
+        for (uint32_t i = 0; i < p.entries.count; ++i) out["entries"].push_back(entry(b.entries[p.entries.first + i]));
+        return out;
+    }
+    Json entry(const EntryRecord& e) const {
+        static constexpr const char* kinds[] = {"allocate", "fill", "write", "copy", "launch", "scan", "sum"};
+        Json devices = Json::array(), commands = Json::object();
+        if (e.devices & EntryRecord::on_cpu) devices.push_back("cpu");
+        if (e.devices & EntryRecord::on_vulkan) devices.push_back("vulkan");
+        int counts[uint32_t(CommandKind::count)] = {};
+        for (uint32_t i = 0; i < e.commands.count; ++i) ++counts[b.commands[e.commands.first + i].kind];
+        for (uint32_t k = 0; k < uint32_t(CommandKind::count); ++k) commands[kinds[k]] = counts[k];
+        return {{"kind", EntryKind(e.kind) == EntryKind::forward ? "forward" : "gradient"},
+                {"devices", devices},
+                {"commands", commands},
+                {"buffers", e.buffers.count}};
     }
 
     const Bundle& b;

@@ -3,11 +3,12 @@
 //   program on this device     allocate u; copy u0 -> u; launch heat(other, u); ...
 //   CapturedProgram            the same as data: buffers, offsets, ranges, kernels, values of scalars
 //
-// Why: a derivative of a program is made of the same calls as the program (tapes, shadows, saved contents, adjoint kernels), so that
-// writing down these calls ships gradients with every strategy that the library has.
-// Method: contents that depend on the program's arguments are never computed, since nothing on the host may depend on them: a read of them
-// is an Error. Work on other contents is put off until the host reads some; then the interpreter does it. Counts of tapes, whose sums
-// decide sizes, become a command of the runtime (TraceHook::scanning); the program goes on with a made-up total.
+// Why: a derivative of a program is made of the same calls as the program (tapes, shadows, saved contents, adjoint kernels), so
+// that writing down these calls ships gradients with every strategy that the library has.
+// Method: contents that depend on the program's arguments are never computed, since nothing on the host may depend on them: a
+// read of them is an Error. Work on other contents is put off until the host reads some; then the interpreter does it. Counts of
+// tapes, whose sums decide sizes, become a command of the runtime (TraceHook::scanning); the program goes on with a made-up
+// total.
 // Cost: a record a command; no kernel runs, unless the program reads back constants.
 // Limits: one stream; a program that branches on the device's contents, or calls host functions on a stream, is refused.
 // Textbook name: tracing with abstract values (as of jit in JAX), on the level of device commands.

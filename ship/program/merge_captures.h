@@ -13,8 +13,8 @@ struct KernelUse {
     bool operator==(const KernelUse&) const = default;
 };
 
-/// An entry of a shipped program. Spans in the records count from 0 in these lists; CommandRecord::kernel is a number in `kernels`, and
-/// CommandRecord::data of a write one in `constants`.
+/// An entry of a shipped program. Spans in the records count from 0 in these lists; CommandRecord::kernel is a number in
+/// `kernels`, and CommandRecord::data of a write one in `constants`.
 struct EntryRecords {
     pumice_rt::EntryRecord record{};
     std::vector<pumice_rt::ExpressionRecord> expressions;
@@ -33,8 +33,8 @@ struct CaptureVariable {
     std::vector<int64_t> values;  ///< by capture
 };
 
-/// `who`: the program, for messages. The sizes stand before the totals. Throws Error if the captures differ in more than numbers, or a
-/// number follows no form (size_fit.h).
+/// `who`: the program, for messages. The sizes stand before the totals. Throws Error if the captures differ in more than numbers,
+/// or a number follows no form (size_fit.h).
 EntryRecords merge(const std::string& who, std::vector<CapturedProgram> captures, const std::vector<CaptureVariable>& variables,
                    size_t sizes);
 

@@ -3,8 +3,8 @@
 //   sizes n, m; a tape whose length is counted (total t)
 //   captures k = 0, 1, ...    n(k), m(k), t(k), all different and independent of each other  ->  merge
 //
-// Sizes of captures reach from the least one to 16 times the example, so that a loop over log2(n) steps, or a strategy that depends on the
-// size, is noticed. A capture computes nothing, so that large sizes cost no more than small ones.
+// Sizes of captures reach from the least one to 16 times the example, so that a loop over log2(n) steps, or a strategy that
+// depends on the size, is noticed. A capture computes nothing, so that large sizes cost no more than small ones.
 #include "ship/program/program_entries.h"
 
 #include <algorithm>

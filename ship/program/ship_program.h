@@ -33,7 +33,8 @@ struct Size {
     friend Size operator+(Size a, int64_t b) { return a.plus += b, a; }
     friend Size operator-(Size a, int64_t b) { return a.plus -= b, a; }
 };
-/// A size with this name; the program is captured with the example and with other values. As an argument of the program: an int64_t.
+/// A size with this name; the program is captured with the example and with other values. As an argument of the program: an
+/// int64_t.
 Size size(std::string name, int64_t example);
 
 /// The form of a program.
@@ -194,7 +195,8 @@ void run_gradient(F& f, const Parameters& parameters, ProgramCapture& capture, R
 }
 }  // namespace detail_of_programs
 
-/// A program with its parameters, which are given to `f` in order: arrays, Traced scalars, and sizes as int64_t. It returns nothing.
+/// A program with its parameters, which are given to `f` in order: arrays, Traced scalars, and sizes as int64_t. It returns
+/// nothing.
 template <class F, class... P> ProgramItem make_program(std::string name, F f, detail::SourceLocation location, P... given) {
     ProgramItem item;
     item.name = std::move(name), item.location = location;

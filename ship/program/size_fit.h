@@ -3,11 +3,11 @@
 //   n = 256, 257, 512, ...    bytes = 1024, 1028, 2048, ...    =>  4 * n
 //                             items = 4, 5, 8, ...             =>  floor((n + 63) / 64)
 //
-// Forms, the simplest first: a constant; a * M + b; a * M1 + b * M2 + c; a * M1 + b * M2 + c * M3 + d; e * floor((M + c) / d) + b. M is a
-// product of at most three sizes. A form has integer coefficients and gives the right value in every capture, of which there are more than
-// the form has coefficients.
-// Limits: other functions of sizes (minima, logarithms) are not found. Cost: some microseconds for a number, and milliseconds for one that
-// has no form; equal columns of values are looked up.
+// Forms, the simplest first: a constant; a * M + b; a * M1 + b * M2 + c; a * M1 + b * M2 + c * M3 + d; e * floor((M + c) / d) +
+// b. M is a product of at most three sizes. A form has integer coefficients and gives the right value in every capture, of which
+// there are more than the form has coefficients.
+// Limits: other functions of sizes (minima, logarithms) are not found. Cost: some microseconds for a number, and milliseconds for
+// one that has no form; equal columns of values are looked up.
 // Textbook name: interpolation by sparse multivariate polynomials, and by step functions.
 #pragma once
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace pumice::ship {
 
 class SizeFit {
 public:
-    /// `values[k][v]`: variable v in capture k. The first `sizes` variables are sizes, the others totals of scans. Expressions are appended
-    /// to `to`.
+    /// `values[k][v]`: variable v in capture k. The first `sizes` variables are sizes, the others totals of scans. Expressions
+    /// are appended to `to`.
     SizeFit(std::vector<std::vector<int64_t>> values, size_t sizes, std::vector<pumice_rt::ExpressionRecord>& to);
 
     /// The expression of a number that has these values, one a capture; nothing if there is no form.

@@ -1,4 +1,5 @@
-// Programs of a shipped library against the same programs by the library itself: to the bit, unless atomic additions have no order.
+// Programs of a shipped library against the same programs by the library itself: to the bit, unless atomic additions have no
+// order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -372,7 +373,8 @@ TEST(ShipProgram, MemoryOfDeadBuffersIsUsedAgain) {
     EXPECT_LE(program.bytes(), 4 * 3 * n + 4096);  // u, other and errors
     ASSERT_TRUE(program.prepare(PUMICE_GRADIENT)) << pumice_error();
     EXPECT_LE(program.bytes(), 4 * 5 * n + 4096);  // and one more for the shadows
-    // With checkpoints there are dozens of buffers, of which few live at once. A buffer of this program takes a slot of 256 bytes.
+    // With checkpoints there are dozens of buffers, of which few live at once. A buffer of this program takes a slot of 256
+    // bytes.
     const shipped_programs::kept kept(devices().small);
     ASSERT_TRUE(kept.prepare(PUMICE_GRADIENT)) << pumice_error();
     EXPECT_LE(kept.bytes(), 128 * 256);
