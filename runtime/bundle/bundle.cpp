@@ -279,6 +279,7 @@ pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
         return fail(PUMICE_ERROR_BUNDLE, "its checksum is wrong: it is damaged or edited");
     if (header.section_count > 1024 || sizeof header + header.section_count * sizeof(SectionRecord) > size)
         return broken("the number of sections", header.section_count, 1024);
+    uint64_t taken = 0;
     for (uint32_t i = 0; i < header.section_count; ++i) {
         SectionRecord section;
         memcpy(&section, bytes + sizeof header + i * sizeof section, sizeof section);
@@ -286,6 +287,9 @@ pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
             section.count > (size - section.offset) / section.record_bytes)
             return fail(PUMICE_ERROR_BUNDLE, "its section %u does not fit the file", i);
         if (section.kind >= kinds) continue;  // of a later version
+        // Sections that overlap could take many times the file's size.
+        taken += section.count * section.record_bytes;
+        if (taken > size) return fail(PUMICE_ERROR_BUNDLE, "its sections overlap");
         RT_TRY(copy(section, bytes + section.offset));
     }
     const auto at = [this](SectionKind kind) { return static_cast<const void*>(storage[uint32_t(kind)]); };
