@@ -35,13 +35,13 @@ function(pumice_add_library name)
     if(ship_NO_VULKAN)
         list(APPEND options --no-vulkan)
     endif()
-    pumice_ship_tool(${name} tool "${ship_UNPARSED_ARGUMENTS}" "${ship_LIBRARIES}")
+    pumice_ship_tool(${name} tool program "${ship_UNPARSED_ARGUMENTS}" "${ship_LIBRARIES}")
     set(files ${out}/${name}.h ${out}/${name}.hpp ${out}/${name}.pumice ${out}/${name}_library.c)
     # One relocatable object of all native code, so that its name is known before the kernels are.
     set(native ${out}/${name}_native.o)
     add_custom_command(OUTPUT ${files} ${native}
         COMMAND ${CMAKE_COMMAND} -E rm -rf ${out}/objects
-        COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${tool} ${options}  # leaks of LLVM are nobody's here
+        COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${program} ${options}  # leaks of LLVM are nobody's here
         COMMAND ${CMAKE_COMMAND} -DLINKER=${CMAKE_LINKER} -DCOMPILER=${CMAKE_C_COMPILER} -DLIST=${out}/${name}_objects.txt
             -DOUTPUT=${native} -P ${PUMICE_SHIP_FOLDER}/join_objects.cmake
         DEPENDS ${tool} COMMENT "Shipping the kernels of ${name}" VERBATIM)
@@ -78,8 +78,8 @@ function(pumice_ship_levels asked levels triple)
     set(${triple} ${system} PARENT_SCOPE)
 endfunction()
 
-# The program that writes the files: a target, or in a cross build the path of a program for the host.
-function(pumice_ship_tool name tool sources libraries)
+# The program that writes the files: what to depend on, and its path. In a cross build it is a program for the host.
+function(pumice_ship_tool name tool program sources libraries)
     set(absolute "")
     foreach(source IN LISTS sources)
         get_filename_component(path "${source}" ABSOLUTE)
@@ -89,6 +89,7 @@ function(pumice_ship_tool name tool sources libraries)
         add_executable(${name}_ship ${absolute} ${PUMICE_SHIP_FOLDER}/ship_main.cpp)
         target_link_libraries(${name}_ship PRIVATE pumice::pumice ${libraries})
         set(${tool} ${name}_ship PARENT_SCOPE)
+        set(${program} $<TARGET_FILE:${name}_ship> PARENT_SCOPE)
         return()
     endif()
     if(NOT PUMICE_HOST_PACKAGE)
@@ -107,6 +108,7 @@ function(pumice_ship_tool name tool sources libraries)
         COMMAND ${CMAKE_COMMAND} --build ${folder}
         DEPENDS ${absolute} COMMENT "Building the tool of ${name} for this machine" VERBATIM)
     set(${tool} ${folder}/${name}_ship PARENT_SCOPE)
+    set(${program} ${folder}/${name}_ship PARENT_SCOPE)
 endfunction()
 
 set(PUMICE_SHIP_FOLDER ${CMAKE_CURRENT_LIST_DIR}/ship CACHE INTERNAL "Files of pumice_add_library")
