@@ -58,6 +58,9 @@ std::vector<Variant> variants_of(const CpuProgram& p, const SizedGroup& sized, i
         Variant v;
         v.group = group, v.streaming = streaming, v.peeled = peeled, v.sums = sums, v.wide_offsets = wide_offsets;
         all.push_back(v);
+        // Code for whole groups gains where items of a group work together: their masks go.
+        v.full = !p.movable && p.asks_range && !wide_offsets;
+        if (v.full) all.push_back(v);
     };
     const bool peels =
         sized.is_long && p.movable && !p.reports && width > 1 && group[0] % most_peeled == 0 && row_begin(*p.kernel);

@@ -129,6 +129,7 @@ int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, b
     far += 8192 * !has(NativeRecord::vector_functions) + 4096 * (has(NativeRecord::wide_offsets) != wanted.wide) +
            1024 * (n.sum_kind != wanted.sum_kind);
     if (n.sum_kind > 0 && wanted.sum_kind == 0) return -1;  // no memory for copies
+    far += !has(NativeRecord::no_tail);                     // code for whole groups is better where it may be used
     return far + 2 * (has(NativeRecord::peeled) != wanted.peeled) + 4 * (has(NativeRecord::streaming) != wanted.streaming);
 }
 
