@@ -65,9 +65,10 @@ std::vector<Variant> variants_of(const CpuProgram& p, const SizedGroup& sized, i
     const bool peels =
         sized.is_long && p.movable && !p.reports && width > 1 && group[0] % most_peeled == 0 && row_begin(*p.kernel);
     add(false, false, Privatisation::none, false);
-    if (!p.added_to.empty()) {
-        add(false, false, Privatisation::copies, false);
-        if (width > 1) add(false, false, Privatisation::lanes, false);
+    for (const bool streaming : {false, true}) {  // code for large arrays also has prefetches
+        if (p.added_to.empty() || (streaming && !sized.is_long)) break;
+        add(streaming, false, Privatisation::copies, false);
+        if (width > 1) add(streaming, false, Privatisation::lanes, false);
     }
     if (sized.is_long) add(true, false, Privatisation::none, false);
     if (peels) {
