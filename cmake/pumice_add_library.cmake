@@ -88,6 +88,9 @@ function(pumice_ship_tool name tool program sources libraries)
     if(NOT CMAKE_CROSSCOMPILING)
         add_executable(${name}_ship ${absolute} ${PUMICE_SHIP_FOLDER}/ship_main.cpp)
         target_link_libraries(${name}_ship PRIVATE pumice::pumice ${libraries})
+        if(PUMICE_SANITIZE AND COMMAND pumice_compile_options)
+            pumice_compile_options(${name}_ship)  # the sanitizer's symbols are in the program
+        endif()
         set(${tool} ${name}_ship $<TARGET_FILE:pumice::pumice> PARENT_SCOPE)  # another Pumice makes other code
         set(${program} $<TARGET_FILE:${name}_ship> PARENT_SCOPE)
         return()

@@ -60,9 +60,9 @@ void LlvmEmitter::rematerialise(Value v) {
 
 /// True if a load is contiguous along axis 1 and not along axis 0: a candidate for a transposed load.
 bool LlvmEmitter::is_transposed_load(const Inst& i) const {
-    if (!target.rules.has(Rule::transposed_loads)) return false;
+    if (!target.rules.has(Rule::transposed_loads) || i.op != Op::load) return false;
     const Memory& m = k[i.memory];
-    if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
+    if (m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
     if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
     const auto indices = indices_of(k, i);
     int steps = most_steps;
