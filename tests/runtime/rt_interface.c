@@ -22,7 +22,13 @@ static void expect(int line, pumice_status got, pumice_status want, const char* 
             sentence);
     ++failures;
 }
-#define FAILS(call, status, sentence) expect(__LINE__, (call), (status), (sentence))
+/* The sentence first: in_kernel() makes an error of its own. */
+#define FAILS(call, status, sentence)                     \
+    do {                                                  \
+        const char* const wanted_ = (sentence);           \
+        const pumice_status got_ = (call);                \
+        expect(__LINE__, got_, (status), wanted_);        \
+    } while (0)
 #define OK(call) expect(__LINE__, (call), PUMICE_OK, "")
 
 static pumice_array make(pumice_device d, int type, int64_t n) {
