@@ -21,7 +21,7 @@
 namespace pumice::codegen {
 namespace {
 
-/// What a capability needs: one feature, nothing (""), or features that depend on the instructions.
+/// The needs of a capability: one feature, nothing (""), or features that depend on the instructions.
 struct Row {
     std::string_view capability, feature;
 };

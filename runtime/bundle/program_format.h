@@ -61,7 +61,7 @@ struct EntryRecord {
     uint32_t scans, sums;
 };
 
-/// What the caller gives for one run, in order.
+/// The arguments of one run, in order.
 struct EntryArgumentRecord {
     uint32_t parameter;
     uint32_t is_shadow;

@@ -112,7 +112,7 @@ void describe(const Launch& l, int threads, int64_t cache_bytes, Wanted& wanted)
                     worth_peeling(l, wanted.streaming);
 }
 
-/// How far a record is from the wanted one; less is better, negative: it cannot be used.
+/// The distance of a record from the wanted one; less is better, negative: it cannot be used.
 int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, bool any_group) {
     const auto has = [&](uint32_t flag) { return (n.flags & flag) != 0; };
     if (has(NativeRecord::wide_offsets) < wanted.wide || (has(NativeRecord::peeled) && !wanted.peeled)) return -1;

@@ -70,7 +70,7 @@ Level level_named(const std::string& name, const std::string& triple) {
     fail("there is no level \"", name, "\" of native code; levels are x86-64-v2, x86-64-v3, x86-64-v4, aarch64 and riscv64");
 }
 
-/// What the tool is asked for.
+/// The options of the tool.
 struct Request {
     std::string name;
     fs::path folder;
