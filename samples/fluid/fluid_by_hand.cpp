@@ -134,8 +134,8 @@ void barrier(VkCommandBuffer commands) {
     written.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     written.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     written.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &written, 0, nullptr,
-                         0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &written, 0,
+                         nullptr, 0, nullptr);
 }
 
 }  // namespace
@@ -160,7 +160,9 @@ ByHand::ByHand(Screen& screen, int width, int height) : screen(screen), width(wi
     shade = make_pipeline("shade", shade_glsl, 2);
 
     const VkDeviceSize cells = VkDeviceSize(width) * VkDeviceSize(height);
-    const auto field = [&](int scalars) { return make_buffer(cells * VkDeviceSize(scalars) * 4, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT); };
+    const auto field = [&](int scalars) {
+        return make_buffer(cells * VkDeviceSize(scalars) * 4, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    };
     for (int half = 0; half < 2; ++half) velocity[half] = field(2), dye[half] = field(4), pressure[half] = field(1);
     divergence = field(1), vorticity = field(1);
     for (int now = 0; now < 2; ++now) {
@@ -180,8 +182,8 @@ ByHand::ByHand(Screen& screen, int width, int height) : screen(screen), width(wi
 
 ByHand::~ByHand() {
     vkDeviceWaitIdle(screen.device);
-    for (Buffer* buffer : {&velocity[0], &velocity[1], &dye[0], &dye[1], &pressure[0], &pressure[1], &divergence, &vorticity, &painted[0],
-                           &painted[1]})
+    for (Buffer* buffer : {&velocity[0], &velocity[1], &dye[0], &dye[1], &pressure[0], &pressure[1], &divergence, &vorticity,
+                           &painted[0], &painted[1]})
         drop(*buffer);
     for (Pipeline* pipeline : {&push, &curl, &confine, &diverge, &relax, &project, &advect_velocity, &advect_dye, &shade}) {
         vkDestroyPipeline(screen.device, pipeline->pipeline, nullptr);
@@ -208,8 +210,10 @@ ByHand::Buffer ByHand::make_buffer(VkDeviceSize bytes, VkMemoryPropertyFlags pro
     const auto fits = [&](uint32_t type) {
         return (needs.memoryTypeBits >> type & 1) && (memories.memoryTypes[type].propertyFlags & properties) == properties;
     };
-    while (allocation.memoryTypeIndex < memories.memoryTypeCount && !fits(allocation.memoryTypeIndex)) ++allocation.memoryTypeIndex;
-    if (allocation.memoryTypeIndex == memories.memoryTypeCount) fail("the device has no memory for a buffer of ", bytes, " bytes");
+    while (allocation.memoryTypeIndex < memories.memoryTypeCount && !fits(allocation.memoryTypeIndex))
+        ++allocation.memoryTypeIndex;
+    if (allocation.memoryTypeIndex == memories.memoryTypeCount)
+        fail("the device has no memory for a buffer of ", bytes, " bytes");
     check(vkAllocateMemory(screen.device, &allocation, nullptr, &made.memory), "vkAllocateMemory");
     check(vkBindBufferMemory(screen.device, made.buffer, made.memory, 0), "vkBindBufferMemory");
     // Fields begin with zeros.
@@ -249,7 +253,8 @@ ByHand::Pipeline ByHand::make_pipeline(const char* name, const char* body, uint3
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetOptimizationLevel(shaderc_optimization_level_performance);
-    const auto spirv = shaderc::Compiler().CompileGlslToSpv(std::string(head) + between + body, shaderc_compute_shader, name, options);
+    const auto spirv =
+        shaderc::Compiler().CompileGlslToSpv(std::string(head) + between + body, shaderc_compute_shader, name, options);
     if (spirv.GetCompilationStatus() != shaderc_compilation_status_success) fail("GLSL by hand: ", spirv.GetErrorMessage());
     const std::vector<uint32_t> words(spirv.begin(), spirv.end());
 
@@ -326,8 +331,8 @@ void ByHand::resize(VkExtent2D wanted) {
     }
 }
 
-void ByHand::dispatch(VkCommandBuffer commands, const Pipeline& pipeline, VkDescriptorSet set, const void* constants, uint32_t bytes,
-                      VkExtent2D items) {
+void ByHand::dispatch(VkCommandBuffer commands, const Pipeline& pipeline, VkDescriptorSet set, const void* constants,
+                      uint32_t bytes, VkExtent2D items) {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0, nullptr);
     vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, constants);
@@ -339,12 +344,9 @@ void ByHand::record(VkCommandBuffer commands, const Step& step, uint32_t slot, b
     const VkExtent2D cells{uint32_t(width), uint32_t(height)};
     barrier(commands);  // after the last frame
     for (const Jet& jet : step.jets) {
-        const PushConstants constants{size,
-                                      {jet.at.x, jet.at.y},
-                                      {jet.velocity.x, jet.velocity.y},
-                                      {jet.dye.x, jet.dye.y, jet.dye.z, jet.dye.w},
-                                      jet.radius,
-                                      step.seconds};
+        const PushConstants constants{
+            size,       {jet.at.x, jet.at.y}, {jet.velocity.x, jet.velocity.y}, {jet.dye.x, jet.dye.y, jet.dye.z, jet.dye.w},
+            jet.radius, step.seconds};
         dispatch(commands, push, push_set[current], &constants, sizeof(constants), cells);
         barrier(commands);
     }

@@ -20,15 +20,16 @@ template <class T> Val<T> between_cells(const In<T, 2>& field, const Val<float>&
     return lerp(top, bottom, v);
 }
 
-const auto push = kernel("push", Math::fast, [](InOut<float2, 2> velocity, InOut<float4, 2> dye, Val<Jet> jet, Val<float> seconds) {
-    auto [i, j] = global_index<2>();
-    const Val<float> dx = cast<float>(j) - jet.at.x, dy = cast<float>(i) - jet.at.y;
-    const Val<float> weight = exp(-(dx * dx + dy * dy) / (jet.radius * jet.radius));
-    $if (weight > 1e-4f) {
-        velocity(i, j) += (jet.velocity - Val<float2>(velocity(i, j))) * min(8.0f * seconds * weight, 1.0f);
-        dye(i, j) += jet.dye * (seconds * weight);
-    }
-});
+const auto push =
+    kernel("push", Math::fast, [](InOut<float2, 2> velocity, InOut<float4, 2> dye, Val<Jet> jet, Val<float> seconds) {
+        auto [i, j] = global_index<2>();
+        const Val<float> dx = cast<float>(j) - jet.at.x, dy = cast<float>(i) - jet.at.y;
+        const Val<float> weight = exp(-(dx * dx + dy * dy) / (jet.radius * jet.radius));
+        $if(weight > 1e-4f) {
+            velocity(i, j) += (jet.velocity - Val<float2>(velocity(i, j))) * min(8.0f * seconds * weight, 1.0f);
+            dye(i, j) += jet.dye * (seconds * weight);
+        }
+    });
 
 const auto curl = kernel("curl", [](Out<float, 2> vorticity, In<float2, 2> velocity) {
     auto [i, j] = global_index<2>();
@@ -53,12 +54,12 @@ const auto advect_velocity = kernel("advect_velocity", [](Out<float2, 2> to, In<
     to(i, j) = between_cells(velocity, cast<float>(j) - seconds * v.x, cast<float>(i) - seconds * v.y);
 });
 
-const auto advect_dye = kernel("advect_dye", [](Out<float4, 2> to, In<float4, 2> dye, In<float2, 2> velocity, Val<float> seconds,
-                                                Val<float> kept) {
-    auto [i, j] = global_index<2>();
-    const Val<float2> v = velocity(i, j);
-    to(i, j) = between_cells(dye, cast<float>(j) - seconds * v.x, cast<float>(i) - seconds * v.y) * kept;
-});
+const auto advect_dye =
+    kernel("advect_dye", [](Out<float4, 2> to, In<float4, 2> dye, In<float2, 2> velocity, Val<float> seconds, Val<float> kept) {
+        auto [i, j] = global_index<2>();
+        const Val<float2> v = velocity(i, j);
+        to(i, j) = between_cells(dye, cast<float>(j) - seconds * v.x, cast<float>(i) - seconds * v.y) * kept;
+    });
 
 /// The normal velocity at a wall is the negative of the cell's own, so that none flows through it.
 const auto diverge = kernel("diverge", [](Out<float, 2> divergence, In<float2, 2> velocity) {
@@ -128,9 +129,16 @@ void Fluid::paint(const Array<uint32_t, 2>& pixels, Order order) const {
 
 Step step_at(double seconds, int width, int height) {
     Step step;
-    const float size = float(std::min(width, height)), turn = float(std::sin(0.9 * seconds)), hue = float(0.5 + 0.5 * std::sin(0.37 * seconds));
-    step.jets[0] = {{0.08f * float(width), 0.5f * float(height)}, {0.9f * size, 0.35f * size * turn}, {9.0f, 2.0f + 3 * hue, 0.6f, 0}, 0.035f * size};
-    step.jets[1] = {{0.92f * float(width), 0.5f * float(height)}, {-0.9f * size, -0.35f * size * turn}, {0.5f, 2.5f, 7.0f + 2 * hue, 0}, 0.035f * size};
+    const float size = float(std::min(width, height)), turn = float(std::sin(0.9 * seconds)),
+                hue = float(0.5 + 0.5 * std::sin(0.37 * seconds));
+    step.jets[0] = {{0.08f * float(width), 0.5f * float(height)},
+                    {0.9f * size, 0.35f * size * turn},
+                    {9.0f, 2.0f + 3 * hue, 0.6f, 0},
+                    0.035f * size};
+    step.jets[1] = {{0.92f * float(width), 0.5f * float(height)},
+                    {-0.9f * size, -0.35f * size * turn},
+                    {0.5f, 2.5f, 7.0f + 2 * hue, 0},
+                    0.035f * size};
     return step;
 }
 

@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <memory>
 
+#include <pumice/vulkan.h>
 #include "samples/fluid/fluid_by_hand.h"
 #include "samples/fluid/fluid_kernels.h"
 #include "samples/fluid/screen.h"
 #include "samples/photo/picture.h"
-#include <pumice/vulkan.h>
 
 using namespace pumice;
 using namespace fluid;
@@ -55,21 +55,30 @@ Arguments parse(int argc, char** argv) {
             if (++at >= argc) fail(option, " takes a value");
             return argv[at];
         };
-        if (option == "--frames") a.frames = number("--frames", value(), 1, 1'000'000);
-        else if (option == "--out") a.out = value();
-        else if (option == "--grid") a.grid = number("--grid", value(), 16, 4096);
+        if (option == "--frames")
+            a.frames = number("--frames", value(), 1, 1'000'000);
+        else if (option == "--out")
+            a.out = value();
+        else if (option == "--grid")
+            a.grid = number("--grid", value(), 16, 4096);
         else if (option == "--size") {
             a.width = number("--size", value(), 16, 8192);
             a.height = number("--size", value(), 16, 8192);
-        } else if (option == "--resize-at") a.resize_at = number("--resize-at", value(), 1, 1'000'000);
-        else if (option == "--device") a.device = value();
-        else if (option == "--by-hand") a.by_hand = true;
-        else if (option == "--compare") a.compare = true;
-        else if (option == "--no-window") a.window = false;
+        } else if (option == "--resize-at")
+            a.resize_at = number("--resize-at", value(), 1, 1'000'000);
+        else if (option == "--device")
+            a.device = value();
+        else if (option == "--by-hand")
+            a.by_hand = true;
+        else if (option == "--compare")
+            a.compare = true;
+        else if (option == "--no-window")
+            a.window = false;
         else if (option == "--help") {
             std::fputs(usage, stdout);
             std::exit(0);
-        } else fail("there is no option ", option, "; --help lists them");
+        } else
+            fail("there is no option ", option, "; --help lists them");
     }
     return a;
 }
@@ -124,9 +133,12 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 int run_window(Screen& screen, const Arguments& a) {
     std::unique_ptr<ByKernels> kernels;
     std::unique_ptr<ByHand> hand;
-    if (a.by_hand) hand = std::make_unique<ByHand>(screen, a.grid, a.grid);
-    else kernels = std::make_unique<ByKernels>(screen, a.grid);
-    std::printf("%s, %d x %d cells, %s, in its window\n", screen.name.c_str(), a.grid, a.grid, a.by_hand ? "by hand" : "by kernels");
+    if (a.by_hand)
+        hand = std::make_unique<ByHand>(screen, a.grid, a.grid);
+    else
+        kernels = std::make_unique<ByKernels>(screen, a.grid);
+    std::printf("%s, %d x %d cells, %s, in its window\n", screen.name.c_str(), a.grid, a.grid,
+                a.by_hand ? "by hand" : "by kernels");
 
     const double start = now();
     double last = start, reported = start;
@@ -168,8 +180,8 @@ int run_window(Screen& screen, const Arguments& a) {
     std::printf("%d frames, %d swapchain%s, %.2f ms a frame\n", frames, screen.swapchains(), screen.swapchains() == 1 ? "" : "s",
                 1e3 * (now() - start) / std::max(frames, 1));
     if (a.frames)
-        save(a.out / "fluid.png", hand ? hand->download(frame.slot) : kernels->pixels[frame.slot]->download(), int(frame.extent.width),
-             int(frame.extent.height), screen.bgra() ? Order::bgra : Order::rgba);
+        save(a.out / "fluid.png", hand ? hand->download(frame.slot) : kernels->pixels[frame.slot]->download(),
+             int(frame.extent.width), int(frame.extent.height), screen.bgra() ? Order::bgra : Order::rgba);
     return 0;
 }
 
@@ -229,8 +241,10 @@ int run_compare(Screen& screen, const Arguments& a) {
         const Step step = step_at(std::max(frame, 0) / 60.0, a.grid, a.grid);
         for (const int form : {0, 1}) {
             const double start = now();
-            if (form == 0) by_hand(step);
-            else by_kernels(step);
+            if (form == 0)
+                by_hand(step);
+            else
+                by_kernels(step);
             const double recorded = now();
             screen.wait();
             if (frame < 0) continue;
@@ -239,7 +253,9 @@ int run_compare(Screen& screen, const Arguments& a) {
         }
     }
     vkDestroyCommandPool(screen.device, pool, nullptr);
-    const auto median = [](std::vector<double>& v) { return std::ranges::nth_element(v, v.begin() + ptrdiff_t(v.size() / 2)), v[v.size() / 2]; };
+    const auto median = [](std::vector<double>& v) {
+        return std::ranges::nth_element(v, v.begin() + ptrdiff_t(v.size() / 2)), v[v.size() / 2];
+    };
     const double host[] = {median(recording[0]), median(recording[1])}, total[] = {median(whole[0]), median(whole[1])};
     std::printf("%s, medians of %d frames        by hand  by kernels  ratio\n", screen.name.c_str(), frames);
     std::printf("host, to record and submit (us)  %8.1f  %10.1f  %5.2f\n", host[0], host[1], host[1] / host[0]);

@@ -123,14 +123,17 @@ void Screen::choose_device(const Options& options) {
     for (const VkPhysicalDevice candidate : all) {
         VkPhysicalDeviceProperties properties;
         vkGetPhysicalDeviceProperties(candidate, &properties);
-        if (std::string(properties.deviceName).find(options.device) == std::string::npos || properties.apiVersion < VK_API_VERSION_1_2)
+        if (std::string(properties.deviceName).find(options.device) == std::string::npos ||
+            properties.apiVersion < VK_API_VERSION_1_2)
             continue;
         vkGetPhysicalDeviceQueueFamilyProperties(candidate, &count, nullptr);
         std::vector<VkQueueFamilyProperties> families(count);
         vkGetPhysicalDeviceQueueFamilyProperties(candidate, &count, families.data());
         for (uint32_t f = 0; f < count; ++f) {
             VkBool32 presents = VK_TRUE;
-            if (surface) check(vkGetPhysicalDeviceSurfaceSupportKHR(candidate, f, surface, &presents), "vkGetPhysicalDeviceSurfaceSupportKHR");
+            if (surface)
+                check(vkGetPhysicalDeviceSurfaceSupportKHR(candidate, f, surface, &presents),
+                      "vkGetPhysicalDeviceSurfaceSupportKHR");
             if (!(families[f].queueFlags & VK_QUEUE_COMPUTE_BIT) || !presents) continue;
             const int rank = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
                              : properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
@@ -157,7 +160,8 @@ void Screen::make_device() {
     features12.bufferDeviceAddressCaptureReplay = features12.bufferDeviceAddressMultiDevice = VK_FALSE;
     const std::vector<VkExtensionProperties> there = extensions_of(physical);
     for (const char* wanted : {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_KHR_SWAPCHAIN_EXTENSION_NAME}) {
-        const bool has = std::ranges::any_of(there, [&](const VkExtensionProperties& e) { return !std::strcmp(e.extensionName, wanted); });
+        const bool has =
+            std::ranges::any_of(there, [&](const VkExtensionProperties& e) { return !std::strcmp(e.extensionName, wanted); });
         if (has && (surface || std::strcmp(wanted, VK_KHR_SWAPCHAIN_EXTENSION_NAME) != 0)) extensions.push_back(wanted);
     }
     const float priority = 1;
@@ -208,7 +212,8 @@ void Screen::make_swapchain() {
     uint32_t count = 0;
     check(vkGetPhysicalDeviceSurfaceFormatsKHR(physical, surface, &count, nullptr), "vkGetPhysicalDeviceSurfaceFormatsKHR");
     std::vector<VkSurfaceFormatKHR> formats(count);
-    check(vkGetPhysicalDeviceSurfaceFormatsKHR(physical, surface, &count, formats.data()), "vkGetPhysicalDeviceSurfaceFormatsKHR");
+    check(vkGetPhysicalDeviceSurfaceFormatsKHR(physical, surface, &count, formats.data()),
+          "vkGetPhysicalDeviceSurfaceFormatsKHR");
     const auto wanted = std::ranges::find_if(formats, [](const VkSurfaceFormatKHR& f) {
         return f.format == VK_FORMAT_B8G8R8A8_UNORM || f.format == VK_FORMAT_R8G8B8A8_UNORM;
     });
@@ -287,8 +292,8 @@ void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPip
     to_copy.image = frame.image;
     to_copy.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     // The transfer stage waits for the image to be acquired.
-    vkCmdPipelineBarrier(frame.commands, written | VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &painted, 0,
-                         nullptr, 1, &to_copy);
+    vkCmdPipelineBarrier(frame.commands, written | VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &painted,
+                         0, nullptr, 1, &to_copy);
     VkBufferImageCopy region{};
     region.bufferOffset = offset;
     region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
@@ -299,8 +304,8 @@ void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPip
     to_present.dstAccessMask = 0;
     to_present.oldLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     to_present.newLayout = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
-    vkCmdPipelineBarrier(frame.commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0, 0, nullptr, 0, nullptr,
-                         1, &to_present);
+    vkCmdPipelineBarrier(frame.commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0, 0, nullptr, 0,
+                         nullptr, 1, &to_present);
     check(vkEndCommandBuffer(frame.commands), "vkEndCommandBuffer");
 
     const VkPipelineStageFlags at = VK_PIPELINE_STAGE_TRANSFER_BIT;
