@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <thread>
+#include <type_traits>
 
 using namespace rt_test;
 using pumice::global_index;
@@ -166,7 +167,9 @@ template <class T> void adds(int32_t type, uint64_t wanted) {
     std::vector<T> a(300), b(300), want(300);
     for (size_t i = 0; i < 300; ++i) {
         a[i] = T(int(i) - 150), b[i] = T(int(i) % 11 - 5);
-        want[i] = T(a[i] + b[i] * b[i] + T(-3));
+        // Integers wrap; in the arithmetic of int, a product of two uint16_t would overflow.
+        using Exact = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+        want[i] = T(Exact(a[i]) + Exact(b[i]) * Exact(b[i]) + Exact(T(-3)));
     }
     TestArray<T> y(on, a, type), x(on, b, type);
     RT_OK(launch(on, library, k, pumice_range_1(300), {argument(y.array), argument(x.array), scalar(type, T(-3))}));
