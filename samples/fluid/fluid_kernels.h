@@ -1,7 +1,7 @@
 // A fluid in a box, as a window shows it: kernels, and the state of the flow on a device.
 //
-// The scheme is Stam's "Stable Fluids" (1999) on cell centres: semi-Lagrangian advection, vorticity confinement (Fedkiw, Stam, Jensen,
-// 2001), and a projection by Jacobi iterations that start from the last frame's pressure.
+// The scheme is Stam's "Stable Fluids" (1999) on cell centres: semi-Lagrangian advection, vorticity confinement (Fedkiw, Stam,
+// Jensen, 2001), and a projection by Jacobi iterations that start from the last frame's pressure.
 #pragma once
 #include <pumice/pumice.h>
 

@@ -1,5 +1,5 @@
-// The Vulkan application around the fluid, as any other would be: an instance, a device with one queue, a window and its swapchain,
-// and two frames in flight. Without a window it is a device alone.
+// The Vulkan application around the fluid, as any other would be: an instance, a device with one queue, a window and its
+// swapchain, and two frames in flight. Without a window it is a device alone.
 #pragma once
 #include <array>
 #include <string>
@@ -42,7 +42,8 @@ public:
     };
     /// Waits until a slot is free, and takes the next image. False while the window has no area, or has changed: try again.
     bool begin(Frame& frame);
-    /// Copies 32-bit pixels from a buffer to the frame's image, submits, and presents. `written`: the stage that wrote the buffer.
+    /// Copies 32-bit pixels from a buffer to the frame's image, submits, and presents. `written`: the stage that wrote the
+    /// buffer.
     void end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPipelineStageFlags written);
     /// Waits until the device is idle.
     void wait();

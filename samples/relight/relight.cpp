@@ -142,8 +142,8 @@ const auto trace = kernel("trace", [](Out<float4, 2> seen, In<Room> room, Val<in
     seen(row, column) = Val<float4>(mean, 0.0f);
 });
 
-/// Half the product of two pictures' differences from the target. The pictures have independent noise, so that its expectation, and that
-/// of its gradient, are those of half the squared difference of the noiseless picture.
+/// Half the product of two pictures' differences from the target. The pictures have independent noise, so that its expectation,
+/// and that of its gradient, are those of half the squared difference of the noiseless picture.
 const auto compare = kernel("compare", [](InOut<float> loss, In<float4, 2> first, In<float4, 2> second, In<float4, 2> target) {
     auto [i, j] = global_index<2>();
     const Val<float4> a = first(i, j), b = second(i, j), wanted = target(i, j);

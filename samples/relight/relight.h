@@ -1,4 +1,5 @@
-// Relighting: the textures and lights of a small path-traced room are recovered from one picture, along the gradient of the renderer.
+// Relighting: the textures and lights of a small path-traced room are recovered from one picture, along the gradient of the
+// renderer.
 #pragma once
 #include <pumice/pumice.h>
 

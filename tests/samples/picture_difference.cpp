@@ -1,5 +1,5 @@
-// picture_difference A.png B.png LIMIT: the mean absolute difference of the colours, 0 to 255; exit status 1 above LIMIT. The larger
-// picture is sampled at the pixels of the smaller one.
+// picture_difference A.png B.png LIMIT: the mean absolute difference of the colours, 0 to 255; exit status 1 above LIMIT. The
+// larger picture is sampled at the pixels of the smaller one.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
