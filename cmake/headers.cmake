@@ -13,10 +13,13 @@ set(PUMICE_PUBLIC_HEADERS
     autodiff/program/program.h
     autodiff/program/traced.h
     autodiff/program/traced_struct.h
+    core/format/formats.def
+    core/format/image_format.h
     core/host/array.h
     core/host/backend.h
     core/host/device.h
     core/host/element_type.h
+    core/host/image.h
     core/host/launch_times.h
     core/host/object_code.h
     core/host/reports.h
@@ -33,6 +36,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/ir/type.h
     core/kernel/function.h
     core/kernel/host_argument.h
+    core/kernel/image_parameter.h
     core/kernel/kernel.h
     core/kernel/range.h
     core/language/composite.h

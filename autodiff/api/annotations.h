@@ -35,6 +35,11 @@ inline constexpr ReverseWithPrimalMode ReverseWithPrimal{};
 inline constexpr ForwardMode Forward{};
 inline constexpr ForwardWithPrimalMode ForwardWithPrimal{};
 
+namespace detail {
+/// In Duplicated: an image or texture I whose shadow is an array S.
+template <class I, class S> struct Shadowed {};
+}  // namespace detail
+
 /// Not differentiated: it has no shadow and costs nothing.
 template <class T> struct Const {
     T value;
@@ -53,6 +58,16 @@ template <class T> struct Duplicated {
     T value, shadow;
     explicit Duplicated(const T& value, const T& shadow) : value(value), shadow(shadow) {}
 };
+/// An image or texture with its shadow: an array of the type of its texels, with a dimension for each index of a texel.
+template <class I, class S> struct Duplicated<detail::Shadowed<I, S>> {
+    I value;
+    S shadow;
+    explicit Duplicated(const I& value, const S& shadow) : value(value), shadow(shadow) {}
+};
+template <class T, int N, ImageLayout L, int M> Duplicated(const Image<T, N, L>&, const Array<T, M>&)
+    -> Duplicated<detail::Shadowed<Image<T, N, L>, Array<T, M>>>;
+template <class T, int N, ImageLayout L, int M> Duplicated(const Texture<T, N, L>&, const Array<T, M>&)
+    -> Duplicated<detail::Shadowed<Texture<T, N, L>, Array<T, M>>>;
 /// A Duplicated array whose contents are not read afterwards: the derivative may leave the stores of the primal out.
 template <class T> struct DuplicatedNoNeed {
     T value, shadow;
@@ -83,6 +98,9 @@ template <class T> struct annotated {
 template <class T> struct annotation<Const<T>> : annotated<T> {};
 template <class T> struct annotation<Active<T>> : annotated<T> {};
 template <class T> struct annotation<Duplicated<T>> : annotated<T> {
+    static constexpr std::size_t width = 1;
+};
+template <class I, class S> struct annotation<Duplicated<Shadowed<I, S>>> : annotated<I> {
     static constexpr std::size_t width = 1;
 };
 template <class T> struct annotation<DuplicatedNoNeed<T>> : annotated<T> {

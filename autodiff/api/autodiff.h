@@ -160,7 +160,7 @@ template <> inline constexpr Activity named<DuplicatedNoNeed> = Activity::duplic
 template <class H> void put_named(Activity activity, bool reverse, Signature& signature) {
     if constexpr (ScalarType<H>)
         signature.params.push_back(activity);
-    else if constexpr (detail::is_array<H>::value)
+    else if constexpr (detail::is_array<H>::value || detail::is_image<H>::value)
         signature.params.push_back(activity);
     else
         structure<H>::each_type([&]<class F>(const char*, size_t, F*) {

@@ -77,6 +77,10 @@ void put_duplicated(Activity activity, const T& value, const Shadows& shadows, s
 template <class H, class T> void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
 }
+template <class H, class I, class S>
+void put_slots(const Duplicated<detail::Shadowed<I, S>>& a, std::vector<ArgumentSlot>& slots) {
+    slots.push_back({Activity::duplicated, flat(a.value)[0], flat(a.shadow), nullptr, false});
+}
 template <class H, class T> void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, slots);
 }

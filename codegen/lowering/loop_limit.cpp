@@ -148,8 +148,9 @@ Kernel require_loops(const Kernel& kernel, int64_t limit, const std::string& dev
         if (n > 0 && (digits.size() - n) % 3 == 0) grouped += ',';
         grouped += digits[n];
     }
-    return Requiring(kernel, Format::escaped(text("the loops of a work-item make fewer than ", grouped,
-                                                  " iterations in all, after which ", device, " ends them, with wrong results")))
+    return Requiring(kernel,
+                     PrintFormat::escaped(text("the loops of a work-item make fewer than ", grouped,
+                                               " iterations in all, after which ", device, " ends them, with wrong results")))
         .run();
 }
 

@@ -71,9 +71,14 @@ struct Launch {
             return n;
         }
     };
+    struct Image {
+        Allocation* memory = nullptr;
+        const ImageShape* shape = nullptr;  ///< alive during the call
+    };
     struct Argument {
         Array array;        ///< of an array parameter
         uint64_t bits = 0;  ///< of a scalar parameter: its bits, in the low bytes
+        Image image{};      ///< of an image parameter, on devices with memory for images
     };
     std::array<int64_t, 3> start{0, 0, 0};   ///< first global index along each axis (axis 0 first)
     std::array<int64_t, 3> extent{1, 1, 1};  ///< items along each axis; all positive
@@ -131,6 +136,16 @@ public:
     /// Asynchronous, in order on a stream. pattern_size is 1, 2, 4, 8, ...; bytes is a multiple of it.
     virtual void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) = 0;
     virtual void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) = 0;
+
+    // Images. A device without memory for an image (has_image) keeps it as an array of words (ImageShape::place), and kernels that use
+    // it are lowered to accesses of that array before compile() sees them. Otherwise the kernel keeps its image parameters, all resolved
+    // (ir::Memory::image), and a launch gives them as Launch::Argument::image.
+    virtual bool has_image(const ImageShape&) const { return false; }
+    /// Memory of an image, all zeros. Throws Error as allocate() does.
+    virtual std::shared_ptr<Allocation> allocate_image(const ImageShape& shape);
+    /// Copies one layer of a level from and to the host, rows without gaps, in order after the launches so far.
+    virtual void write_image(Allocation& to, const ImageShape& shape, int level, int64_t layer, const void* pixels);
+    virtual void read_image(Allocation& from, const ImageShape& shape, int level, int64_t layer, void* pixels);
 
     /// Compiles IR as the front end recorded it: verified, with variables. Throws Error if the device lacks a feature that it
     /// needs.

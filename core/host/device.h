@@ -17,6 +17,13 @@ namespace pumice {
 
 template <class T, int N> class Array;
 template <class T, int N> class View;
+template <class T, int N = 2, ImageLayout L = ImageLayout::plain> class Image;
+template <class T, int N = 2, ImageLayout L = ImageLayout::plain> class Texture;
+/// Options of an image.
+struct ImageOptions {
+    int levels = 1;          ///< mip levels; each has half the extents of the one before it
+    bool read_only = false;  ///< kernels only read it
+};
 class Stream;
 
 namespace detail {
@@ -170,6 +177,18 @@ public:
     /// Every element has this value.
     template <class T> Array<T, 1> full(int64_t n, T value) const;
     template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
+
+    // Images (core/host/image.h); extents in texels, dimension 0 the slowest. T has the channels of the format: float, int or uint
+    // numbers or vectors of 2 or 4. All texels are 0. A wrong T, extent or option is an Error.
+    template <class T, std::size_t N>
+    Image<T, int(N)> image(Format format, const int64_t (&extents)[N], const ImageOptions& options = {}) const;
+    /// An array of images of the same extents, for textures.
+    template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_array(Format format, int64_t layers,
+                                                                                         const int64_t (&extents)[N],
+                                                                                         const ImageOptions& options = {}) const;
+    /// The 6 faces of a cube, each of n x n texels, for textures.
+    template <class T>
+    Image<T, 2, ImageLayout::cube> image_cube(Format format, int64_t n, const ImageOptions& options = {}) const;
 
     std::shared_ptr<detail::DeviceState> state;
 };

@@ -20,6 +20,7 @@ template <class T> concept Composite = requires { typename structure<T>::describ
 
 template <class T> struct is_array : std::false_type {};
 template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
+template <class T> struct is_image : std::false_type {};
 
 /// Number of scalars in a T, nested members included.
 template <class T> constexpr int leaf_count() {

@@ -31,7 +31,7 @@ struct Reports::Record {
         }
         return std::tuple(launch->number, key);
     }
-    std::string line() const { return Format(launch->kernel->strings[by->immediate]).line(types, values); }
+    std::string line() const { return PrintFormat(launch->kernel->strings[by->immediate]).line(types, values); }
     /// "7", or "(1, 7)".
     std::string item() const {
         const int rank = launch->geometry.rank;

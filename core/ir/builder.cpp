@@ -308,6 +308,11 @@ Value Builder::load(MemoryId m, uint32_t leaf, std::span<const Value> indices) {
     return k.result(k[append(access(Op::load, m, leaf, type), indices, {&type, 1})]);
 }
 
+Value Builder::sample(MemoryId m, uint32_t leaf, std::span<const Value> operands) {
+    const Scalar type = k[m].element.leaves[leaf].type;
+    return k.result(k[append(access(Op::sample, m, leaf, type), operands, {&type, 1})]);
+}
+
 void Builder::store(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value value) {
     append(access(Op::store, m, leaf, k[m].element.leaves[leaf].type), joined(indices, {value}), {});
 }

@@ -50,6 +50,8 @@ public:
     Value get(Value variable);
     void set(Value variable, Value value);
     Value load(MemoryId m, uint32_t leaf, std::span<const Value> indices);
+    /// The operands of a `sample`: the level of detail, the layer of a layered texture, the coordinates.
+    Value sample(MemoryId m, uint32_t leaf, std::span<const Value> operands);
     void store(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value value);
     Value atomic(MemoryId m, uint32_t leaf, Atomic what, std::span<const Value> indices, Value value);
     Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/format/image_format.h"
 #include "core/ir/op.h"
 #include "core/ir/type.h"
 
@@ -103,7 +104,7 @@ struct Block {
     std::vector<InstId> insts;
 };
 
-/// An array parameter, a local array or a private array.
+/// An array or image parameter, a local array or a private array.
 struct Memory {
     MemoryKind kind = MemoryKind::array;
     std::string name;  ///< "arg1", "local1", ...
@@ -114,6 +115,7 @@ struct Memory {
     std::vector<int64_t> extents;  ///< local and private: written order, static; empty for a size known at launch
     Value size;                    ///< local, if extents is empty: element count, made of group_size and constants only (i32)
     Loc loc;
+    ImageInfo image{};  ///< of an image parameter: its elements are texels, and an access has an index for each dimension
 };
 
 /// The value of a scalar parameter: an argument of the launch, or the start or extent of its range along a dimension.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/host/array.h"
+#include "core/host/image.h"
 #include "core/language/memory.h"
 
 namespace pumice::detail {
@@ -20,6 +21,9 @@ struct HostArgument {
     uint64_t bits = 0;
     const void* followed_by = nullptr;  ///< of a traced scalar: its program's scalars, and its number among them
     int number = -1;
+    /// Of an image: the image and its sampler. `element` is that of a texel, `array` the words or null, `extents` one for each index of
+    /// a texel. Alive during the launch.
+    const ImageBinding* image = nullptr;
 };
 
 /// Writes `value` as arguments of the IR: one, or for a struct one a member, in order.
@@ -41,8 +45,15 @@ template <class T, int N> void put_host(const Array<T, N>& value, HostArgument*&
     for (int d = 0; d < N; ++d) next->extents[size_t(d)] = value.extents[size_t(d)];
     ++next;
 }
+void put_image(const ImageBinding* binding, const Element& texel, int rank, HostArgument& to);
+template <class T, int N, ImageLayout L> void put_host(const Image<T, N, L>& value, HostArgument*& next) {
+    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *next++);
+}
+template <class T, int N, ImageLayout L> void put_host(const Texture<T, N, L>& value, HostArgument*& next) {
+    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *next++);
+}
 template <class T> constexpr size_t host_count() {
-    if constexpr (ScalarType<T> || is_array<T>::value)
+    if constexpr (ScalarType<T> || is_array<T>::value || is_image<T>::value)
         return 1;
     else if constexpr (requires { typename T::traced; })
         return host_count<typename T::traced>();
@@ -71,7 +82,9 @@ template <class H, class A> decltype(auto) given_as(const A& a) {
 
 // The host argument for a parameter of the lambda's signature.
 template <class P> struct parameter {
-    static_assert(never<P>, "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> and Val<T>, taken by value");
+    static_assert(never<P>,
+                  "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> of arrays, images or textures and Val<T>, "
+                  "taken by value");
 };
 template <class T, int N> struct memory_parameter {
     using host = std::conditional_t<HoldsArrays<T>, T, Array<T, N>>;
@@ -80,6 +93,14 @@ template <class T, int N> struct memory_parameter {
 template <class T, int N> struct parameter<In<T, N>> : memory_parameter<T, N> {};
 template <class T, int N> struct parameter<Out<T, N>> : memory_parameter<T, N> {};
 template <class T, int N> struct parameter<InOut<T, N>> : memory_parameter<T, N> {};
+template <class Handle> struct image_parameter {
+    using host = Handle;
+    template <class A> static constexpr bool takes = std::is_same_v<A, Handle>;
+};
+template <class T, int N, ImageLayout L> struct parameter<In<Image<T, N, L>, 1>> : image_parameter<Image<T, N, L>> {};
+template <class T, int N, ImageLayout L> struct parameter<Out<Image<T, N, L>, 1>> : image_parameter<Image<T, N, L>> {};
+template <class T, int N, ImageLayout L> struct parameter<InOut<Image<T, N, L>, 1>> : image_parameter<Image<T, N, L>> {};
+template <class T, int N, ImageLayout L> struct parameter<In<Texture<T, N, L>, 1>> : image_parameter<Texture<T, N, L>> {};
 template <class T> struct parameter<Val<T>> {
     using host = T;
     template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;

@@ -21,7 +21,7 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
     const auto wrong = [&](const std::string& problem) {
         fail(what, " in kernel \"", r.kernel.name, "\" (", where(location), ") does not match: ", problem);
     };
-    const Format format(given);
+    const PrintFormat format(given);
     if (values.size() != format.places() || format.flawed()) wrong(format.misfit(std::vector<Scalar>(values.size())));
     std::vector<Scalar> types;
     std::vector<ir::Value> operands;
@@ -30,15 +30,15 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
     for (size_t n = 0; n < values.size(); ++n) {
         const Shown& value = values[n];
         const std::string& spec = format.place_texts()[n];
-        const Format one(spec);
+        const PrintFormat one(spec);
         if (value.text) {
             if (spec != "{}")
                 wrong(
                     pumice::text("the format \"", given, "\" has the place ", spec, " for value ", n + 1, ", which is a string"));
-            text += Format::escaped(*value.text);
+            text += PrintFormat::escaped(*value.text);
         } else if (value.host) {
             if (const std::string problem = one.misfit({&*value.host, 1}); !problem.empty()) wrong(problem);
-            text += Format::escaped(one.line({&*value.host, 1}, {&value.bits, 1}));
+            text += PrintFormat::escaped(one.line({&*value.host, 1}, {&value.bits, 1}));
         } else {
             text += value.composite ? repeated(spec, value.scalars.size()) : spec;
             for (const Handle& h : value.scalars) {

@@ -62,13 +62,15 @@ Handle declare_scalar(const ParameterSource& source, Scalar type) {
     return source.recorder.handle(source.recorder.at(source.location).build.argument(index, type));
 }
 
-MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access) {
+MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access,
+                         const ImageInfo& image) {
     Recorder& r = source.recorder;
     ir::Memory m;
     m.name = text("arg", r.kernel.params.size() + 1);
     m.element = element;
     m.rank = rank;
     m.access = access;
+    m.image = image;
     m.argument = int(r.kernel.params.size());
     const ir::MemoryId id = r.add_memory(std::move(m), source.location);
     add_parameter(source, true, element.leaves[0].type, id);
@@ -100,6 +102,9 @@ namespace {
 void check_shared(const Recorder& r, const ElementAddress& element, SourceLocation location) {
     if (element.choice && !element.choice->variables.empty())
         fail("an atomic of a Var in kernel \"", r.kernel.name, "\" (", where(location),
+             "): atomics need an array or local memory");
+    if (element.memory.id != ir::none && r.kernel[element.memory].image)
+        fail("an atomic of an image in kernel \"", r.kernel.name, "\" (", where(location),
              "): atomics need an array or local memory");
 }
 }  // namespace

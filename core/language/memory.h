@@ -58,7 +58,9 @@ private:
     }
 };
 
-MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access);
+/// An image is declared as an array of its texels.
+MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access,
+                         const ImageInfo& image = {});
 ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents,
                        ir::Value size, SourceLocation location);
 

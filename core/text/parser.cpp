@@ -1,5 +1,6 @@
 // Text to kernel; docs/ir.md defines the format. The result is well-formed (every index is inside its table), but only verify()
 // checks the rules of the IR.
+#include <algorithm>
 #include <limits>
 
 #include "core/support/error.h"
@@ -104,10 +105,55 @@ void Parser::parameter() {
     in.expect("[");
     m.rank = int(in.number("a rank", 255));
     in.expect("]");
+    m.image = image();
     m.loc = in.loc();
     p.is_array = true;
     p.memory = define(std::move(m));
     k.params.push_back(p);
+}
+
+/// The words of an image parameter after its rank, as the printer writes them; none of an array.
+ImageInfo Parser::image() {
+    ImageInfo i;
+    if (in.accept_word("texture"))
+        i.kind = ImageInfo::Kind::texture;
+    else if (in.accept_word("storage"))
+        i.kind = ImageInfo::Kind::storage;
+    else
+        return i;
+    i.dimensions = int(in.number("a number of dimensions", 3));
+    if (in.accept_word("layered"))
+        i.layout = ImageLayout::layered;
+    else if (in.accept_word("cube"))
+        i.layout = ImageLayout::cube;
+    i.resolved = in.accept_word("format");
+    if (!i.resolved) return i;
+    const std::string_view format = in.word("a format");
+    const auto named =
+        std::find_if(std::begin(format_rows), std::end(format_rows), [&](const FormatRow& row) { return row.name == format; });
+    if (named == std::end(format_rows)) in.error(pumice::text("`", format, "` is not the name of a format"));
+    i.format = pumice::Format(named - std::begin(format_rows));
+    in.expect_word("levels");
+    i.levels = int(in.number("a number of levels", 31));
+    i.native = in.accept_word("native");
+    if (i.kind != ImageInfo::Kind::texture) return i;
+    in.expect_word("filter");
+    i.filter = Filter(one_of(filter_names, "a filter"));
+    in.expect_word("mip");
+    i.mip_filter = Filter(one_of(filter_names, "a filter"));
+    in.expect_word("wrap");
+    i.wrap = Wrap(one_of(wrap_names, "a wrap"));
+    if (i.wrap == Wrap::border) {
+        in.expect("[");
+        for (size_t c = 0; c < i.border.size(); ++c) {
+            if (c) in.expect(",");
+            i.border[c] = uint32_t(in.number("the bits of a channel", none));
+        }
+        in.expect("]");
+    }
+    in.expect_word("sampling");
+    i.sampling = Sampling(one_of(sampling_names, "a kind of sampling"));
+    return i;
 }
 
 /// The user's parameter to which a parameter belongs, as the printer writes it.

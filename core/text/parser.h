@@ -36,6 +36,7 @@ private:
     std::array<int64_t, 3> extents();
     void parameter();
     ParameterIdentity identity();
+    ImageInfo image();
     int parameter_index();
     MemoryId define(Memory m);
     Element element();

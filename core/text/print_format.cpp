@@ -54,7 +54,7 @@ template <class T> std::string real(T value, char type, int precision) {
 
 }  // namespace
 
-Format::Format(std::string_view text) : whole(text) {
+PrintFormat::PrintFormat(std::string_view text) : whole(text) {
     std::string literal;
     for (size_t at = 0; at < text.size(); ++at) {
         const char c = text[at];
@@ -86,7 +86,7 @@ Format::Format(std::string_view text) : whole(text) {
     texts.push_back(std::move(literal));
 }
 
-bool Format::read(std::string_view text, Spec& spec) {
+bool PrintFormat::read(std::string_view text, Spec& spec) {
     size_t at = 0;
     const auto is = [&](std::string_view any) { return at < text.size() && any.find(text[at]) != any.npos; };
     if (is("<>^")) spec.align = text[at++];
@@ -98,7 +98,7 @@ bool Format::read(std::string_view text, Spec& spec) {
     return at == text.size();
 }
 
-std::string Format::misfit(std::span<const Scalar> types) const {
+std::string PrintFormat::misfit(std::span<const Scalar> types) const {
     const auto said = [&](const auto&... parts) { return text("the format \"", whole, "\" ", parts...); };
     if (!problem.empty()) return said(problem);
     if (specs.size() != types.size())
@@ -115,7 +115,7 @@ std::string Format::misfit(std::span<const Scalar> types) const {
     return "";
 }
 
-std::string Format::value(const Spec& spec, Scalar type, uint64_t bits) {
+std::string PrintFormat::value(const Spec& spec, Scalar type, uint64_t bits) {
     std::string out = with_scalar(type, [&](auto zero) -> std::string {
         using T = decltype(zero);
         const T v = from_bits<T>(bits);
@@ -142,13 +142,13 @@ std::string Format::value(const Spec& spec, Scalar type, uint64_t bits) {
     return std::string(left, ' ') + out + std::string(missing - left, ' ');
 }
 
-std::string Format::line(std::span<const Scalar> types, std::span<const uint64_t> bits) const {
+std::string PrintFormat::line(std::span<const Scalar> types, std::span<const uint64_t> bits) const {
     std::string out = undoubled(texts[0]);
     for (size_t n = 0; n < specs.size(); ++n) out += value(specs[n], types[n], bits[n]) + undoubled(texts[n + 1]);
     return out;
 }
 
-std::string Format::escaped(std::string_view text) {
+std::string PrintFormat::escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {
         out += c;

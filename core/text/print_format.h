@@ -14,9 +14,9 @@ namespace pumice {
 /// ^][+][0][width][.precision][type]`: alignment in a field of that width, a sign for positive numbers, leading zeros. Types are
 /// d x X b o for integers and bools, e f g (and E G) for floats, with the precision of printf. Without a type, integers are
 /// decimal, floats the shortest decimal that reads back exactly (or with .precision like g), bools true and false.
-class Format {
+class PrintFormat {
 public:
-    explicit Format(std::string_view text);
+    explicit PrintFormat(std::string_view text);
 
     /// True if the format is invalid for all values.
     bool flawed() const { return !problem.empty(); }

@@ -13,7 +13,7 @@ using S = Scalar;
 uint64_t f32(float v) { return std::bit_cast<uint32_t>(v); }
 uint64_t f64(double v) { return std::bit_cast<uint64_t>(v); }
 std::string one(const char* format, S type, uint64_t bits) {
-    const Format f(format);
+    const PrintFormat f(format);
     EXPECT_EQ(f.misfit({&type, 1}), "") << format;
     return f.line({&type, 1}, {&bits, 1});
 }
@@ -56,11 +56,11 @@ TEST(format, specifications) {
     EXPECT_EQ(one("[{:6}]", S::boolean, 1), "[true  ]");
     EXPECT_EQ(one("[{:+08.2f}]", S::f32, f32(1.5f)), "[+0001.50]");
     EXPECT_EQ(one("{{{}}}", S::i32, 7), "{7}");
-    EXPECT_EQ(Format::escaped("a{b}"), "a{{b}}");
+    EXPECT_EQ(PrintFormat::escaped("a{b}"), "a{{b}}");
 }
 
 TEST(format, formats_that_do_not_match_their_values) {
-    const auto misfit = [](const char* format, std::vector<S> types) { return Format(format).misfit(types); };
+    const auto misfit = [](const char* format, std::vector<S> types) { return PrintFormat(format).misfit(types); };
     EXPECT_EQ(misfit("{} {}", {S::i32}), "the format \"{} {}\" has 2 places for 1 value");
     EXPECT_EQ(misfit("none", {S::i32, S::f32}), "the format \"none\" has 0 places for 2 values");
     EXPECT_EQ(misfit("{:x}", {S::f32}), "the format \"{:x}\" shows value 1, which is f32, as x");

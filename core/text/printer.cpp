@@ -99,6 +99,7 @@ private:
                 out += text(": ", access_name(m.access), " ");
                 element(m.element);
                 out += text("[", m.rank, "]");
+                if (m.image) image(m.image);
                 loc(m.loc);
             }
         }
@@ -107,6 +108,20 @@ private:
         out += " files [";
         for (size_t i = 0; i < k.files.size(); ++i) out += (i ? ", " : "") + quoted(k.files[i]);
         out += "] {\n";
+    }
+
+    /// ` storage 2 format rgba8_unorm levels 1`: what a launch gives stands after the layout.
+    void image(const ImageInfo& i) {
+        out += text(i.kind == ImageInfo::Kind::texture ? " texture " : " storage ", i.dimensions);
+        if (i.layout != ImageLayout::plain) out += text(" ", layout_names[size_t(i.layout)]);
+        if (!i.resolved) return;
+        out += text(" format ", name_of(i.format), " levels ", i.levels);
+        if (i.native) out += " native";
+        if (i.kind != ImageInfo::Kind::texture) return;
+        out += text(" filter ", filter_names[size_t(i.filter)], " mip ", filter_names[size_t(i.mip_filter)], " wrap ",
+                    wrap_names[size_t(i.wrap)]);
+        if (i.wrap == Wrap::border) out += text(" [", i.border[0], ", ", i.border[1], ", ", i.border[2], ", ", i.border[3], "]");
+        out += text(" sampling ", sampling_names[size_t(i.sampling)]);
     }
 
     /// ` "particles" of 1.position`, ` "d_x" shadow of arg1`, ` "tape_f32" extra`: of a parameter's identity, what its position does

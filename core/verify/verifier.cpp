@@ -277,7 +277,8 @@ private:
         const Memory& m = k[i.memory];
         const size_t others = size_t(instruction_row(i.op).operand_count());
         const size_t indices = v.size() < others ? 0 : v.size() - others;
-        if (indices != 1 && indices != size_t(m.rank))
+        if (i.op == Op::sample) return sample(i, v);
+        if (m.image ? indices != size_t(m.rank) : indices != 1 && indices != size_t(m.rank))
             wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, " or 1");
         for (size_t o = 0; o < v.size(); ++o) {
             if (o < indices && !is_int(v[o])) wrong(i, "index ", o + 1, " is ", name_of(v[o]), "; expected an integer");
@@ -287,6 +288,7 @@ private:
         if (!writes_memory(i.op)) return;
         if (m.access == Access::in) wrong(i, "\"", m.name, "\" is read-only");
         if (!is_atomic(i.op)) return;
+        if (m.image) wrong(i, "\"", m.name, "\" is an image; atomics need an array or local memory");
         if (m.kind == MemoryKind::private_) wrong(i, "\"", m.name, "\" is private; atomics need an array or local memory");
         if (i.op != Op::atomic) return;
         if (i.immediate > uint64_t(Atomic::exchange))
@@ -295,6 +297,16 @@ private:
         const bool bitwise = what == Atomic::and_ || what == Atomic::or_ || what == Atomic::xor_;
         if (i.type == Scalar::boolean ? !bitwise && what != Atomic::exchange : is_float(i.type) && bitwise)
             wrong(i, "atomic ", atomic_name(what), " does not take ", name_of(i.type));
+    }
+
+    void sample(const Inst& i, const Types& v) const {
+        const Memory& m = k[i.memory];
+        if (m.image.kind != ImageInfo::Kind::texture) wrong(i, "\"", m.name, "\" is no texture");
+        Types want(size_t(m.image.sample_operands()), Scalar::f32);
+        if (m.image.layout == ImageLayout::layered) want[1] = Scalar::i32;
+        expect_types(i, v, want, "the operands are");
+        expect_types(i, {i.type}, {Scalar::f32}, "the result is");
+        if (m.element.leaves[i.leaf].type != Scalar::f32) wrong(i, "\"", m.name, "\" holds integers");
     }
 
     void subgroup(const Inst& i, const Types& v) const {
@@ -330,7 +342,7 @@ private:
         if (i.op == Op::require && (v.empty() || v[0] != Scalar::boolean)) wrong(i, "the condition must be bool");
         const Types given(v.begin() + (i.op == Op::require), v.end());
         if (given.size() > max_reported) wrong(i, name_of(i.op), " has ", given.size(), " values; the limit is ", max_reported);
-        if (const std::string problem = Format(k.strings[i.immediate]).misfit(given); !problem.empty()) wrong(i, problem);
+        if (const std::string problem = PrintFormat(k.strings[i.immediate]).misfit(given); !problem.empty()) wrong(i, problem);
         // The host finds a report's types by its format, so one format must always have the same values.
         const auto [known, first] = reports.emplace(i.immediate, std::pair(i.op, given));
         if (!first && known->second != std::pair(i.op, given)) wrong(i, "another instruction gives its format other values");

@@ -167,6 +167,28 @@ private:
         }
     }
 
+    void image(const Memory& m) const {
+        const ImageInfo& i = m.image;
+        if (i.dimensions < 1 || i.dimensions > 3)
+            broken("the image \"", m.name, "\" has ", i.dimensions, " dimensions; it must be 1 to 3");
+        if (i.layout == ImageLayout::cube && i.dimensions != 2)
+            broken("the cube \"", m.name, "\" has ", i.dimensions, " dimensions");
+        if (m.rank != i.rank()) broken("the image \"", m.name, "\" has rank ", m.rank, "; it must be ", i.rank());
+        if (m.access != Access::in && (i.kind == ImageInfo::Kind::texture || i.layout != ImageLayout::plain))
+            broken("the image \"", m.name, "\" is ", access_name(m.access), "; textures, layers and cubes are in");
+        const size_t channels = m.element.leaves.size();
+        const Scalar type = m.element.leaves[0].type;
+        bool good = channels == 1 || channels == 2 || channels == 4;
+        for (const Leaf& l : m.element.leaves) good = good && l.type == type;
+        if (!good || (type != Scalar::f32 && type != Scalar::i32 && type != Scalar::u32))
+            broken("the texels of \"", m.name, "\" must be 1, 2 or 4 of f32, i32 or u32");
+        if (!i.resolved) return;
+        const FormatRow& row = row_of(i.format);
+        if (size_t(row.channels) != channels || row.is_float() != (type == Scalar::f32))
+            broken("the image \"", m.name, "\" has format ", row.name, ", which its texels do not fit");
+        if (i.levels < 1) broken("the image \"", m.name, "\" has ", i.levels, " levels; it must have at least 1");
+    }
+
     void memory(const Memory& m) const {
         const Element& e = m.element;
         std::set<std::string> paths;
@@ -182,8 +204,10 @@ private:
                 broken("the array \"", m.name, "\" is no parameter");
             if (m.rank > max_rank) broken("the array \"", m.name, "\" has rank ", m.rank, "; the limit is ", max_rank);
             if (!m.extents.empty() || m.size) broken("the array \"", m.name, "\" has a size of its own");
+            if (m.image) image(m);
             return;
         }
+        if (m.image) broken("\"", m.name, "\" is an image and no parameter");
         if (m.access != Access::inout)
             broken("\"", m.name, "\" is ", access_name(m.access), "; local and private memory is inout");
         if (m.size) {

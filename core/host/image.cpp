@@ -1,0 +1,228 @@
+#include "core/host/image.h"
+
+#include <bit>
+#include <cstring>
+
+#include "core/format/texel_conversion.h"
+
+namespace pumice {
+
+std::shared_ptr<Allocation> Backend::allocate_image(const ImageShape& shape) {
+    library_bug("a device without memory for images is asked for an " + shape.text());
+}
+void Backend::write_image(Allocation&, const ImageShape& shape, int, int64_t, const void*) {
+    library_bug("a device without memory for images is asked for an " + shape.text());
+}
+void Backend::read_image(Allocation&, const ImageShape& shape, int, int64_t, void*) {
+    library_bug("a device without memory for images is asked for an " + shape.text());
+}
+
+namespace detail {
+namespace {
+
+std::string channels_of(Scalar type, size_t count) {
+    return text(count, count == 1 ? " channel of " : " channels of ", name_of(type));
+}
+
+void check_texel(const ImageShape& shape, const Element& texel) {
+    const FormatRow& row = row_of(shape.format);
+    const Scalar wanted = row.is_float() ? Scalar::f32 : row.kind == FormatRow::Kind::sint ? Scalar::i32 : Scalar::u32;
+    const Scalar given = texel.leaves[0].type;
+    if (given != wanted || texel.leaves.size() != size_t(row.channels))
+        fail("an image of format ", row.name, " has ", channels_of(wanted, size_t(row.channels)), ", and its type in C++ has ",
+             channels_of(given, texel.leaves.size()));
+}
+
+void check_shape(const ImageShape& shape) {
+    constexpr int64_t most = 32768;
+    for (int axis = shape.dimensions - 1; axis >= 0; --axis) {
+        const int64_t extent = shape.extents[size_t(axis)];
+        if (extent < 1 || extent > most)
+            fail("an image of extent ", extent, " along dimension ", shape.dimensions - 1 - axis,
+                 " is asked for: extents are 1 to ", most);
+    }
+    if (shape.layers < 1 || shape.layers > 2048)
+        fail("an image of ", shape.layers, " layers is asked for: an array of images has 1 to 2048");
+    if (shape.levels < 1 || shape.levels > shape.most_levels())
+        fail("an ", shape.text(), " with ", shape.levels, " levels is asked for: it has 1 to ", shape.most_levels());
+    if (shape.slices() * shape.texels() > INT32_MAX)
+        fail("an ", shape.text(), " is asked for, whose levels and layers take more than ", INT32_MAX,
+             " texels, which is the limit");
+}
+
+/// Calls `act(words, pixels)` with the byte offsets of each row of texels in the words and in rows without gaps, and the row's bytes.
+template <class Act> void each_row(const ImageShape& shape, int level, int64_t layer, const Act& act) {
+    const int64_t texel = row_of(shape.format).bytes(), row = shape.extent(0, level) * texel;
+    const ImageShape::Place place = shape.place(level, layer);
+    if (level == 0) return act(place.first * texel, int64_t(0), shape.bytes(0));
+    int64_t pixels = 0;
+    for (int64_t z = 0; z < shape.extent(2, level); ++z)
+        for (int64_t y = 0; y < shape.extent(1, level); ++y, pixels += row)
+            act((place.first + z * place.strides[2] + y * place.strides[1]) * texel, pixels, row);
+}
+
+}  // namespace
+
+const Element& word_element(Format format) {
+    static const auto elements = [] {
+        std::array<Element, std::size(format_rows)> all;
+        for (size_t f = 0; f < all.size(); ++f) {
+            const FormatRow& row = format_rows[f];
+            const bool real = row.kind == FormatRow::Kind::real && row.bits == 32;
+            const Scalar word = row.bytes() == 1 ? Scalar::u8 : row.bytes() == 2 ? Scalar::u16 : real ? Scalar::f32 : Scalar::u32;
+            const char* const names[] = {"x", "y", "z", "w"};
+            all[f] = Element::of(word);
+            for (int w = 1; w < row.bytes() / 4; ++w) all[f].leaves.push_back({names[w], word, uint32_t(4 * w)});
+            if (all[f].leaves.size() > 1) all[f].leaves[0].path = names[0];
+            all[f].size = uint32_t(row.bytes());
+        }
+        return all;
+    }();
+    return elements[size_t(format)];
+}
+
+std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
+                                         const ImageOptions& options) {
+    if (size_t(shape.format) >= std::size(format_rows))
+        fail("an image of format ", int(shape.format), " is asked for: there is none");
+    check_texel(shape, texel);
+    check_shape(shape);
+    shape.storage =
+        shape.layout == ImageLayout::plain && !options.read_only && row_of(shape.format).kind != FormatRow::Kind::srgb;
+    auto binding = std::make_shared<ImageBinding>();
+    binding->image = std::make_shared<ImageState>();
+    ImageState& image = *binding->image;
+    image.device = device;
+    image.shape = shape;
+    const bool native = device->backend->has_image(shape);
+    if (native) {
+        image.memory = device->backend->allocate_image(shape);
+        *device->in_use += image.memory->bytes;
+        image.memory->meter = device->in_use;
+    } else {
+        const int64_t words = shape.slices() * shape.texels();
+        image.words = allocate(device, &words, 1, word_element(shape.format), true);
+    }
+    binding->info = {ImageInfo::Kind::storage, shape.layout, shape.dimensions, true, native, shape.format, shape.levels};
+    return binding;
+}
+
+std::shared_ptr<ImageBinding> with_sampler(const std::shared_ptr<ImageBinding>& image, const Sampler& sampler) {
+    const FormatRow& row = row_of(held(image).shape.format);
+    const auto known = [](int value, int most, const char* what) {
+        if (value < 0 || value > most) fail("a sampler has ", what, " ", value, ", which is none of ", most + 1);
+    };
+    known(int(sampler.filter), int(Filter::cubic), "filter");
+    known(int(sampler.mip_filter), int(Filter::cubic), "filter of levels");
+    known(int(sampler.wrap), int(Wrap::border), "wrap");
+    known(int(sampler.sampling), int(Sampling::fast), "sampling");
+    if (sampler.mip_filter == Filter::cubic)
+        throw Error("a sampler filters its levels by Filter::cubic: levels are filtered by Filter::nearest or linear");
+    if (!row.is_float() && (sampler.filter != Filter::nearest || sampler.mip_filter != Filter::nearest))
+        fail("a texture of format ", row.name,
+             " is filtered by Filter::", filter_names[int(std::max(sampler.filter, sampler.mip_filter))],
+             ": integers are read by Filter::nearest");
+    auto binding = std::make_shared<ImageBinding>(*image);
+    ImageInfo& info = binding->info;
+    info.kind = ImageInfo::Kind::texture;
+    info.filter = sampler.filter;
+    info.mip_filter = sampler.mip_filter;
+    info.wrap = sampler.wrap;
+    info.sampling = sampler.sampling;
+    for (size_t c = 0; c < 4 && sampler.wrap == Wrap::border; ++c) info.border[c] = std::bit_cast<uint32_t>(sampler.border[c]);
+    return binding;
+}
+
+const ImageState& held(const std::shared_ptr<ImageBinding>& binding) {
+    if (!binding) throw Error("an image that was never made is used: make it with Device::image");
+    if (binding->image->released) throw Error("an image is used after its release()");
+    return *binding->image;
+}
+
+void check_part(const ImageState& image, int level, int64_t layer) {
+    if (level < 0 || level >= image.shape.levels)
+        fail("level ", level, " of an ", image.shape.text(), " is asked for; it has ", image.shape.levels);
+    if (layer < 0 || layer >= image.shape.layers)
+        fail("layer ", layer, " of an ", image.shape.text(), " is asked for; it has ", image.shape.layers);
+}
+
+void write_pixels(const ImageState& to, int level, int64_t layer, const void* pixels, int64_t bytes) {
+    check_part(to, level, layer);
+    if (bytes != to.shape.bytes(level))
+        fail(bytes, " bytes are copied into level ", level, " of an ", to.shape.text(), ", which takes ", to.shape.bytes(level));
+    Backend& backend = *to.device->backend;
+    if (to.memory) return backend.write_image(*to.memory, to.shape, level, layer, pixels);
+    each_row(to.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t row) {
+        backend.write(*to.words->memory, at, static_cast<const std::byte*>(pixels) + pixel, row);
+    });
+}
+
+std::vector<std::byte> read_pixels(const ImageState& from, int level, int64_t layer) {
+    check_part(from, level, layer);
+    std::vector<std::byte> pixels(size_t(from.shape.bytes(level)));
+    Backend& backend = *from.device->backend;
+    if (from.memory)
+        backend.read_image(*from.memory, from.shape, level, layer, pixels.data());
+    else
+        each_row(from.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t row) {
+            backend.read(*from.words->memory, at, pixels.data() + pixel, row);
+        });
+    return pixels;
+}
+
+void write_texels(const ImageState& to, int level, int64_t layer, const uint32_t* channels, int64_t texels) {
+    check_part(to, level, layer);
+    if (texels != to.shape.texels(level))
+        fail(texels, " texels are copied into level ", level, " of an ", to.shape.text(), ", which has ", to.shape.texels(level));
+    std::vector<std::byte> pixels(size_t(to.shape.bytes(level)));
+    encode_texels(to.shape.format, channels, texels, pixels.data());
+    write_pixels(to, level, layer, pixels.data(), int64_t(pixels.size()));
+}
+
+void read_texels(const ImageState& from, int level, int64_t layer, uint32_t* channels) {
+    const std::vector<std::byte> pixels = read_pixels(from, level, layer);
+    decode_texels(from.shape.format, pixels.data(), from.shape.texels(level), channels);
+}
+
+void generate_levels(const ImageState& image) {
+    const ImageShape& shape = image.shape;
+    const FormatRow& row = row_of(shape.format);
+    if (!row.is_float()) fail("the levels of an ", shape.text(), " are asked for: integers have no mean");
+    const size_t channels = size_t(row.channels);
+    for (int64_t layer = 0; layer < shape.layers; ++layer) {
+        std::vector<uint32_t> from(size_t(shape.texels()) * channels);
+        read_texels(image, 0, layer, from.data());
+        for (int level = 1; level < shape.levels; ++level) {
+            std::vector<uint32_t> to(size_t(shape.texels(level)) * channels);
+            std::array<int64_t, 3> old{}, now{}, begin{}, end{};
+            for (int axis = 0; axis < 3; ++axis)
+                old[size_t(axis)] = shape.extent(axis, level - 1), now[size_t(axis)] = shape.extent(axis, level);
+            // A texel covers 2 of the level before it along an axis, the last one 3 if that extent is odd, or 1 of 1.
+            const auto covered = [&](size_t axis, int64_t i) {
+                begin[axis] = old[axis] == 1 ? 0 : 2 * i;
+                end[axis] = i + 1 == now[axis] ? old[axis] : 2 * i + 2;
+            };
+            size_t next = 0;
+            for (int64_t z = 0; z < now[2]; ++z)
+                for (int64_t y = 0; y < now[1]; ++y)
+                    for (int64_t x = 0; x < now[0]; ++x) {
+                        covered(0, x), covered(1, y), covered(2, z);
+                        for (size_t c = 0; c < channels; ++c) {
+                            double sum = 0;
+                            int count = 0;
+                            for (int64_t k = begin[2]; k < end[2]; ++k)
+                                for (int64_t j = begin[1]; j < end[1]; ++j)
+                                    for (int64_t i = begin[0]; i < end[0]; ++i, ++count)
+                                        sum += double(
+                                            std::bit_cast<float>(from[size_t((k * old[1] + j) * old[0] + i) * channels + c]));
+                            to[next++] = std::bit_cast<uint32_t>(float(sum / count));
+                        }
+                    }
+            write_texels(image, level, layer, to.data(), shape.texels(level));
+            from = std::move(to);
+        }
+    }
+}
+
+}  // namespace detail
+}  // namespace pumice
