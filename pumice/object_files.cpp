@@ -9,7 +9,7 @@ namespace pumice {
 ObjectCode compile_object(const KernelBase& kernel, const std::string& triple, const std::string& cpu,
                           const ObjectOptions& options) {
     derive::check_tapeless(kernel);
-    return cpu::compile_object(*kernel.recorded(), cpu::ObjectOf::kernel, triple, cpu, options);
+    return cpu::compile_object(*kernel.recorded_without_images(), cpu::ObjectOf::kernel, triple, cpu, options);
 }
 
 ObjectCode compile_object(const FunctionBase& function, const std::string& triple, const std::string& cpu,

@@ -5,11 +5,11 @@
 
 namespace pumice {
 
-std::string KernelBase::glsl() const { return codegen::compile(*recorded()).glsl; }
-std::vector<uint32_t> KernelBase::spirv() const { return codegen::compile(*recorded()).spirv; }
+std::string KernelBase::glsl() const { return codegen::compile(*recorded_without_images()).glsl; }
+std::vector<uint32_t> KernelBase::spirv() const { return codegen::compile(*recorded_without_images()).spirv; }
 void dump(const KernelBase& kernel, const std::filesystem::path& folder) {
     derive::check_tapeless(kernel);
-    codegen::dump(*kernel.recorded(), folder);
+    codegen::dump(*kernel.recorded_without_images(), folder);
 }
 
 }  // namespace pumice

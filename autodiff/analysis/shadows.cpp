@@ -68,6 +68,7 @@ MemoryId add_memory(Kernel& to, Memory memory) {
 /// Adds a parameter for an array; `memory` has everything but the name and the position.
 MemoryId add_parameter(Kernel& to, Memory memory, std::string label, ParameterIdentity identity) {
     memory.kind = MemoryKind::array;
+    memory.image = {};  // the shadow of an image is an array of texels
     memory.argument = int(to.params.size());
     memory.name = text("arg", to.params.size() + 1);
     const MemoryId id = add_memory(to, std::move(memory));

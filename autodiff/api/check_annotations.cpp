@@ -126,7 +126,7 @@ std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int wi
     if (const std::string wrong = wrong_width(slot, who, width); !wrong.empty()) return wrong;
     for (const HostArgument& shadow : slot.shadows) {
         if (!shadow.array && slot.mixed) continue;
-        if (!slot.value.array) return who + " is an array that was never allocated";
+        if (!slot.value.array && !slot.value.image) return who + " is an array that was never allocated";
         if (!shadow.array) return text("the shadow of ", who, " is an array that was never allocated");
         if (shadow.extents != slot.value.extents)
             return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ",

@@ -15,6 +15,8 @@
 // ChainRules.jl).
 #include "autodiff/api/derivative_call.h"
 
+#include <algorithm>
+
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/api/launch_derivative.h"
@@ -93,6 +95,14 @@ const KernelRules* find_rules(const KernelBase& kernel) {
     return rules.inactive || rules.reverse || rules.forward ? &rules : nullptr;
 }
 bool is_inactive(const KernelBase& kernel) { return rules_of(kernel).inactive; }
+
+const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots) {
+    const auto is_image = [](const ArgumentSlot& slot) { return slot.value.image != nullptr; };
+    if (std::none_of(slots.begin(), slots.end(), is_image) || find_rules(kernel)) return kernel;
+    std::vector<HostArgument> values;
+    for (const ArgumentSlot& slot : slots) values.push_back(slot.value);
+    return kernel.for_images(values, false);
+}
 
 std::vector<uint64_t> reverse(const Call& call) {
     check(call, false);

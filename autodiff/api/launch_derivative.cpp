@@ -209,8 +209,8 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
     for (size_t i = 0; i < slots.size(); ++i) {
         arguments.push_back(slots[i].value);
-        const bool written =
-            slots[i].value.is_array && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
+        const bool written = slots[i].value.is_array && slots[i].value.array &&
+                             (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
         if (!derived.count_writes || !written || !slots[i].value.array->memory) continue;
         copies.push_back(allocate_like(*slots[i].value.array, slots[i].value.array->bytes, false));
         detail::copy(*slots[i].value.array, *copies.back());

@@ -27,9 +27,14 @@ uint32_t half_bits(uint32_t bits) {
     return sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1)) >> 13);
 }
 
-float srgb_value(uint32_t stored) {
-    const double s = stored / 255.0;
-    return float(s <= 0.04045 ? s / 12.92 : std::pow((s + 0.055) / 1.055, 2.4));
+float srgb_value(float s) {
+    const float x = (s + 0.055f) * float(1 / 1.055);
+    float root = x * 0.4f + 0.6f;
+    for (int step = 0; step < 3; ++step) {
+        const float square = root * root;
+        root = (root * 4.0f + x / (square * square)) * 0.2f;
+    }
+    return s <= 0.04045f ? s * float(1 / 12.92) : (x * x) * (root * root);
 }
 
 /// The reciprocal of the largest value of a normalised format: texels are multiplied by it.
@@ -37,7 +42,7 @@ float unit(Kind kind, int bits) { return float(1.0 / double((1u << (bits - (kind
 
 uint32_t normalised(Kind kind, int bits, float value) {
     const float largest = float((1u << (bits - (kind == Kind::snorm))) - 1), lowest = kind == Kind::snorm ? -1.0f : 0.0f;
-    const float clamped = value > lowest ? (value < 1.0f ? value : 1.0f) : value <= lowest ? lowest : 0.0f;
+    const float clamped = value > lowest ? (value < 1.0f ? value : 1.0f) : lowest;
     return uint32_t(int32_t(std::nearbyint(clamped * largest)));
 }
 
@@ -51,7 +56,7 @@ uint32_t decode_channel(Format format, int channel, uint32_t stored) {
     const int32_t wide = row.bits == 32 ? int32_t(stored) : int32_t(stored << (32 - row.bits)) >> (32 - row.bits);
     switch (row.kind) {
         case Kind::srgb:
-            if (channel < 3) return as_float(srgb_value(stored));
+            if (channel < 3) return as_float(srgb_value(float(stored) * unit(Kind::unorm, 8)));
             [[fallthrough]];
         case Kind::unorm: return as_float(float(stored) * unit(Kind::unorm, row.bits));
         case Kind::snorm: {

@@ -121,27 +121,28 @@ public:
         return fetch(detail::IndexOperand(0, i.location.file, i.location.line), i, j, k);
     }
 
+    // The source line is that of the position: a default argument after the level would take a literal 0.
     /// The filtered value at a position, of level 0 or the level of detail.
-    Val<T> sample(detail::Operand<Position> at, PUMICE_AT) const
+    Val<T> sample(detail::Operand<Position> at) const
         requires(!layered)
     {
-        return filtered(zero(PUMICE_HERE), nullptr, at, PUMICE_HERE);
+        return filtered(zero(at.location), nullptr, at);
     }
-    Val<T> sample(detail::Operand<Position> at, detail::Operand<float> level, PUMICE_AT) const
+    Val<T> sample(detail::Operand<Position> at, detail::Operand<float> level) const
         requires(!layered)
     {
-        return filtered(level.handle, nullptr, at, PUMICE_HERE);
+        return filtered(level.handle, nullptr, at);
     }
     /// The same of a layer; layers past the ends are the nearest ones.
-    Val<T> sample(detail::Operand<Position> at, detail::Operand<int> layer, PUMICE_AT) const
+    Val<T> sample(detail::Operand<Position> at, detail::Operand<int> layer) const
         requires(layered)
     {
-        return filtered(zero(PUMICE_HERE), &layer.handle, at, PUMICE_HERE);
+        return filtered(zero(at.location), &layer.handle, at);
     }
-    Val<T> sample(detail::Operand<Position> at, detail::Operand<int> layer, detail::Operand<float> level, PUMICE_AT) const
+    Val<T> sample(detail::Operand<Position> at, detail::Operand<int> layer, detail::Operand<float> level) const
         requires(layered)
     {
-        return filtered(level.handle, &layer.handle, at, PUMICE_HERE);
+        return filtered(level.handle, &layer.handle, at);
     }
 
     /// The extent of level 0 along dimension d as a device value; dimension 0 is the slowest.
@@ -158,8 +159,7 @@ private:
         detail::Recorder& r = this->recorder(location);
         return r.handle(r.at(location).build.constant_float(Scalar::f32, 0));
     }
-    Val<T> filtered(detail::Handle level, const detail::Handle* layer, const detail::Operand<Position>& at,
-                    detail::SourceLocation location) const {
+    Val<T> filtered(detail::Handle level, const detail::Handle* layer, const detail::Operand<Position>& at) const {
         static_assert(detail::is_float_texel<T>(), "pumice: a texture of integers is read by fetch, not by sample");
         std::vector<detail::Handle> operands{level};
         if (layer) operands.push_back(*layer);
@@ -167,7 +167,7 @@ private:
             operands.push_back(at.handle);
         else
             operands.insert(operands.end(), at.handles.begin(), at.handles.end());
-        return detail::sampled<T>(*this, operands, location);
+        return detail::sampled<T>(*this, operands, at.location);
     }
 };
 

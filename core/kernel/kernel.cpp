@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "core/host/trace_hook.h"
 #include "core/interp/interp_program.h"
 #include "core/ir/memory_limits.h"
+#include "core/kernel/image_arguments.h"
 #include "core/lowering/barrier_divergence.h"
+#include "core/lowering/images_as_words.h"
+#include "core/lowering/specialise_images.h"
 #include "core/passes/dead.h"
 #include "core/passes/inlining.h"
 #include "core/passes/promote.h"
@@ -30,7 +34,10 @@ struct KernelBase::State {
     std::vector<std::string> names;
     bool names_taken = false;  // by the first use
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
-    std::recursive_mutex kept_mutex;  // recursive, since `make` may call kept()
+    std::mutex images_mutex;
+    std::map<std::string, KernelBase> for_images;  // by the formats and samplers of the images
+    std::unique_ptr<KernelBase> as_words;          // the kernel whose images are arrays of words
+    std::recursive_mutex kept_mutex;               // recursive, since `make` may call kept()
     std::unordered_map<std::string, std::shared_ptr<void>> kept;
 
     /// The kernel with its calls inlined, so that each call has the function's memory of its own.
@@ -209,6 +216,14 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
     return state->recorded;
 }
 
+std::shared_ptr<const ir::Kernel> KernelBase::recorded_without_images() const {
+    std::shared_ptr<const ir::Kernel> kernel = recorded();
+    if (ir::has_images(*kernel))
+        fail("kernel \"", kernel->name, "\" (", kernel->where(kernel->loc),
+             ") takes images, whose formats only a launch knows: it has no code without one");
+    return kernel;
+}
+
 std::shared_ptr<void> KernelBase::kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const {
     std::lock_guard lock(state->kept_mutex);
     const auto there = state->kept.find(name);
@@ -316,8 +331,9 @@ private:
                        wanted.is_array ? text_of(kernel[wanted.memory].element) : text(name_of(wanted.type)));
             launch.arguments[i].bits = given.bits;
             if (!given.is_array) continue;
-            if (!given.array) refuse(kernel.label(i), " is an array that was never allocated");
-            if (given.array->released) refuse(kernel.label(i), " is an array that was released");
+            if (const std::string wrong = detail::wrong_image(kernel, i, given); !wrong.empty()) refuse(wrong);
+            if (!given.array && !given.image) refuse(kernel.label(i), " is an array that was never allocated");
+            if (given.array && given.array->released) refuse(kernel.label(i), " is an array that was released");
             if (given.rank != kernel[wanted.memory].rank)
                 refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ",
                        kernel[wanted.memory].rank, "-dimensional one");
@@ -325,7 +341,13 @@ private:
             if (given.device->backend != device->backend)
                 refuse(kernel.label(i), " lies on ", given.device->name, ", and ", kernel.label(first), " on ", device->name);
             Launch::Array& array = launch.arguments[i].array;
-            array = {given.array->memory.get(), given.array->offset, given.array->bytes, Launch::Array::ones()};
+            if (given.array) {
+                array = {given.array->memory.get(), given.array->offset, given.array->bytes, Launch::Array::ones()};
+            } else {
+                const detail::ImageState& image = *given.image->image;
+                array = {image.memory.get(), 0, image.memory->bytes, Launch::Array::ones()};
+                launch.arguments[i].image = {image.memory.get(), &image.shape};
+            }
             for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
         }
         const Stream& stream = range.stream;
@@ -446,8 +468,39 @@ private:
 
 }  // namespace
 
+const KernelBase& KernelBase::for_images(std::span<const detail::HostArgument> arguments, bool keep_fast) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    if (!ir::has_unresolved_images(*kernel)) return *this;
+    const std::vector<ImageInfo> images = detail::images_of(*kernel, arguments);
+    std::string key(1, keep_fast ? 'f' : 'e');
+    for (const ImageInfo& image : images) detail::append_key(image, key);
+    const std::lock_guard lock(state->images_mutex);
+    const auto there = state->for_images.find(key);
+    if (there != state->for_images.end()) return there->second;
+    auto resolved = std::make_shared<const ir::Kernel>(ir::specialise_images(*kernel, images, keep_fast));
+    return state->for_images.emplace(std::move(key), AnyKernel(std::move(resolved))).first->second;
+}
+
+/// Launches the kernel for the images of the arguments.
+Event KernelBase::launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    if (detail::trace_hook())
+        fail("kernel \"", kernel->name, "\" (", kernel->where(kernel->loc),
+             ") takes images and is launched within a program: the derivative of a program does not follow images");
+    if (ir::has_unresolved_images(*kernel)) return for_images(arguments, true).launch(range, arguments);
+    detail::images_of(*kernel, arguments);  // checks them
+    std::unique_lock lock(state->images_mutex);
+    if (!state->as_words)
+        state->as_words =
+            std::make_unique<AnyKernel>(std::make_shared<const ir::Kernel>(ir::images_as_words(*state->without_calls(kernel))));
+    lock.unlock();
+    return state->as_words->launch(range, detail::words_of(*kernel, arguments));
+}
+
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
-    const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(recorded());
+    const std::shared_ptr<const ir::Kernel> given = recorded();
+    if (ir::has_unresolved_images(*given) || ir::has_images_as_words(*given)) return launch_with_images(range, arguments);
+    const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(given);
     LaunchCheck check(*kernel, range, arguments);
     const bool any = check.collect();
     detail::DeviceState& device = *check.device;

@@ -37,8 +37,13 @@ public:
     std::vector<uint32_t> spirv() const;
     /// The IR as recorded, at the first use. Throws Error naming the kernel and the line of a misuse.
     std::shared_ptr<const ir::Kernel> recorded() const;
+    /// The same for code without a launch. Throws Error if the kernel takes images.
+    std::shared_ptr<const ir::Kernel> recorded_without_images() const;
     /// Checks the arguments, compiles for their device if necessary, and starts the launch.
     Event launch(const Range& range, std::span<const detail::HostArgument> arguments) const;
+    /// The kernel for the images among the arguments, from a cache; the kernel itself if it takes none, or knows their formats.
+    /// `keep_fast`: native textures of Sampling::fast are sampled by the device. Throws Error for images that do not fit.
+    const KernelBase& for_images(std::span<const detail::HostArgument> arguments, bool keep_fast) const;
     /// Data that other modules keep with the kernel, by name: made at the first call, alive as long as the kernel.
     std::shared_ptr<void> kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const;
 
@@ -46,6 +51,7 @@ public:
     std::shared_ptr<State> state;
 
 protected:
+    Event launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const;
     /// Names the parameters of the user's function: see Kernel::names.
     void name_parameters(size_t count, std::span<const std::string_view> names) const;
     KernelBase(std::string name, KernelOptions options, detail::SourceLocation location,

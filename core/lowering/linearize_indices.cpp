@@ -36,7 +36,9 @@ public:
 private:
     void inst(InstId id) override {
         const Inst& i = from[id];
-        if (!accesses_memory(i.op) || from[i.memory].kind != MemoryKind::array || indices_of(from, i).size() < 2) return copy(id);
+        if (!accesses_memory(i.op) || from[i.memory].image || from[i.memory].kind != MemoryKind::array ||
+            indices_of(from, i).size() < 2)
+            return copy(id);
         b.loc = i.loc;
         const std::span<const Value> indices = indices_of(from, i);
         std::vector<Value> operands{offset(i.memory, indices)};  // the pass keeps all memories, so their ids are unchanged

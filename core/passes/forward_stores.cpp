@@ -59,7 +59,8 @@ private:
         if (i.op == Op::store) {
             const auto indices = of(indices_of(from, i));
             overwrite({i.memory, i.leaf, indices});
-            learn(i, indices, of(from.operands(i).back()));
+            // An image keeps values as its format rounds them.
+            if (!from[i.memory].image) learn(i, indices, of(from.operands(i).back()));
         } else if (is_atomic(i.op))
             forget_memory(i.memory);
         else if (is_barrier(i.op))

@@ -281,5 +281,23 @@ TEST(parse, survives_mutated_text) {
     EXPECT_GT(parsed, 100);
 }
 
+TEST(printer, images_keep_their_words) {
+    const std::string text =
+        R"(kernel "k" math contract rank 2 (arg1: out {x: f32 @0, y: f32 @4}:8[2] storage 2, arg2: in f32[4] texture 2 layered @3, arg3: in f32[4] texture 2 cube format r8_unorm levels 3 native filter linear mip nearest wrap border [1, 2, 3, 4] sampling fast, arg4: in u32[3] storage 3 format r8_uint levels 1) files [] {
+  %0 = constant 0.5 : f32
+  %1 = constant 1 : i32
+  %2 = sample arg2[%0, %1, %0, %0] : f32
+  %3 = load arg3[%1, %1, %1, %1] : f32
+  store arg1[%1, %1].y, %2 : f32
+  return
+}
+)";
+    const Kernel k = parse(text);
+    EXPECT_EQ(print(k), text);
+    EXPECT_EQ(verify(k), "");
+    EXPECT_EQ(k.memories[2].image.border[3], 4u);
+    EXPECT_TRUE(k.memories[2].image.native);
+}
+
 }  // namespace
 }  // namespace pumice::ir

@@ -429,5 +429,27 @@ TEST(verify, fields_outside_of_instructions_are_checked) {
     }
 }
 
+TEST(verify, images) {
+    const auto of = [](const std::string& parameter, const std::string& body) {
+        return verify(parse("kernel \"k\" math contract rank 1 (arg1: " + parameter +
+                            ") files [] {\n%i = constant 0 : i32 %x = constant 0.5 : f32\n" + body + " return\n}\n"));
+    };
+    const std::string texture = "in f32[3] texture 2";
+    EXPECT_EQ(of(texture, "%a = sample arg1[%x, %x, %x] : f32 %b = load arg1[%i, %i, %i] : f32"), "");
+    EXPECT_EQ(of(texture, "%a = sample arg1[%x, %x] : f32"),
+              "the operands are (f32, f32); expected (f32, f32, f32) in `%2 = sample arg1[%1, %1] : f32`");
+    EXPECT_EQ(of("in f32[2] storage 2", "%a = sample arg1[%x, %x, %x] : f32"),
+              "\"arg1\" is no texture in `%2 = sample arg1[%1, %1, %1] : f32`");
+    EXPECT_EQ(of("in f32[2] storage 2", "%a = load arg1[%i] : f32"),
+              "\"arg1\" has 1 indices; expected 2 or 1 in `%2 = load arg1[%0] : f32`");
+    EXPECT_EQ(of("inout i32[1] storage 1", "%a = atomic add arg1[%i], %i : i32"),
+              "\"arg1\" is an image; atomics need an array or local memory in `%2 = atomic add arg1[%0], %0 : i32`");
+    EXPECT_EQ(of("in f32[2] texture 2", ""), "the image \"arg1\" has rank 2; it must be 3");
+    EXPECT_EQ(of("out f32[3] texture 2", ""), "the image \"arg1\" is out; textures, layers and cubes are in");
+    EXPECT_EQ(of("in f64[2] storage 2", ""), "the texels of \"arg1\" must be 1, 2 or 4 of f32, i32 or u32");
+    EXPECT_EQ(of("in f32[2] storage 2 format rg8_unorm levels 1", ""),
+              "the image \"arg1\" has format rg8_unorm, which its texels do not fit");
+}
+
 }  // namespace
 }  // namespace pumice::ir

@@ -88,7 +88,7 @@ public:
         const std::string function = function_name(name);
         if (!functions.insert(function).second)
             fail("two shipped kernels would have the function ", function, "; the second is \"", name, "\"");
-        const auto recorded = item.kernel.recorded();
+        const auto recorded = item.kernel.recorded_without_images();
         const auto kernel = recorded->functions.empty() ? recorded : std::make_shared<const ir::Kernel>(ir::inlining(*recorded));
         if (item.groups.empty()) numbers[hash_of(*kernel)] = uint32_t(writer.kernels.size());
         add_kernel(kernel, name, item.groups, devices(), 0);
