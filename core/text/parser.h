@@ -1,6 +1,8 @@
 // The parser's state. parser.cpp parses the kernel around its body, parser_body.cpp the body.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "core/ir/ir.h"
+#include "core/support/error.h"
 #include "core/text/lexer.h"
 
 namespace pumice::ir {
@@ -56,7 +59,13 @@ private:
     void uses(std::vector<Value>& operands);
     void for_head(Inst& i, std::vector<Value>& operands, Names& params);
     void carried(std::vector<Value>& operands, Names& params);
-    template <class Table> uint64_t one_of(const Table& names, const char* what);
+    /// The position of the next word in a table of names.
+    template <class Table> uint64_t one_of(const Table& names, const char* what) {
+        const std::string_view word = in.word(what);
+        const auto found = std::find(std::begin(names), std::end(names), word);
+        if (found == std::end(names)) in.error(pumice::text("`", word, "` is not ", what));
+        return uint64_t(found - std::begin(names));
+    }
     void plain(Inst& i, Layout layout, std::vector<Value>& operands);
     MemoryId memory();
     void place(Inst& i, std::vector<Value>& operands);

@@ -139,14 +139,6 @@ void Parser::carried(std::vector<Value>& operands, Names& params) {
     in.expect(")");
 }
 
-/// The position of the next word in a table of names.
-template <class Table> uint64_t Parser::one_of(const Table& names, const char* what) {
-    const std::string_view word = in.word(what);
-    const auto found = std::find(std::begin(names), std::end(names), word);
-    if (found == std::end(names)) in.error(pumice::text("`", word, "` is not ", what));
-    return uint64_t(found - std::begin(names));
-}
-
 /// Parses the operands, which stand between the name and the type.
 void Parser::plain(Inst& i, Layout layout, std::vector<Value>& operands) {
     switch (layout) {
