@@ -34,8 +34,8 @@ inline auto key_parts(const Block& b) {
     return std::tie(params, insts);
 }
 inline auto key_parts(const Memory& m) {
-    const auto& [kind, name, element, rank, access, argument, extents, size, loc] = m;
-    return std::tie(kind, name, element, rank, access, argument, extents, size);
+    const auto& [kind, name, element, rank, access, argument, extents, size, loc, image] = m;
+    return std::tie(kind, name, element, rank, access, argument, extents, size, image);
 }
 inline auto key_parts(const Parameter& p) {
     const auto& [is_array, type, memory, label, given, dimension, identity] = p;
@@ -54,6 +54,11 @@ inline auto key_parts(const Kernel& k) {
 
 }  // namespace ir
 
+inline auto key_parts(const ImageInfo& i) {
+    const auto& [kind, layout, dimensions, resolved, native, format, levels, filter, mip_filter, wrap, sampling, border] = i;
+    return std::tie(kind, layout, dimensions, resolved, native, format, levels, filter, mip_filter, wrap, sampling, border[0],
+                    border[1], border[2], border[3]);
+}
 inline auto key_parts(const Leaf& l) {
     const auto& [path, type, offset] = l;
     return std::tie(path, type, offset);
