@@ -290,6 +290,16 @@ bool has_images_as_words(const Kernel& kernel) { return std::any_of(kernel.memor
 
 Kernel images_as_words(const Kernel& kernel) {
     Kernel lowered = kernel;
+    // The shadow of an image has the type of its texels, which the words do not have: it keeps the shadow's label only.
+    for (size_t p = 0; p < kernel.params.size(); ++p) {
+        const int primal = kernel.params[p].identity.shadow_of;
+        if (primal < 0 || !kernel.params[size_t(primal)].is_array || !is_lowered(kernel[kernel.params[size_t(primal)].memory]))
+            continue;
+        Parameter& shadow = lowered.params[p];
+        shadow.label = kernel.label(p);
+        shadow.identity = {shadow.identity.name};
+        shadow.identity.extra = true;
+    }
     for (Memory& m : lowered.memories) {
         if (!is_lowered(m)) continue;
         m.element = words_of(row_of(m.image.format));
