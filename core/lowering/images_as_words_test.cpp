@@ -71,7 +71,7 @@ TEST(specialise_images, a_texture_of_one_level_has_no_index_for_it) {
     const Kernel resolved = specialise_images(k, images, false);
     EXPECT_EQ(verify(resolved), "");
     EXPECT_NE(print(resolved).find("load arg1[%0] : f32"), std::string::npos) << print(resolved);
-    EXPECT_NE(print(resolved).find("constant 1 : f32"), std::string::npos) << print(resolved);
+    EXPECT_NE(print(resolved).find("constant 1 : i32"), std::string::npos) << print(resolved);
     images[0].levels = 4;
     EXPECT_NE(print(specialise_images(k, images, false)).find("load arg1[%1, %0] : f32"), std::string::npos);
 }

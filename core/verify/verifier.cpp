@@ -279,7 +279,7 @@ private:
         const size_t indices = v.size() < others ? 0 : v.size() - others;
         if (i.op == Op::sample) return sample(i, v);
         if (m.image ? indices != size_t(m.rank) : indices != 1 && indices != size_t(m.rank))
-            wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, " or 1");
+            wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, m.image ? "" : " or 1");
         for (size_t o = 0; o < v.size(); ++o) {
             if (o < indices && !is_int(v[o])) wrong(i, "index ", o + 1, " is ", name_of(v[o]), "; expected an integer");
             if (o >= indices && v[o] != i.type) wrong(i, "the value is ", name_of(v[o]), "; expected ", name_of(i.type));

@@ -441,7 +441,7 @@ TEST(verify, images) {
     EXPECT_EQ(of("in f32[2] storage 2", "%a = sample arg1[%x, %x, %x] : f32"),
               "\"arg1\" is no texture in `%2 = sample arg1[%1, %1, %1] : f32`");
     EXPECT_EQ(of("in f32[2] storage 2", "%a = load arg1[%i] : f32"),
-              "\"arg1\" has 1 indices; expected 2 or 1 in `%2 = load arg1[%0] : f32`");
+              "\"arg1\" has 1 indices; expected 2 in `%2 = load arg1[%0] : f32`");
     EXPECT_EQ(of("inout i32[1] storage 1", "%a = atomic add arg1[%i], %i : i32"),
               "\"arg1\" is an image; atomics need an array or local memory in `%2 = atomic add arg1[%0], %0 : i32`");
     EXPECT_EQ(of("in f32[2] texture 2", ""), "the image \"arg1\" has rank 2; it must be 3");

@@ -147,8 +147,8 @@ TEST(ImageDerivatives, levels_have_a_dimension_of_the_shadow) {
     image.upload({7}, 1);
     const auto out = d.zeros<float>(1), d_out = d.full<float>(1, 1.0f), lod = d.full<float>(1, 0.25f), d_lod = d.zeros<float>(1);
     const auto d_texels = d.zeros<float>({2, 2, 2});
-    autodiff(Reverse, far, ndrange(1), Duplicated(out, d_out), Duplicated(texture(image, {.mip_filter = Filter::linear}), d_texels),
-             Duplicated(lod, d_lod));
+    autodiff(Reverse, far, ndrange(1), Duplicated(out, d_out),
+             Duplicated(texture(image, {.mip_filter = Filter::linear}), d_texels), Duplicated(lod, d_lod));
     EXPECT_NEAR(out.download()[0], 2.5 + 0.25 * (7 - 2.5), 1e-5);
     EXPECT_NEAR(d_lod.download()[0], 7 - 2.5, 1e-5);
     const std::vector<float> g = d_texels.download();
@@ -163,8 +163,9 @@ TEST(ImageDerivatives, a_shadow_of_other_extents_is_refused) {
     const auto out = d.zeros<float>(samples), positions_of = d.zeros<float>(samples);
     const auto at = d.zeros<float2>(samples);
     const auto wrong = d.zeros<float>({width, height});
-    const std::string message = suite::message_of(
-        [&] { autodiff(Reverse, look, ndrange(samples), Duplicated(out, positions_of), Duplicated(texture(image), wrong), Const(at)); });
+    const std::string message = suite::message_of([&] {
+        autodiff(Reverse, look, ndrange(samples), Duplicated(out, positions_of), Duplicated(texture(image), wrong), Const(at));
+    });
     EXPECT_NE(message.find("the shadow of argument 2 has extents [9, 6], and the array has [6, 9]"), std::string::npos)
         << message;
 }
