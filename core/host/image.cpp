@@ -50,15 +50,23 @@ void check_shape(const ImageShape& shape) {
              " texels, which is the limit");
 }
 
-/// Calls `act(words, pixels)` with the byte offsets of each row of texels in the words and in rows without gaps, and the row's bytes.
+/// Calls `act(words, pixels, texels)` with the byte offsets of each row of texels in the words and in rows without gaps, and its length.
 template <class Act> void each_row(const ImageShape& shape, int level, int64_t layer, const Act& act) {
-    const int64_t texel = row_of(shape.format).bytes(), row = shape.extent(0, level) * texel;
+    const int64_t texel = row_of(shape.format).bytes(), word = std::max<int64_t>(4, texel), row = shape.extent(0, level);
     const ImageShape::Place place = shape.place(level, layer);
-    if (level == 0) return act(place.first * texel, int64_t(0), shape.bytes(0));
+    if (level == 0) return act(place.first * word, int64_t(0), shape.texels(0));
     int64_t pixels = 0;
     for (int64_t z = 0; z < shape.extent(2, level); ++z)
-        for (int64_t y = 0; y < shape.extent(1, level); ++y, pixels += row)
-            act((place.first + z * place.strides[2] + y * place.strides[1]) * texel, pixels, row);
+        for (int64_t y = 0; y < shape.extent(1, level); ++y, pixels += row * texel)
+            act((place.first + z * place.strides[2] + y * place.strides[1]) * word, pixels, row);
+}
+
+/// Copies texels of less than 32 bits to words of their own, or back.
+template <bool to_words> void repack(const void* from, void* to, int64_t texels, size_t bytes) {
+    const auto* source = static_cast<const std::byte*>(from);
+    auto* target = static_cast<std::byte*>(to);
+    for (int64_t t = 0; t < texels; ++t, source += to_words ? bytes : 4, target += to_words ? 4 : bytes)
+        std::memcpy(target, source, bytes);
 }
 
 }  // namespace
@@ -69,12 +77,12 @@ const Element& word_element(Format format) {
         for (size_t f = 0; f < all.size(); ++f) {
             const FormatRow& row = format_rows[f];
             const bool real = row.kind == FormatRow::Kind::real && row.bits == 32;
-            const Scalar word = row.bytes() == 1 ? Scalar::u8 : row.bytes() == 2 ? Scalar::u16 : real ? Scalar::f32 : Scalar::u32;
+            const Scalar word = real ? Scalar::f32 : Scalar::u32;
             const char* const names[] = {"x", "y", "z", "w"};
             all[f] = Element::of(word);
             for (int w = 1; w < row.bytes() / 4; ++w) all[f].leaves.push_back({names[w], word, uint32_t(4 * w)});
             if (all[f].leaves.size() > 1) all[f].leaves[0].path = names[0];
-            all[f].size = uint32_t(row.bytes());
+            all[f].size = uint32_t(std::max(4, row.bytes()));
         }
         return all;
     }();
@@ -152,8 +160,13 @@ void write_pixels(const ImageState& to, int level, int64_t layer, const void* pi
         fail(bytes, " bytes are copied into level ", level, " of an ", to.shape.text(), ", which takes ", to.shape.bytes(level));
     Backend& backend = *to.device->backend;
     if (to.memory) return backend.write_image(*to.memory, to.shape, level, layer, pixels);
-    each_row(to.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t row) {
-        backend.write(*to.words->memory, at, static_cast<const std::byte*>(pixels) + pixel, row);
+    const size_t texel = size_t(row_of(to.shape.format).bytes());
+    each_row(to.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t texels) {
+        const std::byte* from = static_cast<const std::byte*>(pixels) + pixel;
+        if (texel >= 4) return backend.write(*to.words->memory, at, from, texels * int64_t(texel));
+        std::vector<std::byte> words(size_t(4 * texels));
+        repack<true>(from, words.data(), texels, texel);
+        backend.write(*to.words->memory, at, words.data(), 4 * texels);
     });
 }
 
@@ -164,8 +177,12 @@ std::vector<std::byte> read_pixels(const ImageState& from, int level, int64_t la
     if (from.memory)
         backend.read_image(*from.memory, from.shape, level, layer, pixels.data());
     else
-        each_row(from.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t row) {
-            backend.read(*from.words->memory, at, pixels.data() + pixel, row);
+        each_row(from.shape, level, layer, [&](int64_t at, int64_t pixel, int64_t texels) {
+            const size_t texel = size_t(row_of(from.shape.format).bytes());
+            if (texel >= 4) return backend.read(*from.words->memory, at, pixels.data() + pixel, texels * int64_t(texel));
+            std::vector<std::byte> words(size_t(4 * texels));
+            backend.read(*from.words->memory, at, words.data(), 4 * texels);
+            repack<false>(words.data(), pixels.data() + pixel, texels, texel);
         });
     return pixels;
 }

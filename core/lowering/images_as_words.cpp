@@ -31,12 +31,12 @@ bool has_slices(const ImageInfo& image) { return image.levels > 1 || image.has_l
 
 Element words_of(const FormatRow& row) {
     const bool real = row.kind == Kind::real && row.bits == 32;
-    const Scalar word = row.bytes() == 1 ? Scalar::u8 : row.bytes() == 2 ? Scalar::u16 : real ? Scalar::f32 : Scalar::u32;
+    const Scalar word = real ? Scalar::f32 : Scalar::u32;
     Element e = Element::of(word);
     const char* const names[] = {"x", "y", "z", "w"};
     for (int w = 1; w < row.bytes() / 4; ++w) e.leaves.push_back({names[w], word, uint32_t(4 * w)});
     if (e.leaves.size() > 1) e.leaves[0].path = names[0];
-    e.size = uint32_t(row.bytes());
+    e.size = uint32_t(std::max(4, row.bytes()));
     return e;
 }
 
@@ -50,15 +50,14 @@ public:
         const Value word = words[size_t(word_of(c))];
         if (row.bits == 32) return row.kind == Kind::sint ? b.bitcast(Scalar::i32, word) : word;
         const int shift = shift_of(c);
-        const Value wide = widened(word);
         if (row.kind == Kind::snorm || row.kind == Kind::sint) {
-            Value value = b.bitcast(Scalar::i32, wide);
+            Value value = b.bitcast(Scalar::i32, word);
             value = shifted(Op::shl, value, Scalar::i32, 32 - row.bits - shift);
             value = shifted(Op::shr, value, Scalar::i32, 32 - row.bits);
             if (row.kind == Kind::sint) return value;
             return b.op(Op::max, {b.op(Op::mul, {b.cast(Scalar::f32, value), real(unit())}), real(-1)});
         }
-        Value value = shifted(Op::shr, wide, Scalar::u32, shift);
+        Value value = shifted(Op::shr, word, Scalar::u32, shift);
         if (shift + row.bits < 32 && row.bytes() * 8 > shift + row.bits) value = b.op(Op::and_, {value, bits(mask())});
         if (row.kind == Kind::uint) return value;
         if (row.kind == Kind::real) return half(value);
@@ -86,10 +85,9 @@ public:
         }
         for (size_t w = 0; w < made.size(); ++w) {
             if (kept[w]) {
-                const Value old = b.op(Op::and_, {widened(before[w]), bits(kept[w])});
+                const Value old = b.op(Op::and_, {before[w], bits(kept[w])});
                 made[w] = made[w] ? b.op(Op::or_, {made[w], old}) : old;
             }
-            if (row.bytes() < 4) made[w] = b.cast(row.bytes() == 1 ? Scalar::u8 : Scalar::u16, made[w]);
         }
         return made;
     }
@@ -98,7 +96,6 @@ private:
     Value real(double x) { return b.constant_float(Scalar::f32, x); }
     Value bits(uint32_t x) { return b.constant(Scalar::u32, x); }
     Value shifted(Op op, Value v, Scalar type, int by) { return by ? b.op(op, {v, b.constant(type, uint64_t(by))}) : v; }
-    Value widened(Value word) { return row.bytes() < 4 ? b.cast(Scalar::u32, word) : word; }
     int position(int c) const { return format == Format::bgra8_unorm && c < 3 ? 2 - c : c; }
     int word_of(int c) const { return position(c) * row.bits / 32; }
     int shift_of(int c) const { return position(c) * row.bits % 32; }

@@ -21,7 +21,7 @@ TEST(images_as_words, stores_of_a_texel_become_one_store_of_its_word) {
     ASSERT_TRUE(has_images_as_words(k));
     const Kernel lowered = images_as_words(k);
     EXPECT_EQ(verify(lowered), "");
-    EXPECT_EQ(print(lowered), R"(kernel "k" math contract rank 1 (arg1: out u16[1]) files [] {
+    EXPECT_EQ(print(lowered), R"(kernel "k" math contract rank 1 (arg1: out u32[1]) files [] {
   %0 = global_index 0 : i32
   %1 = constant 5 : u32
   %2 = bitcast %0 : u32
@@ -30,8 +30,7 @@ TEST(images_as_words, stores_of_a_texel_become_one_store_of_its_word) {
   %5 = constant 8 : u32
   %6 = shl %4, %5 : u32
   %7 = or %1, %6 : u32
-  %8 = cast %7 : u16
-  store arg1[%0], %8 : u16
+  store arg1[%0], %7 : u32
   return
 }
 )");
