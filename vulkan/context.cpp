@@ -210,6 +210,9 @@ void Context::make_device(const Origin& origin) {
     VkPhysicalDeviceFeatures2 features{};
     features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     features.pNext = &v11;
+    features.features.shaderStorageImageExtendedFormats = plan.extended_formats;
+    features.features.shaderStorageImageReadWithoutFormat = plan.reads_any_format;
+    features.features.shaderStorageImageWriteWithoutFormat = plan.writes_any_format;
     features.features.shaderInt16 = plan.int16;
     features.features.shaderInt64 = plan.int64;
     features.features.shaderFloat64 = plan.float64;

@@ -18,6 +18,9 @@ struct Switch {
     {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE, offsetof(VkPhysicalDevice##structure, member), &Snapshot::feature}
 /// Most features are in two structures: that of the extension, and that of the Vulkan version that includes it.
 constexpr Switch switches[] = {
+    PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageExtendedFormats, storage_image_extended_formats),
+    PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageReadWithoutFormat, storage_image_read_without_format),
+    PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageWriteWithoutFormat, storage_image_write_without_format),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderInt16, shader_int16),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderInt64, shader_int64),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderFloat64, shader_float64),

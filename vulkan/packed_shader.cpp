@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Must change with the layout below.
-constexpr uint32_t layout_version = 6;
+constexpr uint32_t layout_version = 7;
 
 struct Writer {
     std::string bytes;

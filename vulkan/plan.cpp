@@ -93,6 +93,9 @@ bool linear_subgroups(VkDriverId driver) {
 void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
+    plan.extended_formats = s.storage_image_extended_formats;
+    plan.reads_any_format = s.storage_image_read_without_format;
+    plan.writes_any_format = s.storage_image_write_without_format;
     plan.byte_storage = s.storage_8bit && !switches.bare;
     plan.int8 = s.shader_int8 && plan.byte_storage;
     plan.short_storage = s.storage_16bit && !switches.bare;
@@ -126,6 +129,9 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` to a wrong vpternlog (llvm-project issue
     // 157929).
     plan.opaque_masks = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+    // SwiftShader (of Chromium 156) stores an infinity to a half-precision image as a NaN.
+    plan.half_infinities = s.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    plan.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     // SwiftShader's loop unrolling copies a body without its decorations: a division by a constant, for example, becomes a
     // product.
     plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
@@ -259,6 +265,17 @@ void plan_memory(const Snapshot& s, DevicePlan& plan) {
     plan.limits.max_array_bytes = plan.max_block_bytes;
     if (!plan.device_addresses)
         plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
+}
+
+std::vector<uint32_t> image_memory_types(const Snapshot& s, uint32_t bits) {
+    std::vector<uint32_t> types;
+    for (uint32_t i = 0; i < s.memory.memoryTypeCount; ++i)
+        if ((bits >> i & 1) && !(s.memory.memoryTypes[i].propertyFlags & special)) types.push_back(i);
+    const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
+    const auto is_local = [&](uint32_t type) { return (s.memory.memoryTypes[type].propertyFlags & local) != 0; };
+    std::stable_sort(types.begin(), types.end(),
+                     [&](uint32_t a, uint32_t b) { return is_local(a) != is_local(b) ? is_local(a) : heap(a) > heap(b); });
+    return types;
 }
 
 void plan_queue(const Snapshot& s, const Switches& switches, uint32_t family, DevicePlan& plan) {

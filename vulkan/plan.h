@@ -39,6 +39,9 @@ struct DevicePlan {
     // features to enable
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
+    bool extended_formats = false;       ///< storage images of formats beyond those of every device
+    bool reads_any_format = false;       ///< shaders read storage images whose format they do not name
+    bool writes_any_format = false;      ///< shaders write such images
     bool byte_storage = false;           ///< buffers hold bytes; arithmetic on them is int8
     bool short_storage = false;          ///< buffers hold 16-bit integers; arithmetic on them is int16
     bool int64_atomics = false;          ///< in buffers
@@ -52,6 +55,8 @@ struct DevicePlan {
     bool opaque_masks = false;           ///< see codegen::Options
     bool unrolled_imprecise = false;     ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;      ///< rounding conversions need a decoration, or the driver folds them
+    bool exact_texels = false;           ///< see codegen::Options
+    bool half_infinities = true;         ///< storage images of half-precision floats keep infinities
     bool rounded_division = false;       ///< see codegen::Options
     uint32_t float_modes = 0;            ///< see codegen::Options
     bool linear_subgroups = false;       ///< see codegen::Options
@@ -91,6 +96,9 @@ struct DevicePlan {
     /// True if kernels may use the type, in hardware or emulated (64-bit integers by pairs of 32-bit ones).
     bool supports(Feature feature) const;
 };
+
+/// The memory types among these bits for images, the best first: device-local ones, then the others.
+std::vector<uint32_t> image_memory_types(const Snapshot& snapshot, uint32_t bits);
 
 DevicePlan make_plan(const Snapshot& snapshot, const Switches& switches);
 

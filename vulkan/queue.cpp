@@ -119,7 +119,8 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
     return batch;
 }
 
-VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead) {
+VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
+                             std::span<const VkImageMemoryBarrier> transitions) {
     context.require_alive();
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
@@ -129,11 +130,12 @@ VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead)
         front = new_batch();
         front->value = submitted + 1;
         bound = VK_NULL_HANDLE;
+        if (!transitions.empty()) barrier(*front, false, transitions);
         return front->commands;
     }
     if (!open) open_batch();
-    if (hazards.needs_barrier(accesses)) {
-        barrier(*open, false);
+    if (!transitions.empty() || hazards.needs_barrier(accesses)) {
+        barrier(*open, false, transitions);
         hazards.clear();
     }
     hazards.add(accesses);
@@ -152,26 +154,28 @@ void Queue::end() {
         attend();
 }
 
-/// Records one global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything
-/// before it.
+/// Records one global memory barrier, with changes of image layouts: drivers treat it no worse than many buffer barriers, and the
+/// tracker can forget everything before it.
 void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
-                    VkAccessFlags used) {
+                    VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = written;
     memory.dstAccessMask = used;
-    context.vk.CmdPipelineBarrier(batch.commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+    std::vector<VkImageMemoryBarrier> images(transitions.begin(), transitions.end());
+    for (VkImageMemoryBarrier& image : images) image.srcAccessMask = written, image.dstAccessMask = used;
+    context.vk.CmdPipelineBarrier(batch.commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(images.size()), images.data());
 }
 
 /// Orders everything recorded before the barrier before everything after it, and makes writes visible; at the end of a batch
 /// (`last`) also to the host, and, on an application's device, to the rest of the application.
-void Queue::barrier(const Batch& batch, bool last) {
+void Queue::barrier(const Batch& batch, bool last, std::span<const VkImageMemoryBarrier> transitions) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
     if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     if (last && context.wrapped)
         to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    barrier(batch, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used);
+    barrier(batch, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used, transitions);
     if (audit) audit->push_back({true, {}});
 }
 
@@ -274,23 +278,28 @@ void Queue::bind(VkPipeline pipeline) {
     bound = pipeline;
 }
 
-VkDescriptorPool Queue::new_descriptor_pool(uint32_t storage_buffers) {
-    const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(storage_buffers, sets_of_a_pool * 6)};
+VkDescriptorPool Queue::new_descriptor_pool(uint32_t descriptors) {
+    const VkDescriptorPoolSize sizes[] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(descriptors, sets_of_a_pool * 6)},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, std::max(descriptors, sets_of_a_pool)},
+        {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, std::max(descriptors, sets_of_a_pool)},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, std::max(descriptors, sets_of_a_pool)},
+    };
     VkDescriptorPoolCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
     info.maxSets = sets_of_a_pool;
-    info.poolSizeCount = 1;
-    info.pPoolSizes = &size;
+    info.poolSizeCount = uint32_t(std::size(sizes));
+    info.pPoolSizes = sizes;
     VkDescriptorPool pool = VK_NULL_HANDLE;
     context.check(context.vk.CreateDescriptorPool(context.device, &info, nullptr, &pool), "vkCreateDescriptorPool");
     return pool;
 }
 
-VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
+VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors) {
     Batch& batch = front ? *front : *open;
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();
-        if (fresh) batch.sets.push_back(new_descriptor_pool(storage_buffers));
+        if (fresh) batch.sets.push_back(new_descriptor_pool(descriptors));
         VkDescriptorSetAllocateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
         info.descriptorPool = batch.sets[batch.sets_used];

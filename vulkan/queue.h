@@ -18,6 +18,11 @@
 
 namespace pumice::vulkan {
 
+/// Timeline values of the last command that wrote to a resource, and of the last that accessed it. Guarded by the queue's mutex.
+struct TimelineUse {
+    uint64_t last_write = 0, last_use = 0;
+};
+
 /// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are
 /// recorded: two commands that conflict have a barrier between them, and every batch ends with a barrier towards device and host.
 /// On an application's device, a batch also begins with a barrier, and both barriers cover everything that the application does.
@@ -43,8 +48,9 @@ public:
     // ---- with the mutex held ----
     /// The command buffer for one command with these accesses; end() follows. Several Vulkan commands may be recorded in between,
     /// if they need no barrier between them. `ahead`: the command goes ahead of everything that a call holds back; requires
-    /// ahead().
-    VkCommandBuffer begin(std::span<const BufferAccess> accesses, bool ahead = false);
+    /// ahead(). `transitions`: image layouts that change before the command, with a barrier.
+    VkCommandBuffer begin(std::span<const BufferAccess> accesses, bool ahead = false,
+                          std::span<const VkImageMemoryBarrier> transitions = {});
     void end();
     /// A barrier inside a command: orders what was recorded since begin() before what is recorded until end().
     void order();
@@ -84,7 +90,7 @@ public:
     /// Binds a pipeline for the command being recorded, unless it is bound already.
     void bind(VkPipeline pipeline);
     /// A descriptor set that lives as long as the batch being recorded. For devices without push descriptors.
-    VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers);
+    VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors);
 
     // ---- without the mutex ----
     /// To be called before a command is recorded: waits while too many batches are in flight. Throws on a lost device.
@@ -143,15 +149,15 @@ private:
 
     std::unique_ptr<Batch> new_batch();
     void open_batch();
-    void barrier(const Batch& batch, bool last);
+    void barrier(const Batch& batch, bool last, std::span<const VkImageMemoryBarrier> transitions = {});
     void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
-                 VkAccessFlags used);
+                 VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions = {});
     void submit_front();
     void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
     void signal_from_host(uint64_t value);
     bool await(uint64_t value, bool until_stopped = false);
     void destroy(Batch& batch);
-    VkDescriptorPool new_descriptor_pool(uint32_t storage_buffers);
+    VkDescriptorPool new_descriptor_pool(uint32_t descriptors);
 
     // queue_thread.cpp
     void attend();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/glsl/codegen.h"
+#include "vulkan/image_formats.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -92,6 +93,9 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     all.pNext = head;
     vk.GetPhysicalDeviceFeatures2(device, &all);
 
+    s.storage_image_extended_formats = all.features.shaderStorageImageExtendedFormats;
+    s.storage_image_read_without_format = all.features.shaderStorageImageReadWithoutFormat;
+    s.storage_image_write_without_format = all.features.shaderStorageImageWriteWithoutFormat;
     s.shader_int16 = all.features.shaderInt16;
     s.shader_int64 = all.features.shaderInt64;
     s.shader_float64 = all.features.shaderFloat64;
@@ -111,7 +115,20 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     s.shared_float32_atomic_add = atomics.shaderSharedFloat32AtomicAdd;
 }
 
+void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
+    for (const VkFormat format : image_formats()) {
+        VkFormatProperties properties{};
+        vk.GetPhysicalDeviceFormatProperties(device, format, &properties);
+        s.formats.push_back({format, properties.optimalTilingFeatures});
+    }
+}
+
 }  // namespace
+
+VkFormatFeatureFlags Snapshot::features_of(VkFormat format) const {
+    const auto found = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.format == format; });
+    return found == formats.end() ? 0 : found->features;
+}
 
 bool Snapshot::has(const char* extension) const {
     return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
@@ -141,6 +158,7 @@ Snapshot read_snapshot(const InstanceFunctions& vk, VkPhysicalDevice device) {
     read_extensions(vk, device, s);
     if (s.api_version >= VK_API_VERSION_1_1) read_properties(vk, device, s);
     if (s.api_version >= VK_API_VERSION_1_2) read_features(vk, device, s);
+    read_formats(vk, device, s);
     return s;
 }
 

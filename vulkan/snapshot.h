@@ -34,12 +34,22 @@ struct Snapshot {
     VkPhysicalDeviceMemoryProperties memory{};
     uint32_t buffer_memory_types = ~0u;  ///< a bit for each memory type that a buffer may have: known once the device is open
 
+    /// A format of images, and what the device does with it where the tiling is optimal: none of it for a format that it lacks.
+    struct Format {
+        VkFormat format;
+        VkFormatFeatureFlags features;
+    };
+    std::vector<Format> formats;  ///< those of image_formats.h
+    VkFormatFeatureFlags features_of(VkFormat format) const;
+
     // features, by Vulkan's names
     bool timeline_semaphore = false, buffer_device_address = false, scalar_block_layout = false;
     bool shader_int8 = false, shader_int16 = false, shader_int64 = false, shader_float16 = false, shader_float64 = false;
     bool storage_8bit = false, storage_16bit = false;
     bool buffer_int64_atomics = false, shared_int64_atomics = false;
     bool buffer_float32_atomic_add = false, shared_float32_atomic_add = false;
+    bool storage_image_extended_formats = false;  ///< storage images of formats beyond those of every device
+    bool storage_image_read_without_format = false, storage_image_write_without_format = false;
     bool subgroup_extended_types = false, subgroup_size_control = false, full_subgroups = false;
 
     bool has(const char* extension) const;

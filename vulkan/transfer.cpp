@@ -23,17 +23,17 @@ BufferAccess access(const Staging::Piece& piece, bool write) {
 
 }  // namespace
 
-/// Marks the buffer as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
+/// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
 /// one than those held back.
-void Device::used(Buffer& buffer, bool write) {
-    buffer.last_use = std::max(buffer.last_use, queue.value());
-    if (write) buffer.last_write = std::max(buffer.last_write, queue.value());
+void Device::used(TimelineUse& resource, bool write) {
+    resource.last_use = std::max(resource.last_use, queue.value());
+    if (write) resource.last_write = std::max(resource.last_write, queue.value());
 }
 
-/// The value that a command must follow: that of the last conflicting use of the buffer, and of the stream's last command. On the
+/// The value that a command must follow: that of the last conflicting use of the resource, and of the stream's last command. On the
 /// default stream, conflicts alone decide.
-uint64_t Device::after(const Buffer& buffer, bool write, int stream) const {
-    return std::max(write ? buffer.last_use : buffer.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
+uint64_t Device::after(const TimelineUse& resource, bool write, int stream) const {
+    return std::max(write ? resource.last_use : resource.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }
 
 void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {

@@ -10,8 +10,8 @@
 namespace pumice::vulkan {
 namespace {
 
-// First number of staging blocks in the hazard tracker; blocks of arrays count from 1.
-constexpr uint64_t first_staging_id = uint64_t(1) << 63;
+// First numbers of staging blocks and of images in the hazard tracker; blocks of arrays count from 1.
+constexpr uint64_t first_staging_id = uint64_t(1) << 63, first_image_id = uint64_t(3) << 62;
 
 constexpr int64_t dummy_bytes = 256;
 
@@ -59,12 +59,15 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
       cache_key(device_key(context.snapshot)),
       pipelines(context, cache, cache_key),
       memory(context),
+      image_memory(context),
+      samplers(context),
       queries(context),
       queue(context),
       staging_ids(first_staging_id),
       upload(context, queue, context.plan.upload_memory, staging_ids),
       download(context, queue, context.plan.download_memory, staging_ids),
       own_blocks(context, context.plan.download_memory, staging_ids),
+      next_image_id(first_image_id),
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
@@ -111,6 +114,7 @@ MemoryRange Device::allocate_range(int64_t bytes) {
             const std::lock_guard lock(queue.mutex);
             queue.collect();
             memory.release_empty();
+            image_memory.release_empty();
         }
         upload.release();
         download.release();

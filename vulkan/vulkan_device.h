@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "core/host/backend.h"
+#include "core/host/hardware_sampler.h"
 #include "vulkan/code_cache.h"
 #include "vulkan/context.h"
 #include "vulkan/queue.h"
 #include "vulkan/staging.h"
 #include "vulkan/time_stamps.h"
+#include "vulkan/vulkan_image.h"
 #include "vulkan/vulkan_memory.h"
 #include "vulkan/vulkan_program.h"
 
@@ -21,7 +23,7 @@ namespace pumice::vulkan {
 class Device;
 
 /// A range of device memory. The destructor releases the range once the device is done with it.
-class Buffer : public Allocation {
+class Buffer : public Allocation, public TimelineUse {
 public:
     Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
     /// A buffer of an application.
@@ -31,8 +33,6 @@ public:
     const std::shared_ptr<Device> device;
     const std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's
     const MemoryRange range;
-    /// Timeline values of the last command that wrote, and of the last that accessed. Guarded by the queue's mutex.
-    uint64_t last_write = 0, last_use = 0;
 };
 
 /// A kernel on a device. Does not keep the device alive: kernels are often global objects, which are destroyed after the
@@ -58,7 +58,7 @@ public:
 };
 
 /// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
-class Device : public Backend {
+class Device : public Backend, public HardwareSampler {
 public:
     Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
     ~Device() override;
@@ -72,6 +72,12 @@ public:
     void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override;
     void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) override;
     void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) override;
+
+    bool has_image(const ImageShape& shape) const override;
+    bool has_sampler(const ImageInfo& texture) const override { return samples(context.snapshot, texture); }
+    std::shared_ptr<Allocation> allocate_image(const ImageShape& shape) override { return make_image(shape); }
+    void write_image(Allocation& to, const ImageShape& shape, int level, int64_t layer, const void* pixels) override;
+    void read_image(Allocation& from, const ImageShape& shape, int level, int64_t layer, void* pixels) override;
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     /// The same for an existing shader; the kernel defines the parameters.
@@ -92,16 +98,28 @@ public:
     /// An application's buffer as memory of this device: always the same object for one buffer. `bytes`: the size used.
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
 
+    // Images (vulkan_image.cpp, image_transfer.cpp, image_launch.cpp, image_lending.cpp).
+    std::shared_ptr<Image> make_image(const ImageShape& shape);
+    /// An application's image as an image of this device: the same object for one image of the same shape.
+    std::shared_ptr<Image> lend(const ImageShape& shape, const LentImage& image);
+    /// Brings the application's images into the layouts that it was promised.
+    void give_back_images();
+    /// Promises the application that each submission leaves the image in this layout, and finds it there again.
+    void share(Image& image, VkImageLayout layout);
+
     Context context;
     DiskCache cache;
     const std::string cache_key;  ///< device and driver
     PipelineCache pipelines;
-    Memory memory;    ///< guarded by queue.mutex
-    Queries queries;  ///< guarded by queue.mutex
+    Memory memory;             ///< guarded by queue.mutex
+    ImageMemory image_memory;  ///< guarded by queue.mutex
+    Samplers samplers;         ///< guarded by queue.mutex
+    Queries queries;           ///< guarded by queue.mutex
     Queue queue;
 
 private:
     friend class Buffer;
+    friend class Image;
     friend class VulkanProgram;
     friend class Event;
     friend class Stamp;
@@ -117,10 +135,22 @@ private:
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
     uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
-    void used(Buffer& buffer, bool write);
-    uint64_t after(const Buffer& buffer, bool write, int stream) const;
+    void used(TimelineUse& resource, bool write);
+    uint64_t after(const TimelineUse& resource, bool write, int stream) const;
     bool goes_ahead(const Buffer& buffer, bool write, int stream);
     void touched(int stream);
+
+    void copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
+                     bool to_image);
+    void clear(Image& image);
+    // for a launch; queue.mutex is held
+    Transitions transitions_for(const Variant& variant, const Launch& launch);
+    void list_images(const Variant& variant, const Launch& launch);
+    uint64_t after_images(const Variant& variant, const Launch& launch) const;
+    bool bind_images(Variant& variant, const Launch& launch);
+    void used_images(const Variant& variant, const Launch& launch, const Transitions& transitions);
+    void borrow(Image& image);     // queue.mutex is held
+    void give_back(Image& image);  // likewise
 
     using BufferRanges = Variant::BufferRanges;
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
@@ -137,7 +167,8 @@ private:
     void make_locks();  // without the mutex
     // likewise.
     std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const BufferRanges& buffer_ranges, const Staging::Piece* block);
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+                     const Staging::Piece* block);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
                          const BufferRanges& buffer_ranges) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
@@ -185,15 +216,18 @@ private:
     } locks;
     std::atomic<uint64_t> staging_ids;  // numbers of staging blocks in the hazard tracker
     Staging upload, download;
-    StagingBlocks own_blocks;                        // for asynchronous reads
-    std::map<VkBuffer, std::weak_ptr<Buffer>> lent;  // application's buffers; guarded by queue.mutex
-    MemoryRange dummy;                               // bound for an array of no elements
-    std::vector<Stream> streams;                     // by id; 0 is the default one
-    std::vector<int> unused_streams;                 // released ones
-    std::shared_ptr<Event> last_event;               // most launches share that of the previous launch
-    std::vector<std::shared_ptr<Variants>> kernels;  // alive ones; guarded by queue.mutex
-    std::vector<BufferAccess> accesses;              // of the command being recorded
-    std::vector<std::byte> push;                     // its push constants
+    StagingBlocks own_blocks;                             // for asynchronous reads
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent;       // application's buffers; guarded by queue.mutex
+    std::map<VkImage, std::weak_ptr<Image>> lent_images;  // guarded by queue.mutex
+    std::vector<Image*> borrowed;                         // images of the application to give back; guarded by queue.mutex
+    std::atomic<uint64_t> next_image_id;                  // numbers of images in the hazard tracker
+    MemoryRange dummy;                                    // bound for an array of no elements
+    std::vector<Stream> streams;                          // by id; 0 is the default one
+    std::vector<int> unused_streams;                      // released ones
+    std::shared_ptr<Event> last_event;                    // most launches share that of the previous launch
+    std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
+    std::vector<BufferAccess> accesses;                   // of the command being recorded
+    std::vector<std::byte> push;                          // its push constants
 
     /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
     /// previous one skips them.
@@ -203,5 +237,8 @@ private:
         std::vector<std::byte> push;       // empty if nothing was pushed for it
     } bound;
 };
+
+/// The backend of a device that wrap() made; throws Error, which names the function `what`, for another device.
+Device& wrapped(const pumice::Device& device, const char* what);
 
 }  // namespace pumice::vulkan

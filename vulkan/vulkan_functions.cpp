@@ -85,6 +85,7 @@ void keep_objects(DeviceFunctions& functions) {
     PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
     PUMICE_VULKAN_KEEP(DestroyDescriptorPool) PUMICE_VULKAN_KEEP(DestroyCommandPool) PUMICE_VULKAN_KEEP(DestroySemaphore)
     PUMICE_VULKAN_KEEP(DestroyQueryPool)
+    PUMICE_VULKAN_KEEP(DestroyImageView) PUMICE_VULKAN_KEEP(DestroyImage) PUMICE_VULKAN_KEEP(DestroySampler)
     PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
 #undef PUMICE_VULKAN_KEEP
         // clang-format on

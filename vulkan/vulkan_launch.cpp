@@ -112,6 +112,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
     // Counts as a read: launches that share the locks need no order.
     if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
+    list_images(variant, launch);
     uint64_t value = 0;
     GroupRange slice;
     for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
@@ -120,17 +121,21 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 for (size_t axis = 0; axis < 3; ++axis)
                     slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
                 if (value > 0) queue.submit();
-                const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(variant, launch));
+                Transitions transitions = transitions_for(variant, launch);
+                const bool ahead = queue.in_call() && may_go_ahead(variant, launch);
+                const VkCommandBuffer commands = queue.begin(accesses, ahead, transitions.barriers());
+                transitions.done();
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
                 const Query begin = times ? write_time(commands) : Query();
                 queue.bind(recorded.pipeline.handle);
-                bind_arrays(commands, variant, recorded.buffer_ranges, recorded.block);
+                bind_arrays(commands, variant, launch, recorded.buffer_ranges, recorded.block);
                 dispatch(commands, recorded, launch, slice);
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
                 for (const Variant::ArrayUse& use : variant.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);
+                used_images(variant, launch, transitions);
                 if (recorded.block) recorded.block->until(value);
                 touched(launch.stream);
                 queue.end();
@@ -146,6 +151,7 @@ bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
         if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
     if (variant.locks) last = std::max(last, locks.words->last_write);
+    last = std::max(last, after_images(variant, launch));
     return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
 }
 
@@ -204,7 +210,7 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const B
             add(*buffer_ranges[i].block, buffer_ranges[i].begin, buffer_ranges[i].end, variant.bound[i].write);
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const BufferRanges& buffer_ranges,
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
                          const Staging::Piece* block) {
     bool same = bound.batch == queue.batch() && bound.variant == &variant;
     if (!same) {
@@ -217,7 +223,9 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Buffe
     const auto whole = [](const auto& range, int64_t bytes) {
         return Variant::BufferRange{&*range.block, range.offset, range.offset + bytes};
     };
+    if (bind_images(variant, launch)) same = false;
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
+        if (variant.bound[i].arguments.empty()) continue;  // an image
         const int argument = variant.bound[i].arguments.front();
         const Variant::BufferRange range = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
                                            : argument == codegen::Binding::locks ? whole(locks.words->range, locks.words->bytes)

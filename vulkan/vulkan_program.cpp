@@ -39,6 +39,32 @@ void check_limits(const Context& context, const codegen::Shader& shader, const i
              " has ", most);
 }
 
+VkDescriptorType descriptor_type(codegen::Binding::Kind kind) {
+    switch (kind) {
+        case codegen::Binding::Kind::buffer: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        case codegen::Binding::Kind::texels: return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+        case codegen::Binding::Kind::sampler: return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+        case codegen::Binding::Kind::storage_image: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    }
+    library_bug("a binding has no kind");
+}
+
+/// Throws Error if the shader has more images than the device binds.
+void check_images(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
+    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
+    const auto count = [&](codegen::Binding::Kind kind) {
+        return uint32_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
+                                      [&](const codegen::Binding& b) { return b.kind == kind; }));
+    };
+    const auto check = [&](uint32_t wanted, uint32_t most, const char* what) {
+        if (wanted > most) fail(named(kernel), " uses ", wanted, " ", what, ", and ", context.name, " binds at most ", most);
+    };
+    const uint32_t samplers = count(codegen::Binding::Kind::sampler);
+    check(samplers, limits.maxPerStageDescriptorSamplers, "textures that the device samples");
+    check(samplers + count(codegen::Binding::Kind::texels), limits.maxPerStageDescriptorSampledImages, "images to read");
+    check(count(codegen::Binding::Kind::storage_image), limits.maxPerStageDescriptorStorageImages, "images to write");
+}
+
 /// Bindings are numbered without gaps.
 size_t binding_count(const codegen::Shader& shader) {
     int count = 0;
@@ -135,6 +161,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
       subgroups(uses_subgroups(shader)),
       binding_of(kernel.params.size(), -1) {
     check_limits(context, shader, kernel);
+    check_images(context, shader, kernel);
     try {
         VkShaderModuleCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -149,6 +176,11 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     for (const codegen::Binding& binding : shader.bindings) {
         const size_t number = size_t(binding.binding);
         if (bound.size() <= number) bound.resize(number + 1);
+        if (binding.kind != codegen::Binding::Kind::buffer) {
+            const ImageInfo& info = kernel[kernel.params[size_t(binding.argument)].memory].image;
+            images.push_back({binding.argument, binding.binding, binding.kind, info});
+            continue;
+        }
         bound[number].arguments.push_back(binding.argument);
         shares_bindings |= bound[number].arguments.size() > 1;
         if (binding.argument < 0) continue;
@@ -167,9 +199,11 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
                 uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
     for (const ir::Parameter& parameter : kernel.params) {
         argument_types.push_back(parameter.type);
-        element_bytes.push_back(parameter.is_array ? kernel[parameter.memory].element.size : 0);
+        const bool is_array = parameter.is_array && !kernel[parameter.memory].image;
+        element_bytes.push_back(is_array ? kernel[parameter.memory].element.size : 0);
     }
     buffers.resize(bound.size());
+    textures.resize(bound.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
         VkWriteDescriptorSet write{};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -179,12 +213,20 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         write.pBufferInfo = &buffers[i];
         writes.push_back(write);
     }
+    for (const BoundImage& image : images) {
+        VkWriteDescriptorSet& write = writes[size_t(image.binding)];
+        write.descriptorType = descriptor_type(image.kind);
+        write.pBufferInfo = nullptr;
+        write.pImageInfo = &textures[size_t(image.binding)];
+    }
 }
 
 void Variant::make_layouts(Context& context) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
     for (uint32_t number = 0; number < binding_count(shader); ++number)
         bindings.push_back({number, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    for (const codegen::Binding& binding : shader.bindings)
+        bindings[size_t(binding.binding)].descriptorType = descriptor_type(binding.kind);
     VkDescriptorSetLayoutCreateInfo set{};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
@@ -314,8 +356,13 @@ Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
       source(std::move(from)),
       wide_in_arrays(has_wide_atomics(*kernel, ir::MemoryKind::array)),
       wide_in_local(has_wide_atomics(*kernel, ir::MemoryKind::local)) {
-    for (size_t i = 0; i < kernel->params.size(); ++i)
-        if (kernel->params[i].is_array) arrays.push_back(int(i));
+    for (size_t i = 0; i < kernel->params.size(); ++i) {
+        if (!kernel->params[i].is_array) continue;
+        if ((*kernel)[kernel->params[i].memory].image)
+            image_bindings += 2;  // to fetch and to sample
+        else
+            arrays.push_back(int(i));
+    }
 }
 
 /// True if every array fits a binding and 32-bit offsets.
@@ -334,7 +381,7 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
 size_t Variants::bindings(const Context& context) const {
     const DevicePlan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
-    const size_t taken = size_t(reports) + size_t(locks) + for_block;
+    const size_t taken = size_t(reports) + size_t(locks) + for_block + image_bindings;
     return plan.max_bindings - std::min<size_t>(plan.max_bindings, taken);
 }
 
@@ -405,6 +452,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.unrolled_imprecise = plan.unrolled_imprecise;
     options.opaque_masks = plan.opaque_masks;
     options.exact_conversions = plan.exact_conversions;
+    options.exact_texels = plan.exact_texels;
     options.float_modes = plan.float_modes;
     options.byte_storage = plan.byte_storage;
     options.short_storage = plan.short_storage;

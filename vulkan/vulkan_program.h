@@ -54,6 +54,12 @@ public:
         int argument;
         bool write;
     };
+    /// A binding of an image.
+    struct BoundImage {
+        int argument, binding;
+        codegen::Binding::Kind kind;
+        ImageInfo info;
+    };
     /// The contents of a binding: arrays of one buffer, mostly a single one, or another kind of codegen::Binding.
     struct BoundArrays {
         std::vector<int> arguments;
@@ -76,9 +82,10 @@ public:
     BufferRanges buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
 
     const codegen::Shader shader;
-    const bool locks;                    ///< it binds the device's locks
-    const bool subgroups;                ///< it uses subgroups
-    std::vector<BoundArrays> bound;      ///< by binding
+    const bool locks;                ///< it binds the device's locks
+    const bool subgroups;            ///< it uses subgroups
+    std::vector<BoundArrays> bound;  ///< by binding; images have no arguments there
+    std::vector<BoundImage> images;
     bool shares_bindings = false;        ///< some binding has several arrays
     std::vector<int> binding_of;         ///< by parameter; -1: none
     std::vector<ArrayUse> uses;          ///< the arrays that the shader accesses
@@ -87,8 +94,9 @@ public:
     std::vector<bool> shifted;           ///< by parameter: the array does not begin at its binding's begin
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
-    /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers`.
+    /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers` and `textures`, which are by binding.
     std::vector<VkDescriptorBufferInfo> buffers;
+    std::vector<VkDescriptorImageInfo> textures;
     std::vector<VkWriteDescriptorSet> writes;
 
 private:
@@ -139,6 +147,7 @@ private:
 
     const Source source;
     std::vector<int> arrays;                   // parameter indices
+    size_t image_bindings = 0;                 // at most
     const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
     std::vector<Made> made;

@@ -80,15 +80,14 @@ DevicePlan plan_for(const Application& application, const Snapshot& snapshot, co
     return plan;
 }
 
-/// The backend of a device that wrap() made.
+}  // namespace
+
 Device& wrapped(const pumice::Device& device, const char* what) {
     auto* const backend = dynamic_cast<Device*>(device.state->backend.get());
     if (!backend || !backend->context.wrapped)
         fail("vulkan::", what, " is called for ", device.name(), ", which is no device of an application's (vulkan::wrap)");
     return *backend;
 }
-
-}  // namespace
 
 pumice::Device wrap(const Application& application) {
     check(application);
@@ -103,7 +102,9 @@ pumice::Device wrap(const Application& application) {
 }
 
 Point submit(const pumice::Device& device) {
-    const Queue::Signal signal = wrapped(device, "submit").queue.signal();
+    Device& backend = wrapped(device, "submit");
+    backend.give_back_images();
+    const Queue::Signal signal = backend.queue.signal();
     return {signal.semaphore, signal.value};
 }
 

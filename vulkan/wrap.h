@@ -7,19 +7,22 @@
 #include <vector>
 
 #include "core/host/array.h"
+#include "core/host/image.h"
 
 struct VkInstance_T;
 struct VkPhysicalDevice_T;
 struct VkDevice_T;
 struct VkQueue_T;
 struct VkBuffer_T;
+struct VkImage_T;
 struct VkSemaphore_T;
 struct VkDeviceCreateInfo;
 
 namespace pumice::vulkan {
 
-// VkBuffer and VkSemaphore are pointers on 64-bit systems, else integers.
+// VkBuffer, VkImage and VkSemaphore are pointers on 64-bit systems, else integers.
 using BufferHandle = std::conditional_t<sizeof(void*) == 8, VkBuffer_T*, uint64_t>;
+using ImageHandle = std::conditional_t<sizeof(void*) == 8, VkImage_T*, uint64_t>;
 using SemaphoreHandle = std::conditional_t<sizeof(void*) == 8, VkSemaphore_T*, uint64_t>;
 
 /// An application's device and a queue of it. They remain the application's, and must outlive all Devices, Streams and Arrays on
@@ -84,6 +87,48 @@ template <class T, int N> Place place(const Array<T, N>& array) { return place_o
 template <class T, std::size_t N>
 Array<T, int(N)> array(const pumice::Device& device, const Place& place, const int64_t (&extents)[N]) {
     return {detail::to_array(extents), lend(device, place, extents, int(N), detail::element_of<T>())};
+}
+
+/// An image of the application. It belongs to the application from one submit() to the first command of Pumice's on it after that.
+struct ImagePlace {
+    ImageHandle image{};
+    int32_t format = 0;  ///< VkFormat
+    uint32_t usage = 0;  ///< VkImageUsageFlags: STORAGE to store to it, SAMPLED to read it, TRANSFER_SRC and TRANSFER_DST to copy
+    int32_t before = 0;  ///< VkImageLayout in which each first command finds it; VK_IMAGE_LAYOUT_UNDEFINED: without its contents
+    int32_t after = 1;   ///< VkImageLayout in which submit() leaves it
+    int levels = 1;
+};
+
+// Implementations of the templates below.
+std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const ImagePlace& place, ImageShape shape,
+                                           const Element& texel);
+ImagePlace place_of(const std::shared_ptr<detail::ImageBinding>& image, int32_t layout);
+
+/// The application's image as an image of Pumice's; extents as those of Device::image. The application keeps it until the device is
+/// done with it, and drops the handles before it destroys it. Lending the image again changes its layouts. Throws Error for a
+/// format, extent, usage or layout that does not fit.
+template <class T, std::size_t N>
+Image<T, int(N)> image(const pumice::Device& device, const ImagePlace& place, const int64_t (&extents)[N]) {
+    ImageShape shape;
+    shape.dimensions = int(N);
+    for (size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
+    return Image<T, int(N)>(lend(device, place, shape, detail::element_of<T>()));
+}
+/// The same for an array of images, of which kernels make textures.
+template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_array(const pumice::Device& device,
+                                                                                     const ImagePlace& place, int64_t layers,
+                                                                                     const int64_t (&extents)[N]) {
+    ImageShape shape;
+    shape.dimensions = int(N);
+    shape.layout = ImageLayout::layered;
+    shape.layers = layers;
+    for (size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
+    return Image<T, int(N), ImageLayout::layered>(lend(device, place, shape, detail::element_of<T>()));
+}
+/// The VkImage of an image of Pumice's. From now on, each submit() leaves the image in this VkImageLayout, in which the application
+/// has to leave it, too. Valid while a handle of the image lives.
+template <class T, int N, ImageLayout L> ImagePlace place(const Image<T, N, L>& image, int32_t layout) {
+    return place_of(image.binding, layout);
 }
 
 }  // namespace pumice::vulkan

@@ -64,15 +64,22 @@ struct Field {
     Scalar type = Scalar::i32;
 };
 
-/// A storage buffer of the shader.
+/// A storage buffer or an image of the shader.
 struct Binding {
+    enum class Kind : uint8_t {
+        buffer,
+        texels,         ///< a sampled image; a cube is an array of images
+        sampler,        ///< a combined image and sampler
+        storage_image,  ///< of one level
+    };
     static constexpr int argument_block = -1;
     static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each launch
     static constexpr int lock_count = 4096;  ///< a power of two
     int argument = 0;  ///< parameter index; or one of the above; or the number of parameters: the ring of print and require
                        ///< (core/host/ring.h)
-    int binding = 0;   ///< storage buffer in set 0; with Options::shares several arrays have the same binding
+    int binding = 0;   ///< in set 0; with Options::shares several arrays have the same binding
     ir::Access access = ir::Access::inout;
+    Kind kind = Kind::buffer;
 };
 
 /// One step of the computation of a local array's size: a constant, a group's extent, or an op on the values of earlier steps.

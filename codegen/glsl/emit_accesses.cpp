@@ -235,11 +235,12 @@ void GlslEmitter::define_atomic(const Inst& i, const Expression& e) {
 /// GLSL's barrier() orders shared memory only. If items exchange data through a buffer, a controlBarrier orders buffers too.
 void GlslEmitter::barrier() {
     flush(none);
+    forget_texels();
     if (!usage.buffers_exchange()) return line("barrier();");
     interface.need("GL_KHR_memory_scope_semantics");
-    line(
-        "controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, "
-        "gl_SemanticsAcquireRelease);");
+    const bool images = std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return bool(m.image); });
+    line(text("controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared",
+              images ? " | gl_StorageSemanticsImage" : "", ", gl_SemanticsAcquireRelease);"));
 }
 
 }  // namespace pumice::codegen

@@ -131,16 +131,22 @@ void GlslEmitter::name_indices() {
 
 void GlslEmitter::block(BlockId b) {
     ++depth;
+    forget_texels();
+    const size_t outside = texels.size();
     for (const InstId id : k[b].insts) {
         if (!usage.live[id.id]) continue;
         loc = k[id].loc;
-        instruction(k[id]);
+        instruction(k[id], id.id);
     }
+    texels.resize(std::min(texels.size(), outside));
+    forget_texels();
     --depth;
 }
 
-void GlslEmitter::instruction(const Inst& i) {
+void GlslEmitter::instruction(const Inst& i, uint32_t id) {
     if (is_leaf(i.op)) return;  // written out at each use
+    if (accesses_memory(i.op) && k[i.memory].image)
+        return i.op == Op::store ? texel_store(i, id) : define(i, channel_of_texel(i));
     if (is_scalar_op(i.op)) return define(i, pure(i));
     if (is_atomic(i.op)) return atomic(i);
     switch (i.op) {

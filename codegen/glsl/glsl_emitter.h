@@ -9,6 +9,7 @@
 #include "codegen/glsl/kernel_usage.h"
 #include "codegen/glsl/shader_interface.h"
 #include "codegen/glsl_text/expression.h"
+#include "core/analysis/texel_stores.h"
 #include "core/ir/ir.h"
 
 namespace pumice::codegen {
@@ -23,6 +24,7 @@ public:
           options(options),
           usage(usage),
           interface(interface),
+          stores(ir::texel_stores(kernel)),
           names(kernel.values.size()),
           variable(kernel.values.size(), ir::none) {}
 
@@ -35,7 +37,7 @@ private:
     // Statements and values (emit_block.cpp).
     void line(const std::string& statement);
     void block(ir::BlockId b);
-    void instruction(const ir::Inst& i);
+    void instruction(const ir::Inst& i, uint32_t id);
     void define(const ir::Inst& i, Expression e);
     void declare(ir::Value v, const Expression& e);
     Expression use(ir::Value v);
@@ -82,6 +84,21 @@ private:
     void atomic(const ir::Inst& i);
     void define_atomic(const ir::Inst& i, const Expression& e);
     void barrier();
+    // Images (emit_texels.cpp).
+    struct Texel {
+        uint32_t memory;
+        ir::Op op;
+        std::vector<ir::Value> operands;
+        std::string name;  ///< of its variable
+    };
+    Expression texel_index(ir::Value v);
+    std::string texel_place(const ImageInfo& image, std::span<const ir::Value> indices);
+    std::string decoded(const FormatRow& row, const std::string& channel);
+    std::string encoded(const FormatRow& row, const std::string& value);
+    std::string texel_read(const ir::Inst& i);
+    Expression channel_of_texel(const ir::Inst& i);
+    void texel_store(const ir::Inst& i, uint32_t id);
+    void forget_texels();
     // Subgroups, print and require (emit_subgroup_ops.cpp).
     void subgroup(const ir::Inst& i);
     Expression subgroup_index_value(const ir::Inst& i);
@@ -112,6 +129,7 @@ private:
     const Usage& usage;
     Interface& interface;
 
+    const ir::TexelStores stores;
     std::string out;
     int indent = 1;
     ir::Loc loc;                     ///< of the instruction being written
@@ -121,9 +139,10 @@ private:
     std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
     std::map<std::string, std::string> own_functions;      ///< by name
     std::vector<std::string> function_order;
+    std::vector<Texel> texels;  ///< that are read and still hold
     std::vector<Loop> loops;
     std::vector<std::vector<ir::Value>> yields;  ///< innermost last: what a yield assigns to
-    int next_name = 0;
+    int next_name = 0, next_texel = 0;
     int depth = 0;  ///< of blocks; 1 in the body
 };
 

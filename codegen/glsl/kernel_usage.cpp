@@ -9,7 +9,7 @@
 //   %4 = atomic add arg1[%0], %2 : f32      a root; arg1: loaded and stored, float_atomics[0]
 //
 // Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it goes.
-// Loads, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory it notes
+// Loads, samples, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory it notes
 // which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested arrays).
 // Cost: linear in the instructions and operands. Limits: uses are counted without regard to branches; dead block parameters stay.
 // Textbook name: mark phase of dead-code elimination (Cooper and Torczon, "Engineering a Compiler", section 10.2).
@@ -26,7 +26,9 @@ namespace {
 
 using namespace ir;
 
-bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load && i.op != Op::uniform && i.op != Op::subgroup; }
+bool has_effect(const Inst& i) {
+    return !is_pure(i.op) && i.op != Op::load && i.op != Op::sample && i.op != Op::uniform && i.op != Op::subgroup;
+}
 
 void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];

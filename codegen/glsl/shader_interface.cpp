@@ -308,6 +308,11 @@ std::string Interface::declarations() {
         const bool used = usage.memories[id].loaded || usage.memories[id].stored;
         // An unused array gets no binding: only its extents can be used, and they are push constants.
         if (!used) continue;
+        if (memory.image) {
+            for (const Binding::Kind kind : {Binding::Kind::texels, Binding::Kind::sampler, Binding::Kind::storage_image})
+                if (images.count({id, kind})) blocks += image(m, kind, binding++);
+            continue;
+        }
         if (!memory.element.is_scalar() && !all_in_words(m)) blocks += struct_declaration(m);
         if (memory.kind == MemoryKind::array) {
             const bool bound = !by_address(m);

@@ -2,6 +2,7 @@
 #pragma once
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/glsl/codegen.h"
@@ -47,6 +48,13 @@ public:
     /// True if the device's subgroups have every capability that the kernel needs; else the kernel sees subgroups of one item.
     bool subgroups() const { return (usage.subgroup_needs & ~options.subgroups) == 0; }
 
+    // The names of an image parameter's bindings: to fetch texels, to sample, to load and store. Each declares what it names.
+    std::string texels(ir::MemoryId m) { return image_name(m, Binding::Kind::texels, "_texels"); }
+    std::string sampler(ir::MemoryId m) { return image_name(m, Binding::Kind::sampler, "_sampler"); }
+    std::string storage_image(ir::MemoryId m) { return image_name(m, Binding::Kind::storage_image, "_image"); }
+    /// Declares that texels of a storage image are loaded, too.
+    void load_texels(ir::MemoryId m) { loads_texels.insert(m.id); }
+
     void need(std::string_view extension) {
         if (!extension.empty()) extensions.emplace(extension);
     }
@@ -82,6 +90,8 @@ private:
     std::string struct_declaration(ir::MemoryId m);
     std::string element_type(ir::MemoryId m) const;
     std::string buffer(ir::MemoryId m, int binding);
+    std::string image_name(ir::MemoryId m, Binding::Kind kind, const char* suffix);
+    std::string image(ir::MemoryId m, Binding::Kind kind, int binding);
     std::string array_extents(ir::MemoryId m) const;
     std::string push_type(const Field& f) const;
     /// The variable of the block that has the field: "push" or "block".
@@ -101,6 +111,8 @@ private:
     const bool with_block;
     std::vector<Field> fields, pushed, in_block;
     std::vector<Binding> bindings;
+    std::set<std::pair<uint32_t, Binding::Kind>> images;  ///< bindings of images, by memory
+    std::set<uint32_t> loads_texels;                      ///< storage images, by memory
     uint32_t push_bytes = 0, block_bytes = 0;
     int64_t local_bytes = 0;
     std::vector<SizedLocal> sized_locals;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/format/texel_conversion.h"
+#include "core/host/hardware_sampler.h"
 
 namespace pumice {
 
@@ -138,6 +139,8 @@ std::shared_ptr<ImageBinding> with_sampler(const std::shared_ptr<ImageBinding>& 
     info.wrap = sampler.wrap;
     info.sampling = sampler.sampling;
     for (size_t c = 0; c < 4 && sampler.wrap == Wrap::border; ++c) info.border[c] = std::bit_cast<uint32_t>(sampler.border[c]);
+    const auto* const hardware = dynamic_cast<const HardwareSampler*>(held(image).device->backend.get());
+    if (!info.native || !hardware || !hardware->has_sampler(info)) info.sampling = Sampling::exact;
     return binding;
 }
 

@@ -1,0 +1,113 @@
+// Copies between host and images, through staging memory. Texels are packed, in the image's format; axis 0 is the fastest.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "core/support/error.h"
+#include "vulkan/vulkan_device.h"
+
+namespace pumice::vulkan {
+namespace {
+
+BufferAccess access(const Staging::Piece& piece, bool write) {
+    return {piece.block->id, piece.offset, piece.offset + piece.bytes, write};
+}
+
+void require_usage(const Image& image, VkImageUsageFlags usage, const char* what, const char* flag) {
+    if (!(image.usage & usage)) fail("an image of the application is ", what, ", and it was made without the usage ", flag);
+}
+
+}  // namespace
+
+/// Records a copy between a buffer and the image. The queue's mutex is held.
+void Device::copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
+                         bool to_image) {
+    if (to_image)
+        require_usage(image, VK_IMAGE_USAGE_TRANSFER_DST_BIT, "written to", "VK_IMAGE_USAGE_TRANSFER_DST_BIT");
+    else
+        require_usage(image, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, "read", "VK_IMAGE_USAGE_TRANSFER_SRC_BIT");
+    borrow(image);
+    Transitions transitions;
+    transitions.add(image, to_image ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    const bool write = to_image || transitions.change(image);
+    const bool ahead = queue.ahead(after(image, write, 0));
+    const BufferAccess both[] = {buffer_access, image.access(int(region.imageSubresource.mipLevel), 1, to_image)};
+    const VkCommandBuffer commands = queue.begin(both, ahead, transitions.barriers());
+    transitions.done();
+    if (to_image)
+        context.vk.CmdCopyBufferToImage(commands, buffer, image.handle, image.layout, 1, &region);
+    else
+        context.vk.CmdCopyImageToBuffer(commands, image.handle, image.layout, buffer, 1, &region);
+    used(image, write);
+}
+
+/// Sets all texels to 0.
+void Device::clear(Image& image) {
+    queue.make_room();
+    const std::lock_guard lock(queue.mutex);
+    Transitions transitions;
+    transitions.add(image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    const BufferAccess all = image.access(0, image.shape.levels, true);
+    const VkCommandBuffer commands = queue.begin({&all, 1}, queue.in_call() && queue.ahead(0), transitions.barriers());
+    transitions.done();
+    const VkClearColorValue zero{};
+    const VkImageSubresourceRange range{VK_IMAGE_ASPECT_COLOR_BIT, 0, uint32_t(image.shape.levels), 0,
+                                        uint32_t(image.shape.layers)};
+    context.vk.CmdClearColorImage(commands, image.handle, image.layout, &zero, 1, &range);
+    used(image, true);
+    queue.end();
+}
+
+void Device::write_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, const void* from) {
+    queue.make_room();
+    auto& to = static_cast<Image&>(allocation);
+    for (const ImagePart& part : parts_of(to.shape, level, layer, Staging::largest_piece)) {
+        Staging::Piece piece = upload.take((part.bytes + 3) / 4 * 4);
+        std::memcpy(piece.data(), static_cast<const std::byte*>(from) + part.begin, size_t(part.bytes));
+        VkBufferImageCopy region = part.region;
+        region.bufferOffset = VkDeviceSize(piece.offset);
+        const std::lock_guard lock(queue.mutex);
+        copy_texels(to, access(piece, false), piece.block->buffer, region, true);
+        piece.until(queue.value());
+        queue.end();
+    }
+}
+
+/// Pipelined: the device copies one part while the host empties the previous one.
+void Device::read_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, void* to) {
+    queue.make_room();
+    auto& from = static_cast<Image&>(allocation);
+    struct Pending {
+        Staging::Piece piece;
+        uint64_t value;
+        std::byte* to;
+        int64_t bytes;
+    };
+    std::optional<Pending> before;
+    const auto take_out = [&] {
+        if (!before) return;
+        queue.wait(before->value);
+        std::memcpy(before->to, before->piece.received(), size_t(before->bytes));
+        before.reset();
+    };
+    for (const ImagePart& part : parts_of(from.shape, level, layer, Staging::largest_piece)) {
+        Staging::Piece piece = download.take((part.bytes + 3) / 4 * 4);
+        VkBufferImageCopy region = part.region;
+        region.bufferOffset = VkDeviceSize(piece.offset);
+        uint64_t value;
+        {
+            const std::lock_guard lock(queue.mutex);
+            copy_texels(from, access(piece, true), piece.block->buffer, region, false);
+            value = queue.value();
+            piece.until(value);
+            queue.end();
+            if (value > queue.last_submitted()) queue.submit();
+        }
+        take_out();
+        before.emplace(Pending{std::move(piece), value, static_cast<std::byte*>(to) + part.begin, part.bytes});
+    }
+    take_out();
+    settle();
+}
+
+}  // namespace pumice::vulkan
