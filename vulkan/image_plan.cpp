@@ -3,8 +3,8 @@
 //   Snapshot (features of formats, limits), DevicePlan (features) + ImageShape -> refusal, or VkImageCreateInfo
 //
 // Images have optimal tiling. A kernel that stores to an image may also load from it, so a storage image needs a format that
-// shaders can name, or both features for images without one. An image that the device refuses becomes an array of words (the front
-// end does that). Cost: none to speak of. Limits: no multisampling, no depth, no compressed formats.
+// shaders can name, or both features for images without one. An image that the device refuses becomes an array of words (the
+// front end does that). Cost: none to speak of. Limits: no multisampling, no depth, no compressed formats.
 #include "vulkan/image_plan.h"
 
 #include <algorithm>

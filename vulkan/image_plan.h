@@ -11,8 +11,8 @@ namespace pumice::vulkan {
 
 /// The reason why the device has no memory for the image, as the end of a sentence whose subject is the device; "" if it has.
 std::string refusal(const Snapshot& snapshot, const DevicePlan& plan, const ImageShape& shape);
-/// True if an image of Pumice's is kept as an array of words although the device has memory for it: its own conversion of texels is not
-/// that of the format.
+/// True if an image of Pumice's is kept as an array of words although the device has memory for it: the device's own conversion
+/// of texels is not that of the format.
 bool converts_wrongly(const DevicePlan& plan, const ImageShape& shape);
 /// True if the device's sampler computes what the texture asks for, on an image of this format: the filter, and the border.
 bool samples(const Snapshot& snapshot, const ImageInfo& texture);

@@ -3,16 +3,16 @@
 // Images have blocks of their own, since a page may not hold a buffer and an image of optimal tiling (bufferImageGranularity); of
 // a block, images get ranges by the suballocator of arrays. The hazard tracker knows an image as a buffer of one byte a level.
 //
-// Layouts: an image is in the layout GENERAL while kernels store to it, in SHADER_READ_ONLY_OPTIMAL while kernels only read it, and
-// in the layouts of transfers while it is copied. The layout after the commands recorded so far is kept with the image; a command that needs another
-// one has a barrier before it, which changes the layout and counts as a write:
+// Layouts: an image is in the layout GENERAL while kernels store to it, in SHADER_READ_ONLY_OPTIMAL while kernels only read it,
+// and in the layouts of transfers while it is copied. The layout after the commands recorded so far is kept with the image; a
+// command that needs another one has a barrier before it, which changes the layout and counts as a write:
 //
 //   store to img                     UNDEFINED -> GENERAL, dispatch
 //   sample img                       GENERAL -> SHADER_READ_ONLY_OPTIMAL, dispatch
 //   sample img again                 dispatch
 //
-// Images of an application are found in a layout that it names, and given back in another one (image_lending.cpp). Cost: a barrier
-// whenever stores and reads alternate, which need one anyway. Limits: all levels and layers of an image have one layout.
+// Images of an application are found in a layout that it names, and given back in another one (image_lending.cpp). Cost: a
+// barrier whenever stores and reads alternate, which need one anyway. Limits: all levels and layers of an image have one layout.
 #include "vulkan/vulkan_image.h"
 
 #include <algorithm>

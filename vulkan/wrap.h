@@ -89,7 +89,8 @@ Array<T, int(N)> array(const pumice::Device& device, const Place& place, const i
     return {detail::to_array(extents), lend(device, place, extents, int(N), detail::element_of<T>())};
 }
 
-/// An image of the application. It belongs to the application from one submit() to the first command of Pumice's on it after that.
+/// An image of the application. It belongs to the application from one submit() to the first command of Pumice's on it after
+/// that.
 struct ImagePlace {
     ImageHandle image{};
     int32_t format = 0;  ///< VkFormat
@@ -104,8 +105,8 @@ std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const I
                                            const Element& texel);
 ImagePlace place_of(const std::shared_ptr<detail::ImageBinding>& image, int32_t layout);
 
-/// The application's image as an image of Pumice's; extents as those of Device::image. The application keeps it until the device is
-/// done with it, and drops the handles before it destroys it. Lending the image again changes its layouts. Throws Error for a
+/// The application's image as an image of Pumice's; extents as those of Device::image. The application keeps it until the device
+/// is done with it, and drops the handles before it destroys it. Lending the image again changes its layouts. Throws Error for a
 /// format, extent, usage or layout that does not fit.
 template <class T, std::size_t N>
 Image<T, int(N)> image(const pumice::Device& device, const ImagePlace& place, const int64_t (&extents)[N]) {
@@ -125,8 +126,8 @@ template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_a
     for (size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
     return Image<T, int(N), ImageLayout::layered>(lend(device, place, shape, detail::element_of<T>()));
 }
-/// The VkImage of an image of Pumice's. From now on, each submit() leaves the image in this VkImageLayout, in which the application
-/// has to leave it, too. Valid while a handle of the image lives.
+/// The VkImage of an image of Pumice's. From now on, each submit() leaves the image in this VkImageLayout, in which the
+/// application has to leave it, too. Valid while a handle of the image lives.
 template <class T, int N, ImageLayout L> ImagePlace place(const Image<T, N, L>& image, int32_t layout) {
     return place_of(image.binding, layout);
 }

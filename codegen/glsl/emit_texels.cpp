@@ -1,8 +1,8 @@
 // Accesses of images as GLSL: texels that are fetched, loaded and stored, and textures that the device samples.
 //
 // An image that a kernel only reads is a sampled image (texelFetch); one that it writes is a storage image of the format's name
-// (imageLoad, imageStore); a texture that the device samples is a combined image and sampler (textureLod). Kernels access channels
-// one by one, GLSL whole texels:
+// (imageLoad, imageStore); a texture that the device samples is a combined image and sampler (textureLod). Kernels access
+// channels one by one, GLSL whole texels:
 //
 //   %0 = load arg2[%y, %x].x : f32          const vec4 texel0 = texelFetch(arg2_texels, ivec2(x, y), 0);
 //   %1 = load arg2[%y, %x].y : f32          ... texel0.x ... texel0.y ...

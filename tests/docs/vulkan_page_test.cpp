@@ -16,6 +16,10 @@ using namespace pumice;
 const auto square =
     kernel("square", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
 const auto raise = kernel("raise", [](InOut<float> heights, Val<float> by) { heights[global_index()] += by; });
+const auto paint = kernel("paint", [](Out<Image<float4>> frame) {
+    auto [y, x] = global_index<2>();
+    frame(y, x) = Val<float4>(1.0f, 0.0f, 0.0f, 1.0f);
+});
 
 TEST(VulkanPage, Examples) {
     if (Device::open().name().rfind("vulkan:", 0) != 0) GTEST_SKIP() << "SKIPPED: needs a Vulkan device";
@@ -50,6 +54,13 @@ TEST(VulkanPage, Examples) {
         const VkBuffer buffer = vertices.buffer;  // a buffer of Pumice's works like any other
         ASSERT_GE(vertices.offset, 0);
 #include "vulkan/lend.inc"
+        {
+            const Image<float4> canvas = compute.image<float4>(Format::rgba8_unorm, {480, 640});  // any image works
+            const VkImage colour = vulkan::place(canvas, VK_IMAGE_LAYOUT_GENERAL).image;
+#include "vulkan/lend_image.inc"
+            target.before = target.after;  // now the contents are needed
+            EXPECT_EQ(vulkan::image<float4>(compute, target, {480, 640}).download()[0].x, 1.0f);
+        }
         compute.synchronize();
         application.wait();
         application.vk.DestroySemaphore(device, semaphore, nullptr);
