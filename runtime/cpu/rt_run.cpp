@@ -1,8 +1,9 @@
 // Execution of a launch on the processor: the range's groups, in units, shared among threads.
 //
-// The rules are those of cpu/runtime/cpu_launch.cpp. A unit is a group, or a patch of groups where rows of one array are columns of another
-// (loop tiling of transposes). Short launches stay on the calling thread; others are split into as many shares as there are threads, and
-// each share takes ranges of units from a common counter until none are left (guided self-scheduling). The time of a group is measured, and
+// The rules are those of cpu/runtime/cpu_launch.cpp. A unit is a group, or a patch of groups where rows of one array are columns
+// of another (loop tiling of transposes). Short launches stay on the calling thread. Others are split into as many contiguous parts
+// as there are threads. Each thread takes ranges of units from its own part, and then helps with the others' (static partitioning
+// with work stealing): rows that neighbouring groups share are then in one core's caches. The time of a group is measured, and
 // decides with the next launch.
 #include "runtime/cpu/rt_run.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 // Nanoseconds of a launch from which it is shared: if threads have to be woken; if they are awake; and of the smallest piece.
 constexpr double worth_sharing_ns = 15'000, worth_sharing_awake_ns = 8'000, piece_ns = 4'000;
+constexpr int64_t pieces_a_share = 64;  // if groups take unequal times, the last ranges are short
 constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 1024;
 
 double clock_ns() {
@@ -64,7 +66,9 @@ public:
             sums = nullptr;
         }
         // A share that finds no memory leaves its units to the others: units are left only if no share has run any.
-        if (next >= units) return PUMICE_OK;
+        bool done = true;
+        for (int part = 0; part < shares; ++part) done = done && next[part] >= begin_of(part + 1);
+        if (done) return PUMICE_OK;
         return fail(PUMICE_ERROR_MEMORY, "kernel \"%s\" lacks memory for its groups on %s: the system gives no more",
                     launch.kernel_name(), "cpu");
     }
@@ -128,41 +132,39 @@ private:
         const bool shared =
             units > 1 && pool.threads() > 1 && (whole >= worth_sharing_ns || (whole >= worth_sharing_awake_ns && pool.awake()));
         if (!shared) {
-            piece = units;
+            piece = units, next[0] = 0;
             return share(0);
         }
         shares = pool.threads() < most_shares ? pool.threads() : most_shares;
         if (units < shares) shares = int(units);
+        for (int part = 0; part < shares; ++part) next[part] = begin_of(part);
         const double each = whole / double(units) > 1 ? whole / double(units) : 1;
-        piece = int64_t(piece_ns / each);
+        piece = units / (pieces_a_share * shares);
+        if (piece < int64_t(piece_ns / each)) piece = int64_t(piece_ns / each);
         if (piece < 1) piece = 1;
         pool.run(shares, [](void* self, int number) { static_cast<Run*>(self)->share(number); }, this);
     }
 
-    /// One thread's share: ranges of units until none are left.
+    int64_t begin_of(int part) const { return units * part / shares; }
+
+    /// One thread's share: ranges of units of its own part, then of the other parts, until none are left.
     void share(int number) {
         Frame own = frame;
         FrameArgument private_arguments[most_arguments];
         Blocks::Block scratch = {nullptr, 0};
         bool ready = false;
-        for (;;) {
-            // Before units are taken, so that none is lost.
-            if (!ready && __atomic_load_n(&next, __ATOMIC_RELAXED) < units &&
-                !(ready = prepare(number, own, private_arguments, scratch)))
-                break;
-            int64_t first = __atomic_load_n(&next, __ATOMIC_RELAXED), count = 0;
-            do {
-                if (first >= units) break;
-                // A share of what is left, so that the ends meet; at least a piece.
-                count = (units - first) / (2 * shares);
-                if (count < piece) count = piece;
-                if (count > units - first) count = units - first;
-            } while (!__atomic_compare_exchange_n(&next, &first, first + count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-            if (first >= units) break;
-            if (launch.record().flags & KernelRecord::clears && shares > 1)
-                run_units(own, units - first - count, count);
-            else
-                run_units(own, first, count);
+        for (int k = 0; k < shares; ++k) {
+            const int part = (number + k) % shares;
+            const int64_t begin = begin_of(part), end = begin_of(part + 1);
+            while (__atomic_load_n(&next[part], __ATOMIC_RELAXED) < end) {
+                // Before units are taken, so that none is lost.
+                if (!ready && !(ready = prepare(number, own, private_arguments, scratch))) return blocks.give(scratch);
+                const int64_t first = __atomic_fetch_add(&next[part], piece, __ATOMIC_RELAXED), left = end - first;
+                if (left <= 0) break;
+                const int64_t count = piece < left ? piece : left;
+                const bool backwards = launch.record().flags & KernelRecord::clears && shares > 1;
+                run_units(own, backwards ? begin + left - count : first, count);
+            }
         }
         blocks.give(scratch);
     }
@@ -187,7 +189,7 @@ private:
     int64_t groups = 1, units = 1, piece = 1;
     int64_t patch[2] = {0, 0}, across = 1, begin = 0, down = 1;
     int shares = 1;
-    alignas(64) int64_t next = 0;  ///< the first unit that nobody has taken
+    int64_t next[most_shares];  ///< of each part: the first unit that nobody has taken
 };
 
 uint64_t Run::address(const Launch::Argument& a) {
