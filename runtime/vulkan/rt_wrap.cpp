@@ -94,7 +94,7 @@ pumice_status lend(pumice_device device, uint64_t buffer, int64_t offset, int64_
         return fail(PUMICE_ERROR_ARGUMENT, "memory is lent at byte %lld of a buffer, of %lld bytes: both are multiples of 4",
                     longest(offset), longest(bytes));
     VkBuffer handle;
-    memcpy(&handle, &buffer, sizeof handle);
+    memcpy(&handle, &buffer, sizeof(VkBuffer));
     return vulkan->lend(handle, offset, bytes, memory);
 }
 
@@ -104,7 +104,7 @@ pumice_status place(pumice_memory memory, uint64_t* buffer, int64_t* offset) {
     RT_TRY(as_vulkan(memory->device, "pumice_vulkan_place", true, vulkan));
     const MemoryRange& range = static_cast<const VulkanMemory*>(memory)->range;
     *buffer = 0;
-    memcpy(buffer, &range.block->buffer, sizeof range.block->buffer);
+    memcpy(buffer, &range.block->buffer, sizeof(VkBuffer));
     *offset = range.offset;
     // The application's submissions follow all commands so far, including the one that zeroes the memory.
     const Lock lock(vulkan->queue.mutex);
@@ -119,7 +119,7 @@ pumice_status submit(pumice_device device, uint64_t* semaphore, uint64_t* value)
     const uint64_t last = vulkan->queue.last();
     RT_TRY(vulkan->queue.submit());
     const VkSemaphore handle = vulkan->queue.semaphore();
-    if (semaphore) *semaphore = 0, memcpy(semaphore, &handle, sizeof handle);
+    if (semaphore) *semaphore = 0, memcpy(semaphore, &handle, sizeof(VkSemaphore));
     if (value) *value = last;
     return PUMICE_OK;
 }
@@ -129,7 +129,7 @@ pumice_status wait_for(pumice_device device, uint64_t semaphore, uint64_t value)
     RT_TRY(as_vulkan(device, "pumice_vulkan_wait_for", true, vulkan));
     if (!semaphore) return fail(PUMICE_ERROR_ARGUMENT, "pumice_vulkan_wait_for is called without a semaphore");
     VkSemaphore handle;
-    memcpy(&handle, &semaphore, sizeof handle);
+    memcpy(&handle, &semaphore, sizeof(VkSemaphore));
     const Lock lock(vulkan->queue.mutex);
     return vulkan->queue.wait_for(handle, value);
 }

@@ -85,7 +85,7 @@ std::string c_function(const LibraryFiles& library, const Function& f, const Ker
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(i);
+        const std::string& name = f.name_of(i);
         parameters += p.is_array ? ", const pumice_array* " + name : pumice::text(", ", c_type(p.type), " ", name);
         if (p.is_array)
             values += pumice::text("    arguments[", i, "].array = ", name, ";\n");
@@ -105,7 +105,7 @@ std::string cpp_function(const LibraryFiles& library, const Function& f, const K
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
-        const std::string name = f.name_of(i);
+        const std::string& name = f.name_of(i);
         if (!p.is_array)
             parameters += pumice::text(", ", cpp_type(p.type), " ", name);
         else if (p.type == type_struct)

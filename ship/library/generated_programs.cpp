@@ -194,14 +194,14 @@ std::string cpp_program(const Program& p) {
 }  // namespace
 
 std::string c_programs(const std::string& library, const BundleWriter& bundle) {
-    const std::string texts = bundle.all_text();
+    const std::string& texts = bundle.all_text();
     std::string out;
     for (size_t i = 0; i < bundle.programs.size(); ++i) out += c_program(Program(library, bundle, texts, i));
     return out;
 }
 
 std::string cpp_programs(const std::string& library, const BundleWriter& bundle) {
-    const std::string texts = bundle.all_text();
+    const std::string& texts = bundle.all_text();
     std::string out;
     for (size_t i = 0; i < bundle.programs.size(); ++i) out += cpp_program(Program(library, bundle, texts, i));
     return out;
