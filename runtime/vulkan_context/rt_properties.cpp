@@ -148,7 +148,7 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
 }
 
 void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
-    plan.properties = abilities(f, switches) | correctness(f, switches);
+    plan.properties |= abilities(f, switches) | correctness(f, switches);
     const bool uses_subgroups = (plan.properties & property::subgroup_basic) != 0;
     plan.required_subgroup_size = uses_subgroups ? required_subgroup_size(f) : 0;
     if (has_linear_subgroups(f.driver)) {
@@ -170,7 +170,7 @@ void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
         at_most(f.max_push_descriptors);
         plan.extensions |= extension::push_descriptor;
     }
-    if (f.features & (feature::float_atomics | feature::local_float_atomics)) plan.extensions |= extension::atomic_float;
+    if (plan.properties & (property::float_atomics | property::local_float_atomics)) plan.extensions |= extension::atomic_float;
     if (plan.required_subgroup_size > 0 && f.api_version < VK_API_VERSION_1_3) plan.extensions |= extension::subgroup_sizes;
     // The specification demands that this extension be enabled if a device has it.
     plan.extensions |= f.extensions & extension::portability_subset;
