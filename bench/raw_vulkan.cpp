@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include <shaderc/shaderc.hpp>
-
 namespace raw {
 namespace {
 
@@ -194,16 +192,6 @@ void Buffer::download(void* to, size_t count) {
     vkCmdCopyBuffer(device.commands, buffer, staging.buffer, 1, &whole);
     device.submit_and_wait();
     std::memcpy(to, staging.mapped, count);
-}
-
-std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name) {
-    static shaderc::Compiler compiler;
-    shaderc::CompileOptions options;
-    options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
-    options.SetOptimizationLevel(shaderc_optimization_level_performance);
-    const auto result = compiler.CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
-    if (result.GetCompilationStatus() != shaderc_compilation_status_success) throw std::runtime_error(result.GetErrorMessage());
-    return {result.begin(), result.end()};
 }
 
 Pipeline::Pipeline(Device& device, const std::vector<uint32_t>& spirv, uint32_t buffers, uint32_t push_bytes, uint32_t max_sets,

@@ -2,6 +2,7 @@
 #include <pumice/ship.h>
 
 #include "bench/cpu/cpu_kernels.h"
+#include "bench/ship/hundred_launches.h"
 
 using namespace bench::cpu;
 
@@ -22,4 +23,8 @@ PUMICE_SHIP(block_sum, pumice::ship::group(256));
 namespace {
 const auto saxpy = bench::fresh_saxpy();
 PUMICE_SHIP(saxpy);
+
+const auto hundred = [](pumice::Array<float>& y, const pumice::Array<float>& x) { bench::ship::hundred_launches(saxpy, y, x); };
+PUMICE_SHIP(pumice::ship::program("hundred", hundred, pumice::ship::inout<float>("y", {pumice::ship::size("n", 64)}),
+                                  pumice::ship::constant<float>("x", {pumice::ship::size("n", 64)})));
 }  // namespace
