@@ -121,8 +121,7 @@ pumice_status CpuDevice::open() {
 
 pumice_status CpuDevice::allocate(int64_t bytes, pumice_memory* to) {
     CpuMemory* const made = make<CpuMemory>(hooks);
-    // Kernels may read a few bytes past an array's end.
-    const HostMemory::Block block = made ? memory.take(size_t(bytes) + 64) : HostMemory::Block{nullptr, 0};
+    const HostMemory::Block block = made ? memory.take(size_t(bytes)) : HostMemory::Block{nullptr, 0};
     if (!block.data) {
         destroy(hooks, made);
         return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s: the system gives no more memory", longest(bytes),
