@@ -50,8 +50,9 @@ void check(pumice_status status) {
     if (status != PUMICE_OK) throw pumice::Error(pumice_error());
 }
 
-/// Microseconds of one launch over 64 items.
-void compare_launch(const std::string& spec, double target, double target_us, bool quick, Table& table) {
+/// Microseconds of one launch over 64 items on the processor.
+void compare_launch(bool quick, Table& table) {
+    const std::string spec = "cpu";
     constexpr int64_t n = 64;
     constexpr int times = 1000;
     const pumice::Device device = pumice::Device::open(spec);
@@ -72,8 +73,8 @@ void compare_launch(const std::string& spec, double target, double target_us, bo
     };
     ours(), theirs();
     const std::vector<double> ms = measure_in_turns({ours, theirs}, quick ? 300 : 2000);
-    table.row("launch of 64 items, us", spec, ms[0] * 1e3 / times, "library", ms[1] * 1e3 / times, target, "us");
-    if (target_us > 0) table.row("launch of 64 items, us", spec, ms[0] * 1e3 / times, "", 0, target_us, "us");
+    table.row("launch of 64 items, us", spec, ms[0] * 1e3 / times, "library", ms[1] * 1e3 / times, 1, "us");
+    table.row("launch of 64 items, us", spec, ms[0] * 1e3 / times, "", 0, cpu_launch_us, "us");
     pumice_array_release(&rx), pumice_array_release(&ry);
     pumice_close(runtime);
 }
@@ -103,7 +104,8 @@ void compare_replay(const std::string& spec, double target_us, bool quick, Table
     };
     ours(), theirs();
     const std::vector<double> ms = measure_in_turns({ours, theirs}, quick ? 300 : 2000);
-    table.row(name, spec, ms[0] * 1e3 / all, "library", ms[1] * 1e3 / all, 1, "us");
+    // On Vulkan a ratio within one process depends on where the driver's threads run, and has no target.
+    table.row(name, spec, ms[0] * 1e3 / all, "library", ms[1] * 1e3 / all, target_us > 0 ? 1 : 0, "us");
     if (target_us > 0) table.row(name, spec, ms[0] * 1e3 / all, "", 0, target_us, "us");
     pumice_program_release(program);
     pumice_array_release(&rx), pumice_array_release(&ry);
@@ -132,9 +134,8 @@ int run(const std::string& filter, bool quick, nlohmann::json& results) {
         for (const auto& cases : {cpu::stream_cases, cpu::group_cases, cpu::compute_cases, cpu::flow_cases})
             for (const cpu::Case& c : cases()) guarded(c.name, [&] { compare_code(c, library, shipped, quick, table); });
     }
-    guarded("launch", [&] { compare_launch("cpu", 0, cpu_launch_us, quick, table); });
-    guarded("launch", [&] { compare_launch("vulkan", 1, 0, quick, table); });
-    guarded("launch", [&] { compare_launches_with_raw_vulkan(quick, table); });
+    guarded("launch", [&] { compare_launch(quick, table); });
+    guarded("launch", [&] { compare_launches_on_lavapipe(quick, table); });
     guarded("replay", [&] { compare_replay("cpu", replay_us, quick, table); });
     guarded("replay", [&] { compare_replay("vulkan", 0, quick, table); });
     guarded("process start", [&] { compare_starts(quick, table); });

@@ -58,8 +58,8 @@ std::vector<Variant> variants_of(const CpuProgram& p, const SizedGroup& sized, i
         Variant v;
         v.group = group, v.streaming = streaming, v.peeled = peeled, v.sums = sums, v.wide_offsets = wide_offsets;
         all.push_back(v);
-        // Code for whole groups gains where items of a group work together, since their masks go, and over long ranges, since loops
-        // of constant length are unrolled.
+        // Code for whole groups gains where items of a group work together, since their masks go, and over long ranges, since
+        // loops of constant length are unrolled.
         v.full = p.asks_range && !wide_offsets && !peeled && (!p.movable || sized.is_long);
         if (v.full) all.push_back(v);
     };

@@ -15,8 +15,8 @@ public:
         char* data;
         size_t bytes;  ///< without the page for the shift
     };
-    /// Memory of at least `bytes`, aligned to 128 bytes, whose bytes are 0; data is null if the system gives no more. 128 bytes more can
-    /// be read, since kernels may read a few past an array's end.
+    /// Memory of at least `bytes`, aligned to 128 bytes, whose bytes are 0; data is null if the system gives no more. 128 bytes
+    /// more can be read, since kernels may read a few past an array's end.
     Block take(size_t bytes);
     void give(const Block& block);
 

@@ -1,10 +1,10 @@
 // Execution of a launch on the processor: the range's groups, in units, shared among threads.
 //
 // The rules are those of cpu/runtime/cpu_launch.cpp. A unit is a group, or a patch of groups where rows of one array are columns
-// of another (loop tiling of transposes). Short launches stay on the calling thread. Others are split into as many contiguous parts
-// as there are threads. Each thread takes ranges of units from its own part, and then helps with the others' (static partitioning
-// with work stealing): rows that neighbouring groups share are then in one core's caches. The time of a group is measured, and
-// decides with the next launch.
+// of another (loop tiling of transposes). Short launches stay on the calling thread. Others are split into as many contiguous
+// parts as there are threads. Each thread takes ranges of units from its own part, and then helps with the others' (static
+// partitioning with work stealing): rows that neighbouring groups share are then in one core's caches. The time of a group is
+// measured, and decides with the next launch.
 #include "runtime/cpu/rt_run.h"
 
 #include <time.h>

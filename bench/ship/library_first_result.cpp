@@ -1,0 +1,36 @@
+// The peer of first_result.c by the library. With an argument N it prints the microseconds of each of N launches that depend on
+// each other, the median of ten times.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "bench/kernels.h"
+
+int main(int argc, char** argv) {
+    constexpr int n = 1000;
+    std::vector<float> host(n), us;
+    for (int i = 0; i < n; ++i) host[size_t(i)] = float(i);
+    try {
+        const pumice::Device device = pumice::Device::open();
+        const auto saxpy = bench::fresh_saxpy();
+        pumice::Array<float> x = device.upload(host), y = device.full<float>(n, 1.0f);
+        saxpy(pumice::ndrange(n), y, x, 0.5f);
+        const float last = y.download()[n - 1];
+        const int launches = argc > 1 ? std::atoi(argv[1]) : 0;
+        for (int round = 0; launches > 0 && round < 10; ++round) {
+            const auto start = std::chrono::steady_clock::now();
+            for (int i = 0; i < launches; ++i) saxpy(pumice::ndrange(64), y, x, 0.5f);
+            device.synchronize();
+            us.push_back(std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count() /
+                         float(launches));
+        }
+        std::sort(us.begin(), us.end());
+        if (!us.empty()) std::printf("%f\n", double(us[us.size() / 2]));
+        return last == 500.5f ? 0 : 2;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    }
+}
