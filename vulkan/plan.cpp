@@ -80,6 +80,11 @@ int required_subgroup_size(const Snapshot& s) {
     return size;
 }
 
+bool is_mesa(VkDriverId driver) {
+    constexpr VkDriverId known[] = {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, VK_DRIVER_ID_MESA_LLVMPIPE};
+    return std::find(std::begin(known), std::end(known), driver) != std::end(known);
+}
+
 /// True for drivers that assign subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises
 /// no order.
 bool linear_subgroups(VkDriverId driver) {
@@ -167,6 +172,11 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
         plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    // For the debug information of PUMICE_DEBUG=source; it changes nothing else. A part of Vulkan 1.3. Below RenderDoc 1.24 lavapipe
+    // has version 1.2 and no such extension; Mesa's drivers take the instructions in any case, the validation layers then do not.
+    const bool has_extension = s.has(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
+    if (has_extension) plan.extensions.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
+    plan.non_semantic_info = has_extension || s.api_version >= VK_API_VERSION_1_3 || (is_mesa(s.driver_id) && !switches.validate);
     // The specification demands that this extension be enabled if a device has it; its macro needs VK_ENABLE_BETA_EXTENSIONS.
     if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
 }

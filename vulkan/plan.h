@@ -46,6 +46,7 @@ struct DevicePlan {
     bool short_storage = false;          ///< buffers hold 16-bit integers; arithmetic on them is int16
     bool int64_atomics = false;          ///< in buffers
     bool local_int64_atomics = false;    ///< in local memory
+    bool non_semantic_info = false;      ///< shaders may carry debug information (PUMICE_DEBUG=source)
     bool locks = true;                   ///< missing 64-bit atomics may be emulated by a table of locks
     bool memory_barriers = true;         ///< memory barriers work
     int64_t most_iterations = 0;         ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "codegen/artifact/source_debug_info.h"
 #include "codegen/glsl/codegen.h"
 #include "codegen/lowering/loop_limit.h"
 #include "core/passes/inlining.h"
+#include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 #include "vulkan/vulkan_device.h"
@@ -22,6 +24,12 @@ uint64_t widened(Scalar type, uint64_t bits) {
     return bits << unused >> unused;
 }
 
+/// The shader as it is, if the device takes debug information.
+codegen::Shader for_debuggers(const Context& context, codegen::Shader shader) {
+    if (!context.plan.non_semantic_info) shader.spirv = codegen::without_source_debug_info(shader.spirv);
+    return shader;
+}
+
 }  // namespace
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
@@ -31,6 +39,7 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
     // The variants keep the kernel, so the source may refer to it; the device outlives them.
     return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {
         // A dump needs a compilation.
+        if (ir::source_debugging()) return for_debuggers(context, codegen::compile(*recorded, options));
         if (!cache.on() || !debug::value("PUMICE_DUMP").empty()) return codegen::compile(*recorded, options);
         const std::string entry = shader_key(cache_key, *recorded, options) + ".shader";
         if (const auto stored = cache.read(entry))

@@ -38,10 +38,11 @@ const shaderc::Compiler& compiler() {
     return one;
 }
 
-std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name) {
+std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name, bool with_lines = false) {
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetOptimizationLevel(shaderc_optimization_level_zero);
+    if (with_lines) options.SetGenerateDebugInfo();
     const auto result = compiler().CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
     if (result.GetCompilationStatus() != shaderc_compilation_status_success)
         library_bug(text("the GLSL of kernel \"", name, "\" does not compile:\n", result.GetErrorMessage(), "\n", glsl));
@@ -128,6 +129,11 @@ std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name,
     spvtools::Optimizer optimizer(environment);
     optimizer.RegisterPerformancePasses();
     return optimized(spirv, name, optimizer, true);
+}
+
+std::vector<uint32_t> assemble_with_lines(const std::string& glsl, const std::string& name) {
+    warm().wait();
+    return compile_glsl(glsl, name, true);
 }
 
 std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv,

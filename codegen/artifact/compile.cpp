@@ -15,8 +15,10 @@
 #include <cstdio>
 
 #include "codegen/artifact/exact_conversions.h"
+#include "codegen/artifact/source_debug_info.h"
 #include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
+#include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
 
@@ -48,8 +50,10 @@ Shader compile(const ir::Kernel& recorded, const Options& options) {
         const double emitting = clock.lap();
         if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
         clock.lap();
-        shader.spirv = assemble(shader.glsl, shader.name);
+        const bool for_debuggers = ir::source_debugging();
+        shader.spirv = for_debuggers ? assemble_with_lines(shader.glsl, shader.name) : assemble(shader.glsl, shader.name);
         if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
+        if (for_debuggers) shader.spirv = with_source_debug_info(shader.spirv, lowered);
         const double assembling = clock.lap();
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));

@@ -7,6 +7,9 @@
 
 namespace pumice::codegen {
 
+/// GLSL to SPIR-V with OpLine for each `#line`.
+std::vector<uint32_t> assemble_with_lines(const std::string& glsl, const std::string& name);
+
 /// The names of the capabilities that a module declares, in its order.
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
 

@@ -48,11 +48,18 @@ void GlslEmitter::line(const std::string& statement) {
         said_loc = loc;
         out += std::string(size_t(indent) * 4, ' ') + "// " + k.where(loc) + "\n";
     }
+    if (lines) {
+        const Loc at = loc.line ? loc : k.loc;
+        const std::string file = at.file < k.files.size() ? k.files[at.file] : "?";
+        // GLSL's strings have no escapes.
+        if (file.find_first_of("\"\\\n") == file.npos) out += text("#line ", at.line, " \"", file, "\"\n");
+    }
     out += std::string(size_t(indent) * 4, ' ') + statement + "\n";
 }
 
 std::string GlslEmitter::main_function() {
     out.clear();
+    if (lines) interface.need("GL_GOOGLE_cpp_style_line_directive");
     for (const std::string& array : interface.private_arrays()) line(array);
     name_indices();
     const std::string start = std::move(out);
@@ -60,6 +67,7 @@ std::string GlslEmitter::main_function() {
     block(BlockId{0});
     const std::string body = std::move(out);
     out.clear();
+    if (lines) loc = {};
     const bool loops = body.find("while (") != body.npos || body.find("for (") != body.npos || !own_functions.empty();
     if (options.idle_lanes && loops) {
         // Lanes without an item leave first. Subgroups lie along x; the first condition folds if the group's extent along x is 1.

@@ -16,6 +16,7 @@
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/prelude.h"
 #include "core/ir/cache_key.h"
+#include "core/source/source_text.h"
 #include "core/support/error.h"
 #include "core/support/hash.h"
 
@@ -56,6 +57,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
 
     // The body first: it decides what has to be declared.
     GlslEmitter emitter(lowered, options, usage, interface);
+    emitter.lines = ir::source_debugging();
     const std::string main = emitter.main_function();
     const std::string functions = emitter.functions();
     const std::string declarations = interface.declarations();

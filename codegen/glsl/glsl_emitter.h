@@ -28,6 +28,8 @@ public:
           names(kernel.values.size()),
           variable(kernel.values.size(), ir::none) {}
 
+    bool lines = false;  ///< for debuggers: `#line` before each statement
+
     /// The complete text of main.
     std::string main_function();
     /// The functions it calls besides the prelude's; valid after main_function().

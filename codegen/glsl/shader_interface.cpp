@@ -24,6 +24,7 @@
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/member_names.h"
+#include "core/source/keep_variables.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
 
@@ -56,6 +57,9 @@ bool everywhere(Field::Kind kind) { return kind == Field::Kind::address || kind 
 
 bool same(const Field& a, const Field& b) { return a.kind == b.kind && a.index == b.index && a.axis == b.axis; }
 
+/// A variable of the user, for debuggers: one scalar instead of an array.
+bool is_kept(const Memory& m) { return !kept_name(m).empty(); }
+
 /// The name of the struct member that is the 32-bit word around a sub-word leaf.
 std::string word_name(const Leaf& leaf) { return text("word_", leaf.offset / 4); }
 
@@ -71,7 +75,7 @@ Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u, boo
         else if (m.kind == MemoryKind::local)
             names.push_back(text("local", ++locals));
         else
-            names.push_back(text("private", ++privates));
+            names.push_back(is_kept(m) ? m.name : text("private", ++privates));
     }
 }
 
@@ -144,7 +148,7 @@ uint32_t Interface::local_size(MemoryId m) const {
 Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expression>& indices) {
     const Memory& memory = k[m];
     std::string pattern = names[m.id];
-    for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
+    for (size_t d = 0; d < indices.size() && !is_kept(memory); ++d) pattern += text("[$", d, "]");
     // For arrays of words, the caller counts from the beginning of the binding, since an element need not begin at a word.
     if (shifted(m) && !all_in_words(m)) pattern = text(names[m.id], "[", first_element(m), " + uint($0)]");
     if (by_address(m)) {
@@ -393,6 +397,7 @@ std::vector<std::string> Interface::push_constants() {
 std::string Interface::array_extents(MemoryId m) const {
     const Memory& memory = k[m];
     if (memory.extents.empty()) return "[" + names[m.id] + "_size]";
+    if (is_kept(memory)) return "";
     std::string nested;
     int64_t count = 1;
     for (const int64_t e : memory.extents) {

@@ -14,6 +14,7 @@
 // Cost: linear in the kernel for each pass, apart from those whose openings say otherwise. Limits: a fixed order; see pipeline.h.
 // Options switch off passes that the device has no use for: linearize_indices with 64-bit offsets, subgroup_aggregated_atomics
 // without subgroup arithmetic, cross_loop_cse where recomputing is cheaper than private memory.
+#include <algorithm>
 #include <iterator>
 
 #include "codegen/glsl/codegen.h"
@@ -32,6 +33,8 @@
 #include "core/passes/promote.h"
 #include "core/passes/reassociate_for_fma.h"
 #include "core/passes/simplify.h"
+#include "core/source/keep_variables.h"
+#include "core/source/source_text.h"
 #include "core/support/debug.h"
 
 namespace pumice::codegen {
@@ -86,6 +89,23 @@ const Pass pipeline[] = {
 
 }  // namespace
 
+namespace {
+
+/// The passes that a debugger has no use for: they move and merge the code of lines, or remove stores that nobody reads.
+bool optimises(std::string_view pass) {
+    constexpr std::string_view all[] = {"simplify",
+                                        "forward_stores",
+                                        "hoist",
+                                        "cross_loop_cse",
+                                        "owner_computes_atomics",
+                                        "subgroup_aggregated_atomics",
+                                        "reassociate_for_fma",
+                                        "dead"};
+    return std::find(std::begin(all), std::end(all), pass) != std::end(all);
+}
+
+}  // namespace
+
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 
 ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
@@ -104,6 +124,10 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
         if (pass.name == "group_by_subgroups")
             pass.run = [&options](const ir::Kernel& k) { return group_by_subgroups(k, options); };
     if (!options.cross_loop_cse) std::erase_if(passes, [](const Pass& pass) { return pass.name == "cross_loop_cse"; });
+    if (ir::source_debugging()) {
+        std::erase_if(passes, [](const Pass& pass) { return optimises(pass.name); });
+        passes.insert(passes.begin(), {"keep_variables", ir::keep_variables});
+    }
     return ir::run(passes, recorded, options.wide_offsets);
 }
 

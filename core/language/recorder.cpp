@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/ir/evaluate.h"
+#include "core/source/source_text.h"
 #include "core/support/error.h"
 
 namespace pumice::detail {
@@ -46,7 +47,7 @@ Recorder& Recorder::current(const char* what, SourceLocation location) {
 
 uint32_t Recorder::file_index(const char* file) {
     if (file == last_file) return last_file_index;
-    const std::string name = base_name(file);
+    const std::string name = ir::source_debugging() ? file : base_name(file);  // debuggers open the file
     last_file = file;
     for (last_file_index = 0; last_file_index < kernel.files.size(); ++last_file_index)
         if (kernel.files[last_file_index] == name) return last_file_index;

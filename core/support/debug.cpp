@@ -27,6 +27,8 @@ constexpr Switch table[] = {
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
     {"PUMICE_VALIDATE", "0, 1", "0",
      "turns Vulkan's validation layers on and checks the IR after every pass; what they find is fatal"},
+    {"PUMICE_DEBUG", "source", "nothing",
+     "code for debuggers: one item at a time, not optimised, with the lines and variables of your source"},
     {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile, and its launches on the device"},
     {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
     {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},

@@ -53,6 +53,7 @@ void LlvmEmitter::packets_of_group(const Body& body, const std::string& row) {
     rows(counts, !row.empty(), [&] {
         const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
         packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
+        keep_area();
         body();
     });
 }

@@ -219,7 +219,7 @@ void LlvmEmitter::group_without_barriers() {
     for (int axis = 0; axis < 3; ++axis)
         counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
     all_in_range = !k.whole_groups || variant.full;
-    if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
+    if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0")), keep_area();
     row_insts = k.body().insts;
     transposed_loads = find_transposed_loads(row_insts);
     boundaries = find_boundary_indices();
@@ -297,7 +297,35 @@ std::string LlvmEmitter::attributes() const {
     return (target.use == CodeUse::function ? " alwaysinline nounwind" : " noinline nounwind") + aligned + exact;
 }
 
+/// Tells debuggers where the arrays and the variables that `keep_variables` keeps are.
+void LlvmEmitter::declare_variables() {
+    if (std::any_of(private_offsets.begin(), private_offsets.end(), [](const auto& o) { return !o.empty(); }))
+        area_slot = alloca_of("ptr", "area");
+    for (size_t p = 0; p < k.params.size(); ++p) {
+        if (!k.params[p].is_array) continue;
+        const std::string slot = alloca_of("ptr", "address");
+        if (const std::string declared = dwarf->declare_array(p, slot); !declared.empty())
+            entry += text("  store ptr ", memory_text(k.params[p].memory), ", ptr ", slot, "\n", declared);
+    }
+    for (uint32_t m = 0; m < k.memories.size(); ++m) {
+        if (k.memories[m].kind != MemoryKind::private_) continue;
+        if (!private_names[m].empty())
+            entry += dwarf->declare_variable({m}, private_names[m][0], "");
+        else
+            entry += dwarf->declare_variable({m}, area_slot, text("DW_OP_deref, DW_OP_plus_uconst, ", private_offsets[m][0]));
+    }
+}
+
+void LlvmEmitter::keep_area() {
+    if (!area_slot.empty()) line(text("store ptr ", packet_area, ", ptr ", area_slot));
+}
+
 void LlvmEmitter::function() {
+    if (for_debuggers) {
+        dwarf = std::make_unique<DwarfMetadata>(k, [this](std::string node) { return metadata(std::move(node)); });
+        line_mark = ", !dbg " + dwarf->no_line();
+        declare_variables();
+    }
     plan_jammed_rows();
     const std::string jammed = jam ? jam->jammed_function(*this) : "";
     std::string body;
@@ -320,8 +348,8 @@ void LlvmEmitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end)", attributes(), " {\nentry:\n",
-                allocas, entry, body, "}\n");
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end)", attributes(),
+                dwarf ? " !dbg " + dwarf->function() : "", " {\nentry:\n", allocas, entry, body, "}\n");
     const char* const linkage = target.use == CodeUse::launch ? "" : "internal ";
     const char* const inlined = target.use == CodeUse::function ? " alwaysinline" : "";
     std::string outer =
@@ -357,12 +385,19 @@ Emitted LlvmEmitter::module() {
     if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
     e.text += module_text + "\n";
     for (const std::string& d : declarations) e.text += d + "\n";
+    if (dwarf) e.text += dwarf->module_lines();
     for (size_t n = 0; n < nodes.size(); ++n) e.text += text("!", n, " = ", nodes[n], "\n");
     return e;
 }
 
 Emitted emit_llvm(const Kernel& lowered, const Target& target, const Variant& variant) {
     return LlvmEmitter(lowered, target, variant).module();
+}
+
+Emitted emit_llvm_for_debuggers(const Kernel& lowered, const Target& target, const Variant& variant) {
+    LlvmEmitter emitter(lowered, target, variant);
+    emitter.for_debuggers = true;
+    return emitter.module();
 }
 
 }  // namespace pumice::cpu

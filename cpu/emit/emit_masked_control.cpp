@@ -17,6 +17,7 @@
 // Textbook name: whole-function vectorisation (Karrenberg and Hack, CGO 2011); predicated execution of SPMD code (Pharr and Mark,
 // ispc, 2012).
 #include <algorithm>
+#include <utility>
 
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
@@ -106,6 +107,13 @@ void LlvmEmitter::sequence(std::span<const InstId> insts) {
 }
 
 void LlvmEmitter::instruction(InstId id) {
+    if (!dwarf) return instruction_without_line(id);
+    const std::string outer = std::exchange(line_mark, ", !dbg " + dwarf->location(id));
+    instruction_without_line(id);
+    line_mark = outer;
+}
+
+void LlvmEmitter::instruction_without_line(InstId id) {
     const Inst& i = k[id];
     if (is_pure(i.op)) {
         if (has_value[k.result(i).id]) return;  // a constant, or brought into the region already

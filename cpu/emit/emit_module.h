@@ -19,5 +19,7 @@ struct Emitted {
 
 /// The module of a lowered kernel.
 Emitted emit_llvm(const ir::Kernel& lowered, const Target& target, const Variant& variant);
+/// The same with debug metadata, for a kernel of lower_for_debugging().
+Emitted emit_llvm_for_debuggers(const ir::Kernel& lowered, const Target& target, const Variant& variant);
 
 }  // namespace pumice::cpu

@@ -15,6 +15,7 @@
 #include "core/analysis/uniformity.h"
 #include "core/analysis/uses.h"
 #include "core/ir/ir.h"
+#include "cpu/dwarf/dwarf_metadata.h"
 #include "cpu/emit/emit_module.h"
 #include "cpu/emit/llvm_emitter_parts.h"
 
@@ -28,12 +29,13 @@ class LlvmEmitter {
 public:
     LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
     Emitted module();
+    bool for_debuggers = false;  ///< with debug metadata
 
 private:
     using Body = std::function<void()>;
 
     // ---- text (llvm_spelling.cpp) ----
-    void line(const std::string& statement) { *out += "  " + statement + "\n", ++block_lines; }
+    void line(const std::string& statement) { *out += "  " + statement + line_mark + "\n", ++block_lines; }
     std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
     std::string label(const char* stem) { return stem + std::to_string(++names); }
     std::string let(const std::string& instruction, const char* stem = "v");  ///< emits `%vN = instruction`, returns %vN
@@ -309,6 +311,7 @@ private:
     void sequence(std::span<const ir::InstId> insts);
     void cut_long_block(std::span<const ir::InstId> before);
     void instruction(ir::InstId id);
+    void instruction_without_line(ir::InstId id);
     void loop(ir::InstId id);
     void for_header(ir::InstId id, LoopState& l, const Alloca& index);
     void for_latch(const ir::Inst& i, const LoopState& l, const Alloca& index);
@@ -392,6 +395,8 @@ private:
     std::string axis_text(const char* field, int axis);
     std::string column_text(int which);
     void function();
+    void declare_variables();
+    void keep_area();
     void first_group();
     void next_group();
     void place_group();
@@ -478,7 +483,10 @@ private:
     std::string module_text;
     std::string allocas, entry;  ///< the start of the function: both dominate everything
     std::set<std::string> declarations, functions;
-    std::vector<std::string> nodes;  ///< of metadata
+    std::vector<std::string> nodes;        ///< of metadata
+    std::unique_ptr<DwarfMetadata> dwarf;  ///< null unless for_debuggers
+    std::string line_mark;                 ///< the debug location of the instruction that is being emitted, as `, !dbg !3`
+    std::string area_slot;                 ///< with barriers, for debuggers: a slot that holds packet_area
     int names = 0;
     int block_lines = 0;                        ///< lines of the current block
     std::map<std::string, std::string> unread;  ///< by type: stack slots for the never-taken branches of cut_long_block()

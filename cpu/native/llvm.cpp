@@ -88,6 +88,10 @@ struct Llvm {
     decltype(&::LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator) LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator = nullptr;
     decltype(&::LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
         LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager = nullptr;
+    // For perf only; null in a library without it.
+    decltype(&::LLVMCreatePerfJITEventListener) LLVMCreatePerfJITEventListener = nullptr;
+    decltype(&::LLVMOrcRTDyldObjectLinkingLayerRegisterJITEventListener) LLVMOrcRTDyldObjectLinkingLayerRegisterJITEventListener =
+        nullptr;
     void* library = nullptr;
     bool complete = false;
     std::string unavailable;
@@ -144,6 +148,8 @@ struct Llvm {
         X(LLVMGetVersion)
         X(LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator)
         X(LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+        X(LLVMCreatePerfJITEventListener)
+        X(LLVMOrcRTDyldObjectLinkingLayerRegisterJITEventListener)
 #undef X
         return complete;
     }
@@ -199,7 +205,7 @@ std::string features_for_version(const Machine& machine, unsigned major) {
 /// Compiles one text to an object.
 class Compilation {
 public:
-    Compilation(const Llvm& l, const std::string& given, const Machine& machine)
+    Compilation(const Llvm& l, const std::string& given, const Machine& machine, bool for_debuggers)
         : l(l), source(text_for_version(given, l.major)) {
         char* message = nullptr;
         LLVMTargetRef target = nullptr;
@@ -207,7 +213,8 @@ public:
             fail("LLVM makes no code for ", machine.triple, ": ", l.taken(message));
         const std::string features = features_for_version(machine, l.major);
         this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), features.c_str(),
-                                                  LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+                                                  for_debuggers ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                                  LLVMCodeModelDefault);
         context = l.LLVMContextCreate();
         LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), "kernel");
         if (l.LLVMParseIRInContext(context, buffer, &module, &message)) refuse("parse", l.taken(message));
@@ -346,15 +353,25 @@ private:
         const LLVMOrcLLJITBuilderRef builder = l.LLVMOrcCreateLLJITBuilder();
         // JITLink, the default of version 17 for x86-64, looks in the process for a function of libLLVM, which dlopen keeps
         // local. Earlier versions use RTDyld by default, and later ones do not need the function.
-        if (l.major == 17 && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
+        if ((l.major == 17 || writes_for_perf()) && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
             l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
             l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(
                 builder,
                 [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
-                    return static_cast<OrcLoader*>(self)->l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
+                    const OrcLoader& loader = *static_cast<OrcLoader*>(self);
+                    const auto layer = loader.l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
+                    // LLVM may be built without perf: the listener is then null.
+                    if (const auto perf = loader.writes_for_perf() ? loader.l.LLVMCreatePerfJITEventListener() : nullptr)
+                        loader.l.LLVMOrcRTDyldObjectLinkingLayerRegisterJITEventListener(layer, perf);
+                    return layer;
                 },
                 this);
         return l.LLVMOrcCreateLLJIT(&jit, builder);
+    }
+    /// True if LLVM writes a jitdump for perf: with PUMICE_DEBUG=source, into the folder that LLVM's variable JITDUMPDIR names.
+    bool writes_for_perf() const {
+        return debug::value("PUMICE_DEBUG") == "source" && debug::variable("JITDUMPDIR") && l.LLVMCreatePerfJITEventListener &&
+               l.LLVMOrcRTDyldObjectLinkingLayerRegisterJITEventListener;
     }
     /// Returns an empty library. ORC cannot remove libraries, so they are reused.
     LLVMOrcJITDylibRef take_library() {
@@ -434,10 +451,10 @@ const Machine& host_machine() { return required().host; }
 void* llvm_function(const char* name) { return dlsym(required().library, name); }
 unsigned llvm_major() { return required().major; }
 
-Object make_object(const std::string& source, const Machine& machine, bool readable) {
-    const Compilation compilation(required(), source, machine);
-    compilation.optimise();
-    if (machine.has("avx512f")) compilation.part_selections_from_logic();
+Object make_object(const std::string& source, const Machine& machine, bool readable, bool for_debuggers) {
+    const Compilation compilation(required(), source, machine, for_debuggers);
+    if (!for_debuggers) compilation.optimise();
+    if (!for_debuggers && machine.has("avx512f")) compilation.part_selections_from_logic();
     Object object;
     if (readable) {
         object.optimised = compilation.readable();
@@ -461,7 +478,7 @@ std::string llvm_version() { return ""; }
 const Machine& host_machine() { throw Error(llvm_unavailable()); }
 void* llvm_function(const char*) { throw Error(llvm_unavailable()); }
 unsigned llvm_major() { throw Error(llvm_unavailable()); }
-Object make_object(const std::string&, const Machine&, bool) { throw Error(llvm_unavailable()); }
+Object make_object(const std::string&, const Machine&, bool, bool) { throw Error(llvm_unavailable()); }
 std::shared_ptr<Loader> make_loader(Loader::Resolve) { throw Error(llvm_unavailable()); }
 
 #endif

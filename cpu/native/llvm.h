@@ -32,8 +32,9 @@ struct Object {
     std::string assembly;   ///< only where `readable`
 };
 /// Parses, verifies and optimises LLVM text (without the vectorisers, since it is vectorised already), and makes an object. If
-/// LLVM rejects the text, aborts with LLVM's message and the text, since that is a bug of the library. Thread-safe.
-Object make_object(const std::string& text, const Machine& machine, bool readable = false);
+/// LLVM rejects the text, aborts with LLVM's message and the text, since that is a bug of the library. `for_debuggers`: does not
+/// optimise. Thread-safe.
+Object make_object(const std::string& text, const Machine& machine, bool readable = false, bool for_debuggers = false);
 
 /// Native code in memory; unloaded by its destructor.
 class Code {

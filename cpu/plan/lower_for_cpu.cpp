@@ -27,6 +27,7 @@
 #include "core/passes/promote.h"
 #include "core/passes/reassociate_for_fma.h"
 #include "core/passes/simplify.h"
+#include "core/source/keep_variables.h"
 
 namespace pumice::cpu {
 namespace {
@@ -69,6 +70,16 @@ const Pass pipeline[] = {
     {"dead", ir::dead},
 };
 
+/// For debuggers: each line keeps its instructions, and named values are kept. Results are the same.
+const Pass debugging_pipeline[] = {
+    {"keep_variables", ir::keep_variables},
+    {"inlining", ir::inlining},
+    {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
+    {"promote", ir::promote},
+    {"linearize_indices", ir::linearize_indices, Pass::When::narrow_offsets},
+    {"predicate_range_tail", ir::predicate_range_tail, Pass::When::barriers},
+};
+
 }  // namespace
 
 /// Budgets: a packet's private memory is to stay in the second-level cache; with barriers, that of all packets of a group is.
@@ -86,6 +97,10 @@ ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation su
     if (!rules.has(Rule::cross_loop_cse)) leave_out("cross_loop_cse");
     if (!rules.has(Rule::cooperative_strided_loops)) leave_out("cooperative_strided_loops");
     return ir::run(passes, recorded, wide_offsets);
+}
+
+ir::Kernel lower_for_debugging(const ir::Kernel& recorded, bool wide_offsets) {
+    return ir::run(debugging_pipeline, recorded, wide_offsets);
 }
 
 }  // namespace pumice::cpu

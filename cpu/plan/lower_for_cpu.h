@@ -11,6 +11,8 @@ namespace pumice::cpu {
 /// Runs the passes that emit_llvm needs on recorded IR. Throws Error where predicate_range_tail does.
 ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation sums = Privatisation::none,
                  const Rules& rules = {});
+/// Runs the passes without which no code can be made, after `keep_variables`: for debuggers.
+ir::Kernel lower_for_debugging(const ir::Kernel& recorded, bool wide_offsets);
 /// Strip-mines loops that add to elements which the items of a group share: all packets of the group run one block of iterations
 /// before the next, so that the elements stay in the cache. Inserts barriers. Runs only with Privatisation::lanes.
 ir::Kernel tile_reduction_loops(const ir::Kernel& kernel);

@@ -12,8 +12,10 @@
 #include "core/ir/structure.h"
 #include "core/lowering/group_by_memory.h"
 #include "core/passes/inlining.h"
+#include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "cpu/native/debugger_registration.h"
 #include "cpu/native/host_function.h"
 #include "cpu/plan/alignment_peeling.h"
 #include "cpu/plan/cpu_group_size.h"
@@ -81,8 +83,9 @@ Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cac
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
     target.splits_vectors = target.isa == Isa::avx512 && machine.cpu == "znver4";
-    target.rules = rules_without(debug::value("PUMICE_CPU_WITHOUT"));
+    target.rules = rules_without(ir::source_debugging() ? "all" : debug::value("PUMICE_CPU_WITHOUT"));
     target.triple = machine.triple;
+    for_debuggers = ir::source_debugging();
     sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
     target.sleef = sleef != nullptr;
     if (!sleef)
@@ -116,9 +119,12 @@ Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& varia
 
     const bool readable = debug::dumps("optimised") || debug::dumps("asm");
     const auto start = std::chrono::steady_clock::now();
-    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets, variant.sums, target.rules), target, variant);
+    const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
+                                             : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
+    const Emitted emitted =
+        for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
-    const Object object = make_object(emitted.text, machine, readable);
+    const Object object = make_object(emitted.text, machine, readable, for_debuggers);
     if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
     if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
     if (debug::time()) {
@@ -135,6 +141,7 @@ std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& re
     auto native = std::make_shared<Native>();
     native->code = loader.get()->load(unloaded.object, unloaded.symbol, reason);
     if (!native->code) return nullptr;
+    if (for_debuggers) native->registration = register_for_debuggers(unloaded.object, unloaded.symbol, native->code->entry);
     native->entry = reinterpret_cast<Entry*>(native->code->entry);
     native->scratch_bytes = unloaded.scratch_bytes;
     native->sums = unloaded.sums;
@@ -148,8 +155,8 @@ float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int w
 
 std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
     std::string reason;
-    // A dump needs a compilation.
-    const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty();
+    // A dump needs a compilation; a debugger needs the names in today's source file.
+    const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty() && !for_debuggers;
     const std::string entry = cached ? key(kernel, variant) : "";
     std::shared_ptr<Native> native;
     if (cached)

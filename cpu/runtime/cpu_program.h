@@ -22,6 +22,7 @@ namespace pumice::cpu {
 /// Native code for one variant of a kernel.
 struct Native {
     std::shared_ptr<Code> code;
+    std::shared_ptr<void> registration;  ///< of the code with debuggers; null without PUMICE_DEBUG=source
     Entry* entry = nullptr;
     int64_t scratch_bytes = 0;
     std::vector<PrivatisedArray> sums;  ///< arrays of which each thread gets a private copy
@@ -46,6 +47,7 @@ public:
 
     Machine machine;
     Target target;
+    bool for_debuggers = false;  ///< PUMICE_DEBUG=source: not optimised, with debug information, not in the disk cache
 
 private:
     struct Unloaded;  ///< contents of a disk cache entry
