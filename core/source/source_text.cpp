@@ -91,6 +91,7 @@ bool is_keyword(std::string_view word) {
     return std::find(std::begin(all), std::end(all), word) != std::end(all);
 }
 
+/// No pointers: device values have none, and `a * b` is a product.
 bool skip_type(Reader& r) {
     if (!r.at_name() || is_keyword(r.now())) return false;
     do {
@@ -98,7 +99,7 @@ bool skip_type(Reader& r) {
         r.take();
         if (r.accept("<")) r.skip_bracket();
     } while (r.accept("::"));
-    while (r.accept("const") || r.accept("&") || r.accept("*") || r.accept("&&")) {}
+    while (r.accept("const") || r.accept("&") || r.accept("&&")) {}
     return true;
 }
 

@@ -326,6 +326,8 @@ void LlvmEmitter::function() {
         line_mark = ", !dbg " + dwarf->no_line();
         declare_variables();
     }
+    // perf shows the name of the symbol.
+    const std::string groups_name = dwarf ? dwarf->symbol() : "@groups";
     plan_jammed_rows();
     const std::string jammed = jam ? jam->jammed_function(*this) : "";
     std::string body;
@@ -348,7 +350,7 @@ void LlvmEmitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end)", attributes(),
+    body = text("define internal void ", groups_name, "(", parameters(false), ", i64 %first, i64 %end)", attributes(),
                 dwarf ? " !dbg " + dwarf->function() : "", " {\nentry:\n", allocas, entry, body, "}\n");
     const char* const linkage = target.use == CodeUse::launch ? "" : "internal ";
     const char* const inlined = target.use == CodeUse::function ? " alwaysinline" : "";
@@ -367,7 +369,8 @@ void LlvmEmitter::function() {
             outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_offsets[at], "\n");
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
-    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true), ", i64 %first, i64 %end)\n");
+    outer +=
+        text("  %end = add i64 %first, %count\n  call void ", groups_name, "(", parameters(true), ", i64 %first, i64 %end)\n");
     outer += "  ret void\n}\n";
     module_text = outer + "\n" + body + jammed;
 }
