@@ -4,9 +4,9 @@
 //     %5 = OpVariable %ptr Function    %2 = OpExtInst %void %set DebugDeclare %sum %5 %expression
 //     OpName %5 "debug_1_3_sum"        %sum = OpExtInst %void %set DebugLocalVariable %name %float %source %uint_8 ...
 //
-// Method: one walk over a module that glslang made with line information. The GLSL of kernels for debuggers has `#line` directives
-// with the user's files, and variables for the memories of `keep_variables` (core/source/keep_variables.h). A second form that glslang
-// can write itself (its option -gV) describes the generated GLSL instead.
+// Method: one walk over a module that glslang made with line information. The GLSL of kernels for debuggers has `#line`
+// directives with the user's files, and variables for the memories of `keep_variables` (core/source/keep_variables.h). What
+// glslang itself can write in this form (its option -gV) describes the generated GLSL instead.
 // Cost: linear; the file's text is in the module. Limits: the variables have the scope of the kernel, not of their block; device
 // functions are inlined.
 #pragma once

@@ -7,10 +7,11 @@
 //     sum += d;                          set %3, ...
 //                                        store debug_2_3_sum[0], ... : f32
 //
-// Why private memory: it is one for each item, survives barriers, and every emitter, printer and pass knows it already. The CPU's
-// emitter describes it by DWARF (cpu/dwarf), the passes over SPIR-V by DebugLocalVariable (codegen/artifact/source_debug_info.h).
-// Only with PUMICE_DEBUG=source, as the first pass of a pipeline without those that remove stores nobody reads (`forward_stores`,
-// `dead`).
+// Why private memory: it is one for each item, survives barriers, and every emitter, printer and pass knows it already. The
+// CPU's emitter describes it by DWARF (cpu/dwarf), the pass over SPIR-V by DebugLocalVariable
+// (codegen/artifact/source_debug_info.h).
+// Only with PUMICE_DEBUG=source, as the first pass of a pipeline without those that remove stores nobody reads
+// (`forward_stores`, `dead`).
 //
 // Method: instructions of one line that follow each other are a run. Variables of a run take the names that the line declares; in
 // a run without variables the last results do. Loops name their index, heads of lambdas the parameters.

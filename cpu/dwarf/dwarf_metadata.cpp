@@ -43,8 +43,6 @@ DwarfMetadata::DwarfMetadata(const Kernel& kernel, Add added)
     scopes[0] = subprogram;
 }
 
-std::string DwarfMetadata::symbol() const { return "@" + quoted("kernel " + k.name); }
-
 std::string DwarfMetadata::file(uint32_t index) {
     const std::string name = index < k.files.size() ? k.files[index] : "?";
     const SourceText* const source = source_text(name);

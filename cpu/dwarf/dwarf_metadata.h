@@ -26,8 +26,6 @@ public:
     DwarfMetadata(const ir::Kernel& kernel, Add add);
 
     const std::string& function() const { return subprogram; }
-    /// The name of the function as a symbol.
-    std::string symbol() const;
     /// Of an instruction; and of code that belongs to no line.
     std::string location(ir::InstId i);
     std::string no_line();

@@ -18,6 +18,7 @@
 
 #include "core/interp/interp_program.h"
 #include "core/ir/ops.h"
+#include "core/support/ascii.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/native/frame.h"
@@ -30,6 +31,12 @@ namespace {
 
 constexpr int64_t line_bytes = 64;
 constexpr int64_t most_private_on_stack = 32 << 10;  ///< bytes of a packet's private memory
+/// A kernel's name as a symbol: "kernel_saxpy".
+std::string symbol_of(std::string name) {
+    for (char& c : name)
+        if (!ascii::is_alphanumeric(c)) c = '_';
+    return "kernel_" + name;
+}
 int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
@@ -327,7 +334,7 @@ void LlvmEmitter::function() {
         declare_variables();
     }
     // perf shows the name of the symbol.
-    const std::string groups_name = dwarf ? dwarf->symbol() : "@groups";
+    const std::string groups_name = dwarf ? "@" + symbol_of(k.name) : "@groups";
     plan_jammed_rows();
     const std::string jammed = jam ? jam->jammed_function(*this) : "";
     std::string body;

@@ -59,9 +59,11 @@ Limits limits_for(const Machine& machine, int width) {
 
 Settings settings() {
     Settings s;
-    s.width = number("PUMICE_CPU_WIDTH", ir::source_debugging() ? 1 : 0, "1, 4, 8 or 16", [](int n) { return n == 1 || n == 4 || n == 8 || n == 16; });
+    s.width = number("PUMICE_CPU_WIDTH", ir::source_debugging() ? 1 : 0, "1, 4, 8 or 16",
+                     [](int n) { return n == 1 || n == 4 || n == 8 || n == 16; });
     const unsigned there = std::max(1u, std::thread::hardware_concurrency());
-    s.threads = number("PUMICE_CPU_THREADS", ir::source_debugging() ? 1 : int(there), "a number from 1 to 1024", [](int n) { return n >= 1 && n <= 1024; });
+    s.threads = number("PUMICE_CPU_THREADS", ir::source_debugging() ? 1 : int(there), "a number from 1 to 1024",
+                       [](int n) { return n >= 1 && n <= 1024; });
     s.fixed_parts = number("PUMICE_CPU_STATIC", 0, "0 or 1", [](int n) { return n == 0 || n == 1; }) == 1;
     return s;
 }

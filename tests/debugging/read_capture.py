@@ -1,5 +1,5 @@
-# read_capture.py CAPTURE NAME LINE: RenderDoc opens the capture and finds in the dispatch's shader the file, its text, and the line; if the
-# device can step, the debugger stops in this line.
+# read_capture.py CAPTURE NAME LINE: RenderDoc opens the capture and finds in the dispatch's shader the file, its text and the
+# line; its debugger steps through an item and knows a variable's value.
 import sys
 import renderdoc as rd
 
@@ -36,7 +36,7 @@ print("file and text found; debuggable: %s %s" % (shader.debugInfo.debuggable, s
 
 trace = controller.DebugThread((0, 0, 0), (2, 0, 0))
 if trace.debugger is None:
-    print("NO DEBUGGER")
+    sys.exit("the debugger does not start")
 else:
     lines, where = set(), {}
     for info in trace.instInfo:

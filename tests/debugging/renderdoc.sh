@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# renderdoc.sh PYTHON PROGRAM SOURCE FOLDER: RenderDoc captures a launch of the program on the driver of the caller's environment, opens
-# the capture in Python, finds the user's file, steps through an item, and knows the line and the variable.
+# renderdoc.sh PYTHON PROGRAM SOURCE FOLDER: RenderDoc captures a launch of the program on the driver of the caller's
+# environment, opens the capture in Python, finds the user's file, steps through an item, and knows the line and the variable.
 set -euo pipefail
 python="$1" program="$2" source="$3" folder="$4" here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
 rm -rf "$folder"
