@@ -9,17 +9,15 @@
 namespace pumice::codegen {
 namespace {
 
-/// A kernel whose memory is as `keep_variables` names it. Its file is this one.
+/// A kernel whose memory is as `keep_variables` names it.
 ir::Kernel kernel() {
-    ir::Kernel k = ir::parse(
+    return ir::parse(
         "kernel \"twice\" math contract rank 1 (arg1: inout f32[1] @4) @4 files [\"user.cpp\"] {\n"
         "  private debug_1_1_d: f32[1] @5\n  return\n}\n");
-    k.files = {__FILE__};
-    return k;
 }
 
 std::string glsl() {
-    const char* const file = __FILE__;
+    const char* const file = "user.cpp";
     return text("#version 450\n#extension GL_GOOGLE_cpp_style_line_directive : require\nlayout(local_size_x = 1) in;\n",
                 "layout(set = 0, binding = 0, std430) buffer Arg1 { float arg1[]; };\nfloat other(float x) { return x + 1.0; }\n",
                 "void main() {\n    float debug_1_1_d;\n#line 5 \"", file, "\"\n    debug_1_1_d = other(arg1[0]);\n#line 6 \"",
@@ -37,7 +35,7 @@ TEST(SourceDebugInfo, names_file_lines_and_variables) {
     const std::vector<uint32_t> spirv = with_source_debug_info(assemble_with_lines(glsl(), "twice"), kernel());
     EXPECT_EQ(validate(spirv), "");
     const std::string text = disassemble(spirv);
-    for (const char* wanted : {"OpString \"d\"", "OpString \"twice\"", "source_debug_info_test.cpp", "DebugSource",
+    for (const char* wanted : {"OpString \"d\"", "OpString \"twice\"", "OpString \"user.cpp\"", "DebugSource",
                                "DebugLocalVariable", "DebugLine %", "%uint_5 %uint_5", "%uint_7 %uint_7"})
         EXPECT_NE(text.find(wanted), text.npos) << wanted << "\n" << text;
     EXPECT_EQ(count(text, " DebugDeclare "), 1u) << text;
