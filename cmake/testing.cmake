@@ -94,6 +94,12 @@ function(pumice_device_test target)
                 pumice_missing_driver(${name} ${device})
                 continue()
             endif()
+        elseif(device STREQUAL "cpu_source")  # code for debuggers
+            list(APPEND environment PUMICE_DEVICE=cpu ASAN_OPTIONS=detect_leaks=0)
+            if(NOT PUMICE_LLVM_INCLUDE)
+                pumice_missing_driver(${name} ${device})
+                continue()
+            endif()
         elseif(device MATCHES "^cpu(_(v[234])|_llvm([0-9]+))?([0-9]*)$")
             # cpu4 is cpu, 4 wide; cpu_v3 makes code for x86-64-v3; cpu_llvm15 loads LLVM 15. LLVM's own leaks are not ours.
             set(level "${CMAKE_MATCH_2}")
@@ -141,6 +147,9 @@ function(pumice_device_test target)
             # Loaders before 1.3.250 order layers as their folders, later ones as their names: validation comes first.
             list(APPEND environment PUMICE_TEST_CARD=${CMAKE_MATCH_1} VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
                 VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_card)
+        endif()
+        if(device MATCHES "_source$")  # code for debuggers, and SPIR-V with debug information
+            list(APPEND environment PUMICE_DEBUG=source)
         endif()
         if(device MATCHES "_divides$")  # strict division and square root by the library's own functions
             list(APPEND environment PUMICE_VULKAN_DIVIDE=1)
