@@ -64,6 +64,7 @@ set(PUMICE_PUBLIC_HEADERS
     runtime/api/rt_api.hpp
     ship/library/ship_library.h
     ship/program/ship_program.h
+    vulkan/record.h
     vulkan/wrap.h
 )
 

@@ -2,5 +2,5 @@
 #pragma once
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-#include "vulkan/wrap.h"
+#include "vulkan/record.h"
 #pragma GCC diagnostic pop

@@ -19,6 +19,7 @@
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "vulkan/command_recorder.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -122,6 +123,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
 VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
                              std::span<const VkImageMemoryBarrier> transitions) {
     context.require_alive();
+    if (Recorder* const r = recorder()) return r->begin(accesses);
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
         ++batches;
@@ -144,6 +146,7 @@ VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
 }
 
 void Queue::end() {
+    if (Recorder* const r = recorder()) return r->end();
     ++commands;
     if (front) return submit_front();
     const Batching& batching = context.plan.batching;
@@ -179,7 +182,10 @@ void Queue::barrier(const Batch& batch, bool last, std::span<const VkImageMemory
     if (audit) audit->push_back({true, {}});
 }
 
-void Queue::order() { barrier(front ? *front : *open, false); }
+void Queue::order() {
+    if (Recorder* const r = recorder()) return r->order();
+    barrier(front ? *front : *open, false);
+}
 
 /// Submits the batch that goes ahead of a call. The batches before it end with barriers, and so does this one.
 void Queue::submit_front() {
@@ -272,7 +278,13 @@ void Queue::signal_from_host(uint64_t value) {
     on_timeline = value;
 }
 
+uint64_t Queue::batch() const {
+    const Recorder* const r = recorder();
+    return r ? r->batch : batches;
+}
+
 void Queue::bind(VkPipeline pipeline) {
+    if (Recorder* const r = recorder()) return r->bind(pipeline);
     if (pipeline == bound) return;
     context.vk.CmdBindPipeline((front ? front : open)->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     bound = pipeline;
@@ -296,6 +308,7 @@ VkDescriptorPool Queue::new_descriptor_pool(uint32_t descriptors) {
 }
 
 VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors) {
+    if (Recorder* const r = recorder()) return r->descriptor_set(layout, descriptors);
     Batch& batch = front ? *front : *open;
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();
@@ -377,6 +390,7 @@ bool Queue::await(uint64_t value, bool until_stopped) {
 
 void Queue::make_room() {
     context.require_alive();
+    if (recorder()) return;  // the batches are the application's
     for (;;) {
         uint64_t oldest;
         {

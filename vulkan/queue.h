@@ -18,6 +18,8 @@
 
 namespace pumice::vulkan {
 
+class Recorder;
+
 /// Timeline values of the last command that wrote to a resource, and of the last that accessed it. Guarded by the queue's mutex.
 struct TimelineUse {
     uint64_t last_write = 0, last_use = 0;
@@ -86,11 +88,17 @@ public:
     /// Runs the retired actions whose value is reached, and recycles finished batches.
     void collect();
     /// Number of the batch being recorded. Bindings do not carry over from one batch to another.
-    uint64_t batch() const { return batches; }
+    uint64_t batch() const;
     /// Binds a pipeline for the command being recorded, unless it is bound already.
     void bind(VkPipeline pipeline);
     /// A descriptor set that lives as long as the batch being recorded. For devices without push descriptors.
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors);
+    /// A pool for such sets.
+    VkDescriptorPool new_descriptor_pool(uint32_t descriptors);
+    /// The number of a batch that is no batch of the queue's.
+    uint64_t next_batch() { return ++batches; }
+    /// True if there is work or a signal to wait for that is not given to the driver yet.
+    bool has_pending() const { return open || !held.empty(); }
 
     // ---- without the mutex ----
     /// To be called before a command is recorded: waits while too many batches are in flight. Throws on a lost device.
@@ -108,6 +116,8 @@ public:
     bool is_past(uint64_t value) const { return completed >= value; }
     /// True if the current thread is inside a call: it cannot wait for commands that the call holds back.
     bool in_call() const { return caller == std::this_thread::get_id(); }
+    /// The recorder that takes this thread's commands instead of the queue; null if the queue takes them.
+    Recorder* recorder() const;
     /// Waits for everything that no call holds back.
     void finish_unheld();
     /// Runs `act` now, as a call; the next wait throws what it throws.
@@ -157,7 +167,6 @@ private:
     void signal_from_host(uint64_t value);
     bool await(uint64_t value, bool until_stopped = false);
     void destroy(Batch& batch);
-    VkDescriptorPool new_descriptor_pool(uint32_t descriptors);
 
     // queue_thread.cpp
     void attend();

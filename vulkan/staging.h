@@ -29,6 +29,9 @@ public:
     public:
         Piece(Staging& staging, std::shared_ptr<Block> block, int64_t offset, int64_t bytes, uint64_t number)
             : block(std::move(block)), offset(offset), bytes(bytes), staging(&staging), number(number) {}
+        /// Bytes of a block that the caller keeps for as long as they are used.
+        Piece(std::shared_ptr<Block> block, int64_t offset, int64_t bytes)
+            : block(std::move(block)), offset(offset), bytes(bytes), staging(nullptr), number(0) {}
         Piece(Piece&&) = default;
         ~Piece();
         std::byte* data() const { return block->mapped + offset; }

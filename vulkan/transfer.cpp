@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/support/error.h"
+#include "vulkan/command_recorder.h"
 #include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
@@ -25,6 +26,11 @@ BufferAccess access(const Staging::Piece& piece, bool write) {
 
 /// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
 /// one than those held back.
+void Device::used(Buffer& buffer, bool write) {
+    if (Recorder* const recorder = queue.recorder()) return recorder->keep(buffer);
+    used(static_cast<TimelineUse&>(buffer), write);
+}
+
 void Device::used(TimelineUse& resource, bool write) {
     resource.last_use = std::max(resource.last_use, queue.value());
     if (write) resource.last_write = std::max(resource.last_write, queue.value());
@@ -36,13 +42,23 @@ uint64_t Device::after(const TimelineUse& resource, bool write, int stream) cons
     return std::max(write ? resource.last_use : resource.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }
 
+/// Staging memory for values that the next command reads. Those of a recorded command keep their place.
+Staging::Piece Device::take_upload(int64_t bytes) {
+    Recorder* const recorder = queue.recorder();
+    return recorder ? recorder->take(bytes) : upload.take(bytes);
+}
+
+void Device::refuse_download() const {
+    if (queue.recorder()) Recorder::refuse("an array is copied to the host");
+}
+
 void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
     queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!mapped) return write_staged(buffer, offset, data, bytes, 0);
+    if (!mapped || queue.recorder()) return write_staged(buffer, offset, data, bytes, 0);
     uint64_t last;
     bool busy;
     {
@@ -71,7 +87,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!buffer.range.block->readable() || bytes <= small_write || goes_ahead(buffer, true, stream))
+    if (!buffer.range.block->readable() || bytes <= small_write || queue.recorder() || goes_ahead(buffer, true, stream))
         return write_staged(buffer, offset, data, bytes, stream);
     std::byte* pointer = mapped + buffer.range.offset + offset;
     const std::lock_guard lock(queue.mutex);
@@ -82,6 +98,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
 void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
     queue.make_room();
     if (bytes == 0) return;
+    refuse_download();
     auto& buffer = static_cast<Buffer&>(from);
     const std::byte* mapped = buffer.range.block->readable();
     if (goes_ahead(buffer, false, stream)) return read(from, offset, to, bytes);
@@ -112,7 +129,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream) {
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
-        Staging::Piece piece = upload.take(part);
+        Staging::Piece piece = take_upload(part);
         std::memcpy(piece.data(), from + done, size_t(part));
         const std::lock_guard lock(queue.mutex);
         const BufferAccess both[] = {access(piece, false), access(to, offset + done, part, true)};
@@ -130,6 +147,7 @@ void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int
 void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
     queue.make_room();
     if (bytes == 0) return;
+    refuse_download();
     auto& buffer = static_cast<Buffer&>(from);
     auto* data = static_cast<std::byte*>(to);
     const std::byte* mapped = buffer.range.block->readable();
@@ -216,7 +234,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
 void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream) {
     const int64_t most = std::min(bytes, Staging::largest_piece / 4);
     const int64_t part = std::max(most / pattern_size, int64_t(1)) * pattern_size;
-    Staging::Piece piece = upload.take(part);
+    Staging::Piece piece = take_upload(part);
     for (int64_t i = 0; i < part; i += pattern_size) std::memcpy(piece.data() + i, pattern, size_t(pattern_size));
     const std::lock_guard lock(queue.mutex);
     const BufferAccess both[] = {access(piece, false), access(to, offset, bytes, true)};
@@ -240,9 +258,9 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
     auto& target = static_cast<Buffer&>(to);
     if (&source == &target && from_offset < to_offset + bytes && to_offset < from_offset + bytes) {
         // Vulkan's copy regions may not overlap.
-        Buffer between(self(), allocate_range(bytes), bytes);
-        copy_between(source, from_offset, between, 0, bytes, stream);
-        copy_between(between, 0, target, to_offset, bytes, stream);
+        const auto between = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
+        copy_between(source, from_offset, *between, 0, bytes, stream);
+        copy_between(*between, 0, target, to_offset, bytes, stream);
         return;
     }
     copy_between(source, from_offset, target, to_offset, bytes, stream);

@@ -6,9 +6,26 @@
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "vulkan/command_recorder.h"
 
 namespace pumice::vulkan {
 namespace {
+
+/// The event of launches in command buffers of the application.
+class RecordedEvent : public EventState {
+public:
+    void wait() override { refuse("waited for"); }
+    bool done() override {
+        refuse("asked for");
+        return false;
+    }
+
+private:
+    static void refuse(const char* what) {
+        fail("the end of a launch inside vulkan::record is ", what,
+             ": the application knows when its command buffer has executed, and Pumice does not");
+    }
+};
 
 // First numbers of staging blocks and of images in the hazard tracker; blocks of arrays count from 1.
 constexpr uint64_t first_staging_id = uint64_t(1) << 63, first_image_id = uint64_t(3) << 62;
@@ -27,6 +44,7 @@ Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
 Buffer::~Buffer() {
     if (lent) return;
     const std::lock_guard lock(device->queue.mutex);
+    if (is_abandoned) return;
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }
 
@@ -35,7 +53,7 @@ VulkanProgram::VulkanProgram(std::weak_ptr<Device> on, std::shared_ptr<Variants>
 
 VulkanProgram::~VulkanProgram() {
     const std::shared_ptr<Device> alive = device.lock();
-    if (!alive) return;  // the device has destroyed the variants
+    if (!alive || is_abandoned) return;  // the device destroys the variants
     const std::lock_guard lock(alive->queue.mutex);
     std::erase(alive->kernels, variants);
     alive->queue.retire(alive->queue.last(), [context = &alive->context, variants = variants] { variants->destroy(*context); });
@@ -63,6 +81,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
       samplers(context),
       queries(context),
       queue(context),
+      recorded_blocks(context, context.plan.upload_memory, staging_ids),
       staging_ids(first_staging_id),
       upload(context, queue, context.plan.upload_memory, staging_ids),
       download(context, queue, context.plan.download_memory, staging_ids),
@@ -70,6 +89,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
       next_image_id(first_image_id),
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
+    recorded_event = std::make_shared<RecordedEvent>();
     dummy = allocate_range(dummy_bytes);
     if (!context.wrapped)  // the application orders work on memory of its own device
         queue.at_exit = [this] {
@@ -98,6 +118,8 @@ Device::~Device() {
     locks.words.reset();
     pipelines.save();
     for (const auto& kernel : kernels) kernel->destroy(context);
+    for (const auto* pools : {&unused_pools, &abandoned_pools})
+        for (VkDescriptorPool pool : *pools) context.vk.DestroyDescriptorPool(context.device, pool, nullptr);
 }
 
 MemoryRange Device::allocate_range(int64_t bytes) {
@@ -119,6 +141,7 @@ MemoryRange Device::allocate_range(int64_t bytes) {
         upload.release();
         download.release();
         own_blocks.release();
+        recorded_blocks.release();
         return attempt();
     };
     if (const auto range = attempt()) return *range;
@@ -144,7 +167,7 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
     if (!zero) return buffer;
     // A new range is unused, so mapped memory is cleared in place.
-    if (const MemoryRange& range = buffer->range; range.block->mapped) {
+    if (const MemoryRange& range = buffer->range; range.block->mapped && !queue.recorder()) {
         std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
     } else {
         const uint32_t zeros = 0;
@@ -173,11 +196,13 @@ void Device::release_stream(int stream) {
 
 /// Assigns the command being recorded to the stream.
 void Device::touched(int stream) {
+    if (queue.recorder()) return;  // the application knows when its command buffers are done
     uint64_t& last = streams.at(size_t(stream)).last;
     last = std::max(last, queue.value());
 }
 
 std::shared_ptr<EventState> Device::record(int stream) {
+    if (queue.recorder()) return recorded_event;
     const std::lock_guard lock(queue.mutex);
     const uint64_t last = streams.at(size_t(stream)).last;
     if (!last_event || last_event->value != last) last_event = std::make_shared<Event>(self(), last);
@@ -187,6 +212,7 @@ std::shared_ptr<EventState> Device::record(int stream) {
 void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
     const auto* own = dynamic_cast<const Event*>(event.get());
     if (!own || own->device.lock().get() != this) return event->wait();
+    if (queue.recorder()) return;  // what was given before is submitted before the command buffer
     // The queue is in order, so only the stream's own value changes.
     const std::lock_guard lock(queue.mutex);
     uint64_t& last = streams.at(size_t(stream)).last;
@@ -194,6 +220,7 @@ void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
 }
 
 void Device::call(int stream, std::function<void()> act) {
+    if (queue.recorder()) Recorder::refuse("a host function is called by a stream (Stream::call)");
     uint64_t before;
     {
         const std::lock_guard lock(queue.mutex);
@@ -211,6 +238,7 @@ void Device::call(int stream, std::function<void()> act) {
 }
 
 void Device::synchronize() {
+    if (queue.recorder()) Recorder::refuse("the host waits for the device");
     queue.finish();
     settle();
 }

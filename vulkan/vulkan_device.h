@@ -23,7 +23,7 @@ namespace pumice::vulkan {
 class Device;
 
 /// A range of device memory. The destructor releases the range once the device is done with it.
-class Buffer : public Allocation, public TimelineUse {
+class Buffer : public Allocation, public TimelineUse, public std::enable_shared_from_this<Buffer> {
 public:
     Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
     /// A buffer of an application.
@@ -33,6 +33,8 @@ public:
     const std::shared_ptr<Device> device;
     const std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's
     const MemoryRange range;
+    uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
+    bool is_abandoned = false;  ///< its range is not released; guarded likewise
 };
 
 /// A kernel on a device. Does not keep the device alive: kernels are often global objects, which are destroyed after the
@@ -44,6 +46,7 @@ public:
 
     const std::weak_ptr<Device> device;
     const std::shared_ptr<Variants> variants;
+    bool is_abandoned = false;  ///< its variants live as long as the device
 };
 
 /// Does not keep the device alive, which finishes all work before it closes.
@@ -116,6 +119,11 @@ public:
     Samplers samplers;         ///< guarded by queue.mutex
     Queries queries;           ///< guarded by queue.mutex
     Queue queue;
+    StagingBlocks recorded_blocks;  ///< values that recorded commands read
+    /// Descriptor pools of released recordings, and blocks and pools of recordings that failed. Guarded by queue.mutex.
+    std::vector<VkDescriptorPool> unused_pools, abandoned_pools;
+    std::vector<std::shared_ptr<Block>> abandoned_blocks;
+    std::shared_ptr<void> recording_messages;  ///< listen_while_recording
 
 private:
     friend class Buffer;
@@ -123,6 +131,7 @@ private:
     friend class VulkanProgram;
     friend class Event;
     friend class Stamp;
+    friend class Recorder;
     struct Stream {
         Priority priority = Priority::normal;
         uint64_t last = 0;  // timeline value of its last command
@@ -134,7 +143,10 @@ private:
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
+    Staging::Piece take_upload(int64_t bytes);
+    void refuse_download() const;
     uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
+    void used(Buffer& buffer, bool write);
     void used(TimelineUse& resource, bool write);
     uint64_t after(const TimelineUse& resource, bool write, int stream) const;
     bool goes_ahead(const Buffer& buffer, bool write, int stream);
@@ -224,6 +236,7 @@ private:
     MemoryRange dummy;                                    // bound for an array of no elements
     std::vector<Stream> streams;                          // by id; 0 is the default one
     std::vector<int> unused_streams;                      // released ones
+    std::shared_ptr<EventState> recorded_event;           // of all launches that are recorded
     std::shared_ptr<Event> last_event;                    // most launches share that of the previous launch
     std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
     std::vector<BufferAccess> accesses;                   // of the command being recorded

@@ -7,10 +7,12 @@
 #include "codegen/artifact/source_debug_info.h"
 #include "codegen/glsl/codegen.h"
 #include "codegen/lowering/loop_limit.h"
+#include "core/ir/named.h"
 #include "core/passes/inlining.h"
 #include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "vulkan/command_recorder.h"
 #include "vulkan/vulkan_device.h"
 #include "vulkan/vulkan_group_size.h"
 
@@ -76,6 +78,11 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     queue.make_room();
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
+    if (Recorder* const recorder = queue.recorder()) {
+        if (program.variants->reports)
+            Recorder::refuse(text(named(*program.variants->kernel), " is launched, whose print or require reports to the host"));
+        recorder->keep(executable);
+    }
     if (program.variants->reports)
         launch_reporting(program, launch);
     else
@@ -92,7 +99,7 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
     const Variant::Recorded recorded{*variant, pipeline, buffer_ranges, block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
-    if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
+    if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder()) {
         timed.lock();
         read_pace(*pipeline.pace);
         // An application's device may depend on work that is not submitted yet.
@@ -108,8 +115,8 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                                std::atomic<uint64_t>* last) {
     Variant& variant = recorded.variant;
     // If not timed, nobody holds the lock of the pace.
-    const bool timed =
-        context.plan.most_seconds > 0 && GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
+    const bool timed = context.plan.most_seconds > 0 && GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups &&
+                       !queue.in_call() && !queue.recorder();
     const double most =
         timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
@@ -165,6 +172,7 @@ bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
 }
 
 void Device::make_locks() {
+    const Recorder::Suspended outside;  // zeroed once, before any command buffer executes
     const std::vector<std::byte> zeros(codegen::Binding::lock_count * sizeof(uint32_t));
     // Not an owning reference, which would be a cycle.
     const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
@@ -173,6 +181,7 @@ void Device::make_locks() {
     const std::lock_guard lock(queue.mutex);
     if (!locks.words) locks.words.swap(words);  // another thread may have made them first
     locks.made = true;
+    if (outside.suspends()) queue.submit();
 }
 
 /// Throws Error if an array's address is needed and missing: an application's buffer may have none.
@@ -193,7 +202,7 @@ void Device::require_addresses(const ir::Kernel& kernel, const Variant& variant,
 std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch,
                                                      const BufferRanges& buffer_ranges) {
     if (variant.shader.block_bytes == 0) return std::nullopt;
-    Staging::Piece piece = upload.take((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
+    Staging::Piece piece = take_upload((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
     for (const codegen::Field& field : variant.shader.block) {
         const uint64_t value = field_value(variant, field, launch, buffer_ranges);
         std::memcpy(piece.data() + field.offset, &value, size_t(size_of(field.type)));

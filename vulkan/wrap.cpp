@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/glsl/codegen.h"
+#include "vulkan/command_recorder.h"
 #include "vulkan/enabled.h"
 #include "vulkan/vulkan_device.h"
 
@@ -96,13 +97,16 @@ pumice::Device wrap(const Application& application) {
         enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
     std::string name = "vulkan:application " + snapshot.name;
     DevicePlan plan = plan_for(application, snapshot, name);
-    pumice::Device device(std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name)));
+    auto backend = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
+    backend->recording_messages = listen_while_recording(origin.vk, application.instance);
+    pumice::Device device(std::move(backend));
     codegen::warm_up();
     return device;
 }
 
 Point submit(const pumice::Device& device) {
     Device& backend = wrapped(device, "submit");
+    if (backend.queue.recorder()) Recorder::refuse("work is submitted (vulkan::submit)");
     backend.give_back_images();
     const Queue::Signal signal = backend.queue.signal();
     return {signal.semaphore, signal.value};
@@ -110,6 +114,7 @@ Point submit(const pumice::Device& device) {
 
 void wait_for(const pumice::Device& device, const Point& point) {
     Device& backend = wrapped(device, "wait_for");
+    if (backend.queue.recorder()) Recorder::refuse("a semaphore is waited for (vulkan::wait_for)");
     if (!point.semaphore) throw Error("vulkan::wait_for is called for a point without a semaphore");
     const std::lock_guard lock(backend.queue.mutex);
     backend.queue.wait_for({point.semaphore, point.value});

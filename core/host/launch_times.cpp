@@ -10,6 +10,7 @@ constexpr size_t most_waiting = 1024;  // launches; at this number the older hal
 }
 
 void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end) {
+    if (!begin || !end) return;  // a launch in a command buffer of an application
     std::vector<Launched> due;
     {
         const std::lock_guard lock(mutex);
