@@ -82,9 +82,9 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
-/// Ten launches, each dependent on the one before, and a submit, on an application's device: what it costs the application's thread. The peer
-/// records the same commands by hand.
-Measurement frame(Bench& bench) {
+/// Ten launches, each dependent on the one before, on an application's device: the application's thread's time until they are submitted, or
+/// for recording them into its own command buffer, if `recorded`. The peer records the same commands by hand.
+Measurement frame(Bench& bench, bool recorded) {
     constexpr int launches = 10;
     raw::Device& raw = bench.raw;
     vulkan::Application application;
@@ -104,7 +104,23 @@ Measurement frame(Bench& bench) {
     const VkDescriptorSet set = pipeline.bindings({&py, &px});
     const uint32_t push[2] = {word(items), word(factor)};
     int frames = 0, peer_frames = 0;
-    const auto ours = [&] {
+    vulkan::Recording recording;
+    const auto recording_ours = [&] {
+        const double start = thread_ms();
+        recording.release();  // the frame before
+        raw.begin();
+        recording = vulkan::record(device, raw.commands,
+                                   [&] {
+                                       for (int i = 0; i < launches; ++i) saxpy(ndrange(items).group(64), y, x, factor);
+                                   },
+                                   {{}, {}});
+        const double took = thread_ms() - start;
+        raw.submit();
+        raw.wait();
+        ++frames;
+        return took;
+    };
+    const auto submitting = [&] {
         const double start = thread_ms();
         for (int i = 0; i < launches; ++i) saxpy(ndrange(items).group(64), y, x, factor);
         vulkan::submit(device);
@@ -121,12 +137,14 @@ Measurement frame(Bench& bench) {
             if (i > 0) raw.barrier();
             pipeline.dispatch(set, push, 1);
         }
-        raw.submit();
+        if (!recorded) raw.submit();
         const double took = thread_ms() - start;
+        if (recorded) raw.submit();
         raw.wait();
         ++peer_frames;
         return took;
     };
+    const std::function<double()> ours = recorded ? std::function<double()>(recording_ours) : submitting;
     const Measurement m = compare_timed(bench, ours, peer);
     require_same(y.download(), std::vector<float>(items, factor * float(launches * frames)), 0);
     require_same(py.download<float>(), std::vector<float>(items, factor * float(launches * peer_frames)), 0);
@@ -143,7 +161,8 @@ std::vector<Case> launch_cases() {
     return {
         afresh("one launch and wait", 1.15, one_launch),
         afresh("1,000 dependent launches, each", 1.25, [](Bench& bench) { return batched(bench, 1); }),
-        {"ten launches and a submit, wrapped", Kind::launch, 2.0, 0, "", frame},
+        {"ten launches and a submit, wrapped", Kind::launch, 2.0, 0, "", [](Bench& bench) { return frame(bench, false); }},
+        {"ten launches, recorded", Kind::launch, 1.5, 0, "", [](Bench& bench) { return frame(bench, true); }},
         afresh("1,000 independent launches, each", 1.25, [](Bench& bench) { return batched(bench, batch); }),
     };
 }

@@ -38,6 +38,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/kernel/host_argument.h
     core/kernel/image_parameter.h
     core/kernel/kernel.h
+    core/kernel/prepare.h
     core/kernel/range.h
     core/language/composite.h
     core/language/composite_operand.h
@@ -64,6 +65,7 @@ set(PUMICE_PUBLIC_HEADERS
     runtime/api/rt_api.hpp
     ship/library/ship_library.h
     ship/program/ship_program.h
+    vulkan/interop.h
     vulkan/record.h
     vulkan/wrap.h
 )

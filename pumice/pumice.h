@@ -14,6 +14,7 @@
 #include "core/kernel/function.h"
 #include "core/kernel/image_parameter.h"
 #include "core/kernel/kernel.h"
+#include "core/kernel/prepare.h"
 #include "core/language/console.h"
 #include "core/language/control.h"
 #include "core/language/functions.h"

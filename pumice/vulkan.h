@@ -2,5 +2,6 @@
 #pragma once
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#include "vulkan/interop.h"
 #include "vulkan/record.h"
 #pragma GCC diagnostic pop

@@ -176,7 +176,10 @@ private:
         if (wanted == Features::all) {
             functions.GetPhysicalDeviceFeatures2(physical, &features);
             features.features.robustBufferAccess = false;
-            if (has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+            for (const char* name : {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                                     VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+                                     VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME})
+                if (has_extension(name)) extensions.push_back(name);
         }
         if (has_extension("VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");  // has to be enabled
         created.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;

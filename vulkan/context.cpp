@@ -159,6 +159,9 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
         queue = application->queue;
         lock = application->lock;
         unlock = application->unlock;
+        pipeline_cache = application->pipeline_cache;
+        allocate_memory = application->allocate;
+        free_memory = application->free;
     } else {
         make_device(origin);
     }

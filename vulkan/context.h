@@ -84,6 +84,10 @@ public:
     DeviceFunctions vk;
     VkDevice device = nullptr;
     VkQueue queue = nullptr;
+    // The application's, if it has given them.
+    VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+    std::function<MemoryPart(const MemoryRequest&)> allocate_memory;
+    std::function<void(const MemoryPart&)> free_memory;
 
 private:
     void make_device(const Origin& origin);

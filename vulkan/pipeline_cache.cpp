@@ -4,6 +4,10 @@ namespace pumice::vulkan {
 
 PipelineCache::PipelineCache(Context& c, DiskCache& d, const std::string& device_key)
     : context(c), disk(d), name("pipelines-" + device_key) {
+    if (context.pipeline_cache) {
+        handle = context.pipeline_cache;
+        return;
+    }
     const std::string stored = disk.read(name).value_or("");
     VkPipelineCacheCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
@@ -13,7 +17,9 @@ PipelineCache::PipelineCache(Context& c, DiskCache& d, const std::string& device
     saved_bytes = stored.size();
 }
 
-PipelineCache::~PipelineCache() { context.vk.DestroyPipelineCache(context.device, handle, nullptr); }
+PipelineCache::~PipelineCache() {
+    if (!context.pipeline_cache) context.vk.DestroyPipelineCache(context.device, handle, nullptr);
+}
 
 VkPipeline PipelineCache::make(const VkComputePipelineCreateInfo& info) {
     VkPipeline pipeline = VK_NULL_HANDLE;
@@ -30,6 +36,7 @@ VkPipeline PipelineCache::make(const VkComputePipelineCreateInfo& info) {
 }
 
 void PipelineCache::save() {
+    if (context.pipeline_cache) return;  // the application keeps it
     const std::lock_guard lock(mutex);
     size_t bytes = 0;
     if (!disk.on() || context.vk.GetPipelineCacheData(context.device, handle, &bytes, nullptr) != VK_SUCCESS) return;

@@ -231,8 +231,12 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     if (result == VK_SUCCESS) {
         VkTimelineSemaphoreSubmitInfo values{};
         values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-        values.signalSemaphoreValueCount = 1;
-        values.pSignalSemaphoreValues = &batch->value;
+        std::vector<VkSemaphore> signals{timeline};
+        std::vector<uint64_t> signal_values{batch->value};
+        signals.insert(signals.end(), batch->signals.begin(), batch->signals.end());
+        signal_values.insert(signal_values.end(), batch->signal_values.begin(), batch->signal_values.end());
+        values.signalSemaphoreValueCount = uint32_t(signals.size());
+        values.pSignalSemaphoreValues = signal_values.data();
         values.waitSemaphoreValueCount = uint32_t(batch->awaits.size());
         values.pWaitSemaphoreValues = batch->awaited_values.data();
         const std::vector<VkPipelineStageFlags> stages(batch->awaits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
@@ -244,8 +248,8 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         info.pWaitDstStageMask = stages.data();
         info.commandBufferCount = 1;
         info.pCommandBuffers = &batch->commands;
-        info.signalSemaphoreCount = 1;
-        info.pSignalSemaphores = &timeline;
+        info.signalSemaphoreCount = uint32_t(signals.size());
+        info.pSignalSemaphores = signals.data();
         result = context.submit(info);
         call = "vkQueueSubmit";
     }
@@ -347,6 +351,8 @@ void Queue::collect() {
         batch->count = 0;
         batch->awaits.clear();
         batch->awaited_values.clear();
+        batch->signals.clear();
+        batch->signal_values.clear();
         if (result == VK_SUCCESS)
             unused.push_back(std::move(batch));
         else
@@ -424,12 +430,22 @@ void Queue::wait(uint64_t value) {
     if (context.validates) context.raise_messages();
 }
 
-Queue::Signal Queue::signal() {
+Queue::Signal Queue::signal(std::span<const Signal> waits, std::span<const Signal> also) {
     context.require_alive();
     uint64_t value;
     {
         const std::lock_guard lock(mutex);
-        if (!open && signalled < assigned) open_batch();  // the value of a call is not on the timeline
+        // The value of a call is not on the timeline.
+        if (!open && (signalled < assigned || !waits.empty() || !also.empty())) open_batch();
+        for (const Signal& one : waits) {
+            open->awaits.push_back(one.semaphore);
+            open->awaited_values.push_back(one.value);
+            awaiting = assigned + 1;
+        }
+        for (const Signal& one : also) {
+            open->signals.push_back(one.semaphore);
+            open->signal_values.push_back(one.value);
+        }
         submit();
         value = assigned;
     }

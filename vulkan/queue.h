@@ -122,8 +122,9 @@ public:
     void finish_unheld();
     /// Runs `act` now, as a call; the next wait throws what it throws.
     void call_now(const std::function<void()>& act);
-    /// Submits everything recorded so far, and waits only for calls. The result is signalled when all of it is done.
-    Signal signal();
+    /// Submits everything recorded so far, and waits only for calls. The result is signalled when all of it is done. `waits`: what
+    /// the batch waits for; `also`: what it signals, too.
+    Signal signal(std::span<const Signal> waits = {}, std::span<const Signal> also = {});
     /// Waits for everything recorded so far.
     void finish();
 
@@ -142,6 +143,8 @@ private:
         int count = 0;
         std::vector<VkSemaphore> awaits;       // to be waited for before the batch starts
         std::vector<uint64_t> awaited_values;  // their values
+        std::vector<VkSemaphore> signals;      // to be signalled, besides the timeline
+        std::vector<uint64_t> signal_values;
         std::vector<VkDescriptorPool> sets;
         size_t sets_used = 0;  // pools that are full, and the one in use
     };

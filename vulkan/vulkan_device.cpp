@@ -42,8 +42,16 @@ Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
 }
 
 Buffer::~Buffer() {
-    if (lent) return;
+    if (lent && !lent->is_owned()) return;
     const std::lock_guard lock(device->queue.mutex);
+    if (lent) {
+        const std::shared_ptr<Block> block = std::move(lent);
+        if (is_abandoned)
+            device->abandoned_blocks.push_back(block);
+        else
+            device->queue.retire(last_use, [block] {});
+        return;
+    }
     if (is_abandoned) return;
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }

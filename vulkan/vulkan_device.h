@@ -9,8 +9,10 @@
 
 #include "core/host/backend.h"
 #include "core/host/hardware_sampler.h"
+#include "core/host/preparing_backend.h"
 #include "vulkan/code_cache.h"
 #include "vulkan/context.h"
+#include "vulkan/interop_functions.h"
 #include "vulkan/queue.h"
 #include "vulkan/staging.h"
 #include "vulkan/time_stamps.h"
@@ -26,12 +28,13 @@ class Device;
 class Buffer : public Allocation, public TimelineUse, public std::enable_shared_from_this<Buffer> {
 public:
     Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
-    /// A buffer of an application.
+    /// A buffer of an application, or one of shared memory.
     Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
     ~Buffer() override;
 
     const std::shared_ptr<Device> device;
-    const std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's
+    std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's, or shared with others
+    SharedMemory shared;          ///< of a block that is shared
     const MemoryRange range;
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
     bool is_abandoned = false;  ///< its range is not released; guarded likewise
@@ -61,7 +64,7 @@ public:
 };
 
 /// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
-class Device : public Backend, public HardwareSampler {
+class Device : public Backend, public HardwareSampler, public PreparingBackend {
 public:
     Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
     ~Device() override;
@@ -87,6 +90,7 @@ public:
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source);
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+    void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
 
     int create_stream(Priority priority) override;
     void release_stream(int stream) override;
@@ -100,6 +104,9 @@ public:
 
     /// An application's buffer as memory of this device: always the same object for one buffer. `bytes`: the size used.
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
+    // Shared memory (interop.cpp). `type`: a VkExternalMemoryHandleTypeFlagBits.
+    std::shared_ptr<Buffer> shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host);
+    void hand_over(Buffer& buffer, bool take);
 
     // Images (vulkan_image.cpp, image_transfer.cpp, image_launch.cpp, image_lending.cpp).
     std::shared_ptr<Image> make_image(const ImageShape& shape);
@@ -123,6 +130,7 @@ public:
     /// Descriptor pools of released recordings, and blocks and pools of recordings that failed. Guarded by queue.mutex.
     std::vector<VkDescriptorPool> unused_pools, abandoned_pools;
     std::vector<std::shared_ptr<Block>> abandoned_blocks;
+    InteropFunctions interop;                  ///< of a wrapped device
     std::shared_ptr<void> recording_messages;  ///< listen_while_recording
 
 private:

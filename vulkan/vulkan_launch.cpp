@@ -89,6 +89,12 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         launch_now(program, launch);
 }
 
+void Device::prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+    context.require_alive();
+    const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
+    if (program.variants->choose(context, pipelines, launch).variant->locks && !locks.made) make_locks();
+}
+
 /// Records a launch. Sets `last`, if given, to the value of its last command before that command is submitted.
 void Device::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);

@@ -22,20 +22,54 @@ Block::~Block() {
     if (!owned) return;
     // Freeing memory unmaps it.
     if (buffer) context.vk.DestroyBuffer(context.device, buffer, nullptr);
-    if (memory) context.vk.FreeMemory(context.device, memory, nullptr);
+    if (!memory) return;
+    if (context.free_memory && !is_own_memory)
+        context.free_memory({memory, memory_offset, mapped});
+    else
+        context.vk.FreeMemory(context.device, memory, nullptr);
 }
 
 void Block::invalidate(int64_t offset, int64_t size) {
     if (is_coherent || !mapped) return;
-    const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize), begin = offset / atom * atom;
+    const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize), begin = (memory_offset + offset) / atom * atom;
     VkMappedMemoryRange range{};
     range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
     range.memory = memory;
     range.offset = VkDeviceSize(begin);
-    range.size = VkDeviceSize((offset + size + atom - 1) / atom * atom - begin);
-    if (int64_t(range.offset + range.size) > bytes) range.size = VK_WHOLE_SIZE;
+    range.size = VkDeviceSize((memory_offset + offset + size + atom - 1) / atom * atom - begin);
+    // The application's parts are whole atoms.
+    if (!context.free_memory && int64_t(range.offset + range.size) > bytes) range.size = VK_WHOLE_SIZE;
     context.check(context.vk.InvalidateMappedMemoryRanges(context.device, 1, &range), "vkInvalidateMappedMemoryRanges");
 }
+
+namespace {
+
+/// Gives the block's buffer a part of the application's memory. False if the application has none.
+bool take_lent_memory(Context& context, Block& block, const VkMemoryRequirements& needs, uint32_t memory_type, bool map) {
+    const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize);
+    MemoryRequest request;
+    request.bytes = (int64_t(needs.size) + atom - 1) / atom * atom;
+    request.alignment = std::max(int64_t(needs.alignment), atom);
+    request.memory_type = memory_type;
+    request.mapped = map;
+    request.addressable = context.plan.device_addresses;
+    const MemoryPart part = context.allocate_memory(request);
+    if (!part.memory) return false;
+    block.memory = part.memory;
+    block.memory_offset = part.offset;
+    block.mapped = static_cast<std::byte*>(part.mapped);
+    if (part.offset < 0 || part.offset % request.alignment != 0)
+        fail("Application::allocate returns memory at byte ", part.offset, ", and ", request.alignment,
+             " has to divide that (MemoryRequest::alignment)");
+    if (map && !part.mapped)
+        throw Error("Application::allocate returns memory that is not mapped, and the host needs it (MemoryRequest::mapped)");
+    if (!map) block.mapped = nullptr;
+    context.check(context.vk.BindBufferMemory(context.device, block.buffer, block.memory, VkDeviceSize(part.offset)),
+                  "vkBindBufferMemory");
+    return true;
+}
+
+}  // namespace
 
 std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map) {
     auto block = std::make_unique<Block>(context, id, bytes);
@@ -49,6 +83,16 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
 
     VkMemoryRequirements needs{};
     context.vk.GetBufferMemoryRequirements(context.device, block->buffer, &needs);
+    const auto take_address = [&] {
+        if (!context.plan.device_addresses) return;
+        const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, block->buffer};
+        block->address = context.vk.GetBufferDeviceAddress(context.device, &info);
+    };
+    if (context.allocate_memory) {
+        if (!take_lent_memory(context, *block, needs, memory_type, map)) return nullptr;
+        take_address();
+        return block;
+    }
     VkMemoryAllocateFlagsInfo flags{};
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
@@ -72,10 +116,7 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
         if (data == reinterpret_cast<void*>(intptr_t(-1))) return nullptr;
         block->mapped = static_cast<std::byte*>(data);
     }
-    if (context.plan.device_addresses) {
-        VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, block->buffer};
-        block->address = context.vk.GetBufferDeviceAddress(context.device, &info);
-    }
+    take_address();
     return block;
 }
 

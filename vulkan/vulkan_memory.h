@@ -26,6 +26,7 @@ struct Block {
     const uint64_t id;  ///< unique on one device
     const int64_t bytes;
     VkDeviceMemory memory = VK_NULL_HANDLE;
+    int64_t memory_offset = 0;  ///< of the buffer in the memory; not 0 only in the application's
     VkBuffer buffer = VK_NULL_HANDLE;
     std::byte* mapped = nullptr;  ///< null unless mapped
     bool is_cached = false;       ///< cached for the host, which otherwise reads it slowly
@@ -35,6 +36,8 @@ struct Block {
     /// The mapped memory if the host reads arrays in place, else null.
     const std::byte* readable() const { return is_cached ? mapped : nullptr; }
     VkDeviceAddress address = 0;  ///< 0 if the device has no addresses
+    bool is_own_memory = false;   ///< shared with others: never the application's allocator's
+    bool is_owned() const { return owned; }
     Suballocator ranges;
 
 private:

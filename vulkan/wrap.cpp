@@ -21,6 +21,8 @@ void check(const Application& application) {
     require(application.queue, "queue");
     if (!application.lock != !application.unlock)
         throw Error("an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
+    if (!application.allocate != !application.free)
+        throw Error("an application's Vulkan device cannot be wrapped: of Application::allocate and free only one is set");
     if (!application.features && !application.created_with)
         throw Error("an application's Vulkan device cannot be wrapped: neither Application::features nor created_with is set");
     if (application.created_with && (application.features || !application.extensions.empty()))
@@ -98,17 +100,24 @@ pumice::Device wrap(const Application& application) {
     std::string name = "vulkan:application " + snapshot.name;
     DevicePlan plan = plan_for(application, snapshot, name);
     auto backend = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
+    backend->interop = interop_functions(origin, backend->context.snapshot);
     backend->recording_messages = listen_while_recording(origin.vk, application.instance);
     pumice::Device device(std::move(backend));
     codegen::warm_up();
     return device;
 }
 
-Point submit(const pumice::Device& device) {
+Point submit(const pumice::Device& device, const Semaphores& semaphores) {
     Device& backend = wrapped(device, "submit");
     if (backend.queue.recorder()) Recorder::refuse("work is submitted (vulkan::submit)");
+    std::vector<Queue::Signal> waits, signals;
+    for (const auto& [points, list] : {std::pair(&semaphores.wait, &waits), std::pair(&semaphores.signal, &signals)})
+        for (const Point& point : *points) {
+            if (!point.semaphore) throw Error("vulkan::submit is called for a point without a semaphore");
+            list->push_back({point.semaphore, point.value});
+        }
     backend.give_back_images();
-    const Queue::Signal signal = backend.queue.signal();
+    const Queue::Signal signal = backend.queue.signal(waits, signals);
     return {signal.semaphore, signal.value};
 }
 

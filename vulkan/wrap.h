@@ -16,14 +16,32 @@ struct VkQueue_T;
 struct VkBuffer_T;
 struct VkImage_T;
 struct VkSemaphore_T;
+struct VkPipelineCache_T;
+struct VkDeviceMemory_T;
 struct VkDeviceCreateInfo;
 
 namespace pumice::vulkan {
 
-// VkBuffer, VkImage and VkSemaphore are pointers on 64-bit systems, else integers.
+// Vulkan's non-dispatchable handles are pointers on 64-bit systems, else integers.
 using BufferHandle = std::conditional_t<sizeof(void*) == 8, VkBuffer_T*, uint64_t>;
 using ImageHandle = std::conditional_t<sizeof(void*) == 8, VkImage_T*, uint64_t>;
 using SemaphoreHandle = std::conditional_t<sizeof(void*) == 8, VkSemaphore_T*, uint64_t>;
+using PipelineCacheHandle = std::conditional_t<sizeof(void*) == 8, VkPipelineCache_T*, uint64_t>;
+using MemoryHandle = std::conditional_t<sizeof(void*) == 8, VkDeviceMemory_T*, uint64_t>;
+
+/// The memory that one buffer of Pumice needs. Buffers are few and large: arrays are ranges of them.
+struct MemoryRequest {
+    int64_t bytes = 0, alignment = 0;  ///< the offset is a multiple of the alignment
+    uint32_t memory_type = 0;
+    bool mapped = false;       ///< the host accesses the memory: `mapped` of the result is needed
+    bool addressable = false;  ///< allocated with VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+};
+/// A part of the application's VkDeviceMemory. Without `memory`: there is none left.
+struct MemoryPart {
+    MemoryHandle memory{};
+    int64_t offset = 0;
+    void* mapped = nullptr;  ///< the part's first byte, for as long as Pumice has the part
+};
 
 /// An application's device and a queue of it. They remain the application's, and must outlive all Devices, Streams and Arrays on
 /// them; kernels and events may live longer.
@@ -44,6 +62,13 @@ struct Application {
     /// Called around every use of the queue, on any thread, since a VkQueue must be used by one at a time. Empty if only Pumice
     /// uses the queue. The application must not call Pumice while it holds the lock.
     std::function<void()> lock, unlock;
+    /// The application's cache, which then takes the place of Pumice's own one on disk. It must not be externally synchronised, and
+    /// must outlive the device.
+    PipelineCacheHandle pipeline_cache{};
+    /// The application's allocator, instead of vkAllocateMemory and vkFreeMemory: both or none. Called on any thread, one at a time
+    /// or several; must not call Pumice.
+    std::function<MemoryPart(const MemoryRequest&)> allocate;
+    std::function<void(const MemoryPart&)> free;
     /// vkGetInstanceProcAddr; null: that of the system's loader.
     void (*(*get_instance_proc_addr)(VkInstance_T*, const char*))() = nullptr;
 };
@@ -57,10 +82,15 @@ struct Point {
     uint64_t value = 0;
 };
 
-/// Submits all work of the device so far; waits only for pending host calls (Stream::call). Later submissions of the application
-/// to this queue follow it and see its results, without a barrier; other queues wait for the returned point. The device must be
-/// from wrap(), here and below.
-Point submit(const pumice::Device& device);
+/// Semaphores of one submission, binary or timeline ones: it starts when all of `wait` are reached, and signals all of `signal`.
+struct Semaphores {
+    std::vector<Point> wait{}, signal{};
+};
+/// Submits all work of the device so far, in one vkQueueSubmit; waits only for pending host calls (Stream::call). Later submissions
+/// of the application to this queue follow it and see its results, without a barrier; other queues wait for the returned point, or
+/// for a semaphore of `semaphores.signal`, as a present does. With semaphores there is a submission even if there is no work. The
+/// device must be from wrap(), here and below.
+Point submit(const pumice::Device& device, const Semaphores& semaphores = {});
 /// Later work of the device, including host copies, starts when the point is reached, and sees what was written before it. The
 /// signal of the point must be submitted already. Earlier submissions to the same queue need no point, except before host copies.
 void wait_for(const pumice::Device& device, const Point& point);

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <map>
 
+#include "core/host/preparing_backend.h"
 #include "core/host/trace_hook.h"
 #include "core/interp/interp_program.h"
 #include "core/ir/memory_limits.h"
 #include "core/kernel/image_arguments.h"
+#include "core/kernel/prepare.h"
 #include "core/lowering/barrier_divergence.h"
 #include "core/lowering/images_as_words.h"
 #include "core/lowering/specialise_images.h"
@@ -531,6 +533,29 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     Event event(device.backend->record(stream));
     if (range.is_timed) event.begin = std::move(begin), event.end = std::move(end);
     return event;
+}
+
+// ---- preparing -----------------------------------------------------------------------------------------------------
+
+void detail::compile_ahead(const KernelBase& kernel, const Device& device, const PrepareOptions& options,
+                           const std::function<void(double)>& report) {
+    const std::shared_ptr<const ir::Kernel> recorded = kernel.state->without_calls(kernel.recorded());
+    const Described described(*recorded, device, options);
+    report(0.25);
+    LaunchCheck check(*recorded, options.range, described.arguments);
+    const bool any = check.collect();
+    check.device = device.state;
+    Backend& backend = *device.state->backend;
+    const bool fixed = options.range.group_rank || recorded->group[0];
+    if (fixed) check.check_group(backend.limits());
+    std::shared_ptr<Executable> executable = device.state->compiled(kernel.state->number);
+    if (!executable) executable = kernel.state->compile(recorded, device.state);
+    report(0.5);
+    auto* const preparing = dynamic_cast<PreparingBackend*>(&backend);
+    if (!any || !preparing) return;
+    if (!fixed) check.launch.group = backend.choose_group(*recorded, check.launch);
+    if (options.range.rank > 3) check.launch.group[2] = 1;
+    preparing->prepare(executable, check.launch);
 }
 
 }  // namespace pumice

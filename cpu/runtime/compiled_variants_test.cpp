@@ -11,6 +11,7 @@
 #include "core/host/array.h"
 #include "core/host/device.h"
 #include "core/kernel/kernel.h"
+#include "core/kernel/prepare.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
 #include "core/support/debug.h"
@@ -79,6 +80,30 @@ TEST_F(CompiledVariants, of_ranges_that_need_other_groups) {
     EXPECT_EQ(got[999], 2);
     EXPECT_EQ(got[199'999], 1);
     EXPECT_LE(compiled(), 4);
+}
+
+/// The launches: a whole range, one with a tail, a slice off the lines of the caches, a sum of all items, and large arrays.
+TEST_F(CompiledVariants, that_are_prepared_are_not_compiled_again) {
+    const auto scale = kernel("scale", [](Out<float> y, In<float> x) { y[global_index()] = 2.0f * x[global_index()]; });
+    const auto sum = kernel("sum", [](InOut<float> to, In<float, 2> x) {
+        auto [i, j] = global_index<2>();
+        atomic_add(to[0], x(i, j));
+    });
+    const Device device(open());
+    prepare(scale, device, {.range = ndrange(65536)});
+    prepare(scale, device, {.range = ndrange(1000), .on_thread = true}).wait();
+    prepare(scale, device, {.range = ndrange(65536), .extents = {{65536}, {65536}}, .offsets = {4, 8}});
+    prepare(sum, device, {.range = ndrange(300, 500), .extents = {{1}}});
+    const int prepared = compiled();
+    EXPECT_GE(prepared, 2);
+    const Array<float> x = device.full<float>(65538, 1.0f), y = device.zeros<float>(65538), to = device.zeros<float>(1);
+    scale(ndrange(65536), y.slice(0, 65536), x.slice(0, 65536));
+    scale(ndrange(1000), y.slice(0, 1000), x.slice(0, 1000));
+    scale(ndrange(65536), y.slice(1, 65537), x.slice(2, 65538));
+    sum(ndrange(300, 500), to, device.full<float>({300, 500}, 1.0f));
+    EXPECT_EQ(to.get(0), 150000.0f);
+    EXPECT_EQ(y.get(65536), 2.0f);
+    EXPECT_EQ(compiled(), prepared);
 }
 
 }  // namespace

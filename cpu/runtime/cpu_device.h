@@ -1,5 +1,6 @@
 // The CPU device: combines memory, streams and launches.
 #pragma once
+#include "core/host/preparing_backend.h"
 #include "cpu/native/cpu_target.h"
 #include "cpu/runtime/cpu.h"
 #include "cpu/runtime/cpu_memory.h"
@@ -8,7 +9,7 @@
 
 namespace pumice::cpu {
 
-class Device final : public Backend {
+class Device final : public Backend, public PreparingBackend {
 public:
     Device(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
     ~Device() override;
@@ -29,6 +30,7 @@ public:
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
     BackendTraits traits() const override { return {.splits_rows = true, .private_sums = true, .cheap_items = true}; }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+    void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
 
     int create_stream(Priority priority) override { return streams.create(priority); }
     void release_stream(int stream) override { streams.release(stream); }

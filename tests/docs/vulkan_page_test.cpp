@@ -3,6 +3,7 @@
 #include <pumice/vulkan.h>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <mutex>
 
@@ -42,6 +43,7 @@ TEST(VulkanPage, Examples) {
             EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
         }
         const Array<float> heights = compute.zeros<float>(1024);
+        std::vector<vulkan::Recording> kept;
 #include "vulkan/order.inc"
         EXPECT_EQ(vertices.bytes, 4096);
         const VkSemaphore semaphore = application.timeline();
@@ -61,8 +63,37 @@ TEST(VulkanPage, Examples) {
             target.before = target.after;  // now the contents are needed
             EXPECT_EQ(vulkan::image<float4>(compute, target, {480, 640}).download()[0].x, 1.0f);
         }
+        {
+            const Array<float> velocities = compute.zeros<float>(1024);
+            application.submit([&](VkCommandBuffer commands) {
+#include "vulkan/record.inc"
+                kept.push_back(frame);
+#include "vulkan/scopes.inc"
+                kept.push_back(drawn);
+            });
+            application.wait();
+            EXPECT_EQ(velocities.get(0), heights.get(0) - 0.5f);
+            kept.clear();
+        }
+        VkSemaphoreCreateInfo binary{};
+        binary.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+        VkSemaphore acquired = VK_NULL_HANDLE, rendered = VK_NULL_HANDLE;
+        for (VkSemaphore* one : {&acquired, &rendered}) application.vk.CreateSemaphore(device, &binary, nullptr, one);
+        application.submit([](VkCommandBuffer) {}, {}, {acquired, 0});
+#include "vulkan/present.inc"
+        application.submit([](VkCommandBuffer) {}, {rendered, 0});
+        const auto draw_progress = [](double part) { EXPECT_LE(part, 1); };
+        {
+#include "vulkan/prepare.inc"
+        }
+        const auto send = [](const vulkan::SharedMemory& memory) {
+            EXPECT_GE(memory.fd, 0);
+            close(memory.fd);
+        };
+#include "vulkan/share.inc"
         compute.synchronize();
         application.wait();
+        for (VkSemaphore one : {acquired, rendered}) application.vk.DestroySemaphore(device, one, nullptr);
         application.vk.DestroySemaphore(device, semaphore, nullptr);
     }
     EXPECT_EQ(application.messages, std::vector<std::string>());

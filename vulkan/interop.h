@@ -1,0 +1,63 @@
+// Arrays in memory that other processes, other interfaces or the host have as well. Public; needs no Vulkan header.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "vulkan/wrap.h"
+
+namespace pumice::vulkan {
+
+/// A way by which a file descriptor names device memory: opaque to all but the same driver, or as a buffer of the Linux kernel.
+enum class FdKind { opaque, dma_buf };
+
+/// What the wrapped device and its driver can share, by the extensions that the application has enabled.
+struct Interop {
+    bool opaque_out = false, opaque_in = false;      ///< VK_KHR_external_memory_fd
+    bool dma_buf_out = false, dma_buf_in = false;    ///< the same with VK_EXT_external_memory_dma_buf
+    int64_t host_alignment = 0;                      ///< VK_EXT_external_memory_host: of pointers and sizes in bytes; 0: none
+    bool binary_out = false, binary_in = false;      ///< VK_KHR_external_semaphore_fd, opaque
+    bool timeline_out = false, timeline_in = false;  ///< the same for timeline semaphores
+};
+Interop interop(const pumice::Device& device);
+
+/// Device memory as another process gets it: the descriptor is sent (SCM_RIGHTS, or inherited), the rest as plain values.
+struct SharedMemory {
+    int fd = -1;
+    FdKind kind = FdKind::opaque;
+    int64_t bytes = 0, allocated = 0;  ///< of the elements; of the memory
+    uint32_t memory_type = 0;
+};
+
+// Implementations of the templates below, for arrays of any type.
+std::shared_ptr<detail::ArrayState> new_shared(const pumice::Device& device, FdKind kind, const int64_t* extents, int rank,
+                                               const Element& element);
+std::shared_ptr<detail::ArrayState> from_shared(const pumice::Device& device, const SharedMemory& memory, const int64_t* extents,
+                                                int rank, const Element& element);
+std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* host, int64_t bytes, const Element& element);
+SharedMemory share(const detail::ArrayState& array);
+void hand_over(const detail::ArrayState& array, bool take);
+
+/// An array of zeros in memory of its own, which share() can give away. Throws Error if the device cannot.
+template <class T, std::size_t N>
+Array<T, int(N)> shareable(const pumice::Device& device, const int64_t (&extents)[N], FdKind kind = FdKind::opaque) {
+    return {detail::to_array(extents), new_shared(device, kind, extents, int(N), detail::element_of<T>())};
+}
+/// A new descriptor of the memory, which the caller closes or gives away. The array is one of shareable().
+template <class T, int N> SharedMemory share(const Array<T, N>& array) { return share(detail::held(array.state)); }
+/// An array in memory that another process has shared. Takes the descriptor over if there is no Error.
+template <class T, std::size_t N>
+Array<T, int(N)> shared(const pumice::Device& device, const SharedMemory& memory, const int64_t (&extents)[N]) {
+    return {detail::to_array(extents), from_shared(device, memory, extents, int(N), detail::element_of<T>())};
+}
+/// An array in the host's own memory, which the device then reads and writes in place. Pointer and size are multiples of
+/// Interop::host_alignment; the memory must exist until the device is done with the array.
+template <class T, std::size_t E> Array<T, 1> host_array(const pumice::Device& device, std::span<T, E> host) {
+    return {{int64_t(host.size())}, on_host(device, host.data(), int64_t(host.size_bytes()), detail::element_of<T>())};
+}
+
+/// Ownership of an array that several processes have: one uses it at a time. release() comes after the work of this process, and
+/// acquire() before its next work; in between, the processes order themselves, by a semaphore or by their hosts.
+template <class T, int N> void release(const Array<T, N>& array) { hand_over(detail::held(array.state), false); }
+template <class T, int N> void acquire(const Array<T, N>& array) { hand_over(detail::held(array.state), true); }
+
+}  // namespace pumice::vulkan

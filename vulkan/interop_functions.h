@@ -1,0 +1,18 @@
+// Entry points and properties for memory that a device shares.
+#pragma once
+#include "vulkan/context.h"
+#include "vulkan/interop.h"
+
+namespace pumice::vulkan {
+
+/// What the driver offers of the extensions that the application has enabled; read once, by wrap().
+struct InteropFunctions {
+    Interop table;
+    PFN_vkGetMemoryFdKHR GetMemoryFd = nullptr;
+    PFN_vkGetMemoryFdPropertiesKHR GetMemoryFdProperties = nullptr;
+    PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerProperties = nullptr;
+};
+/// `snapshot`: with what is enabled alone.
+InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapshot);
+
+}  // namespace pumice::vulkan
