@@ -29,9 +29,11 @@ constexpr uint64_t thread_slice = 20'000'000;   // ns; the longest time until th
 constexpr uint32_t sets_of_a_pool = 64;
 
 // The stages and accesses of all commands that the queue records.
-constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkAccessFlags commands_accesses =
-    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkPipelineStageFlags commands_stages =
+    VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags commands_accesses = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT |
+                                            VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                            VK_ACCESS_TRANSFER_WRITE_BIT;
 
 }  // namespace
 

@@ -180,6 +180,7 @@ private:
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
+    bool is_timed(const Launch& launch) const;
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const;
     // launching; queue.mutex is held

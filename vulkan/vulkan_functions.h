@@ -31,7 +31,8 @@ namespace pumice::vulkan {
     X(CreateSampler) X(DestroySampler) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdClearColorImage) \
     X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \
     X(BeginCommandBuffer) X(EndCommandBuffer) \
-    X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) X(CmdPipelineBarrier) \
+    X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) \
+    X(CmdDispatchIndirect) X(CmdPipelineBarrier) \
     X(CmdFillBuffer) X(CmdCopyBuffer) X(CmdResetQueryPool) X(CmdWriteTimestamp) \
     X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(WaitSemaphores) X(SignalSemaphore) \
     X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) \

@@ -105,7 +105,7 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
     const Variant::Recorded recorded{*variant, pipeline, buffer_ranges, block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
-    if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder()) {
+    if (is_timed(launch)) {
         timed.lock();
         read_pace(*pipeline.pace);
         // An application's device may depend on work that is not submitted yet.
@@ -116,13 +116,18 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
     record_slices(recorded, launch, groups, *pipeline.pace, last);
 }
 
+/// True if the launch is sliced by its pace. The host does not know how many groups of an indirect launch run.
+bool Device::is_timed(const Launch& launch) const {
+    return context.plan.most_seconds > 0 && !launch.counts.memory &&
+           GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
+}
+
 /// Records the groups in as many submissions as needed, and times the first. Returns the value of the last.
 uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
                                std::atomic<uint64_t>* last) {
     Variant& variant = recorded.variant;
     // If not timed, nobody holds the lock of the pace.
-    const bool timed = context.plan.most_seconds > 0 && GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups &&
-                       !queue.in_call() && !queue.recorder();
+    const bool timed = is_timed(launch);
     const double most =
         timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
@@ -334,6 +339,15 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
 void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& part) {
     const Variant& variant = recorded.variant;
     const Extents groups = groups_of(launch);
+    // An indirect launch of more groups than a dispatch may have runs all groups of the limits: those past the extents do
+    // nothing.
+    if (launch.counts.memory && is_one_dispatch(launch, context.snapshot.limits)) {
+        const MemoryRange& range = static_cast<const Buffer*>(launch.counts.memory)->range;
+        push_fields(commands, variant, launch, recorded.buffer_ranges, groups, {});
+        context.vk.CmdDispatchIndirect(commands, range.block->buffer,
+                                       VkDeviceSize(range.offset + launch.counts.offset) + sizeof(VkDispatchIndirectCommand));
+        return;
+    }
     if (recorded.pipeline.at_origin) {
         push_fields(commands, variant, launch, recorded.buffer_ranges, groups, {});
         std::array<uint32_t, 3> begin, count;

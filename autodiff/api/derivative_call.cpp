@@ -22,6 +22,7 @@
 #include "autodiff/api/launch_derivative.h"
 #include "autodiff/api/reverse_step.h"
 #include "autodiff/api/shadow_arrays.h"
+#include "core/kernel/indirect.h"
 
 namespace pumice::derive {
 namespace {
@@ -35,6 +36,32 @@ std::vector<HostArgument> values_of(const Call& call) {
     std::vector<HostArgument> values;
     for (const ArgumentSlot& slot : call.slots) values.push_back(slot.value);
     return values;
+}
+
+/// A call over an indirect range as one over a range that the host knows; other calls stay as they are.
+class DirectCall {
+public:
+    /// The range is one of range_now().
+    explicit DirectCall(const Call& given) : call(given) {
+        if (!given.range.counts) return;
+        made.emplace(detail::direct_launch(given.kernel, given.range));
+        direct.emplace(Call{made->kernel, made->range, given.slots, given.width});
+        direct->slots.push_back({Activity::constant, made->last, {}, nullptr, false});
+    }
+    operator const Call&() const { return direct ? *direct : call; }
+    const Call* operator->() const { return direct ? &*direct : &call; }
+    /// The counts of an indirect range.
+    const std::shared_ptr<detail::ArrayState>& counts() const { return made->counts; }
+
+private:
+    const Call& call;
+    std::optional<detail::DirectLaunch> made;
+    std::optional<Call> direct;
+};
+
+Range range_now(const Call& call) {
+    if (!call.range.counts) return call.range;
+    return detail::range_now(call.kernel, call.range, device_of(call.range, call.slots).get());
 }
 
 /// The call for one direction of a batch.
@@ -104,17 +131,21 @@ const KernelBase& for_images(const KernelBase& kernel, const std::vector<Argumen
     return kernel.for_images(values, false);
 }
 
-std::vector<uint64_t> reverse(const Call& call) {
-    check(call, false);
+std::vector<uint64_t> reverse(const Call& given) {
+    check(given, false);
+    const Range range = range_now(given);
+    const Call call{given.kernel, range, given.slots, given.width};
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && (rules->inactive || rules->reverse)) return reverse_by_rule(*rules, call);
     std::vector<uint64_t> adjoints;
-    launch(call, Mode::adjoint, &adjoints);
+    launch(DirectCall(call), Mode::adjoint, &adjoints);
     return adjoints;
 }
 
-void forward(const Call& call) {
-    check(call, true);
+void forward(const Call& given) {
+    check(given, true);
+    const Range range = range_now(given);
+    const Call call{given.kernel, range, given.slots, given.width};
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && rules->inactive) {
         reverse_by_rule(*rules, call);  // the tangents of what is written are zero as well
@@ -127,13 +158,12 @@ void forward(const Call& call) {
         for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
         call.kernel.launch(call.range, values_of(call));
     } else {
-        launch(call, Mode::forward, nullptr);
+        launch(DirectCall(call), Mode::forward, nullptr);
     }
 }
 
 namespace {
 const Derived& half_of(const Call& call, Mode mode) {
-    check(call, false);
     return derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.slots, call.width, mode));
 }
 }  // namespace
@@ -146,17 +176,33 @@ std::vector<Activity> activities_of(const Call& call) {
 }
 
 TapeArrays split_forward(const Call& call) {
+    check(call, false);
+    const Range range = range_now(call);
+    const Call over{call.kernel, range, call.slots, call.width};
+    const DirectCall direct(over);
     TapeArrays tape;
-    launch(half_of(call, Mode::augmented), call.range, call.slots, nullptr, &tape);
+    launch(half_of(direct, Mode::augmented), direct->range, direct->slots, nullptr, &tape);
+    if (call.range.counts) tape.push_back(direct.counts());
     return tape;
 }
 
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
-    const Derived& half = half_of(call, Mode::reverse);
-    check_tapes(half, call.range, call.slots, tape);
-    std::vector<uint64_t> adjoints;
+    check(call, false);
     TapeArrays arrays = tape;
-    launch(half, call.range, call.slots, &adjoints, &arrays);
+    Range range = call.range;
+    if (range.counts) {  // the tape ends in the counts of the first half
+        if (tape.empty() || tape.back()->element->leaves[0].type != Scalar::i32 || tape.back()->bytes != detail::counts_bytes)
+            fail("the reverse half of kernel \"", call.kernel.name(),
+                 "\" has an indirect range, and is given a tape of another one: both halves take the same range and annotations");
+        range = detail::with_counts(range, tape.back());
+        arrays.pop_back();
+    }
+    const Call over{call.kernel, range, call.slots, call.width};
+    const DirectCall direct(over);
+    const Derived& half = half_of(direct, Mode::reverse);
+    check_tapes(half, direct->range, direct->slots, arrays);
+    std::vector<uint64_t> adjoints;
+    launch(half, direct->range, direct->slots, &adjoints, &arrays);
     return adjoints;
 }
 
@@ -168,10 +214,13 @@ std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature)
     return derived(kernel, Mode::adjoint, signature).reads;
 }
 
-TapeArrays reverse_step(Call step) {
-    const std::shared_ptr<const ir::Kernel> primal = step.kernel.recorded();
-    const KernelRules* rules = find_rules(step.kernel);
+TapeArrays reverse_step(Call given) {
+    const KernelRules* rules = find_rules(given.kernel);
     const bool by_rule = rules && rules->reverse;
+    std::optional<DirectCall> direct;
+    if (!by_rule) direct.emplace(given);
+    Call step = by_rule ? given : Call(*direct);
+    const std::shared_ptr<const ir::Kernel> primal = step.kernel.recorded();
     const Derived* adjoint = nullptr;
     if (!by_rule) adjoint = &derived(step.kernel, Mode::adjoint, signature_of(*primal, step.slots, 1, Mode::adjoint));
 

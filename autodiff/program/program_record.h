@@ -50,6 +50,8 @@ public:
         scalars->refuses_values = outer && outer->keeps_program();
     }
 
+    bool keeps_program() const override { return outer && outer->keeps_program(); }
+
     /// Enters the annotations of the caller, before the run. Throws Error for an argument that cannot be differentiated like
     /// that.
     void annotate(const std::vector<ArgumentSlot>& slots, bool forward);

@@ -12,9 +12,11 @@
 #include "autodiff/program/program_tangents.h"
 
 #include "autodiff/api/check_annotations.h"
+#include "autodiff/api/custom_rules.h"
 #include "autodiff/api/reverse_step.h"
 #include "autodiff/api/shadow_arrays.h"
 #include "core/ir/evaluate.h"
+#include "core/kernel/indirect.h"
 
 namespace pumice::derive {
 
@@ -34,6 +36,12 @@ std::shared_ptr<ArrayState> ProgramTangents::tangent(const ArrayState& array, in
 }
 
 bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
+    if (range.counts && !find_rules(kernel)) {
+        const detail::DirectLaunch direct = detail::direct_launch(kernel, range);
+        std::vector<HostArgument> all(arguments.begin(), arguments.end());
+        all.push_back(direct.last);
+        return launching(direct.kernel, direct.range, all);
+    }
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const std::vector<Span> spans = spans_of(arguments);
     const Signature signature = activity(kernel, arguments, spans);

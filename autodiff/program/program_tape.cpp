@@ -13,8 +13,10 @@
 #include "autodiff/program/program_tape.h"
 
 #include "autodiff/api/check_annotations.h"
+#include "autodiff/api/custom_rules.h"
 #include "autodiff/api/reverse_step.h"
 #include "autodiff/api/shadow_arrays.h"
+#include "core/kernel/indirect.h"
 
 namespace pumice::derive {
 
@@ -80,6 +82,12 @@ void ProgramTape::push(Command&& command) {
 }
 
 bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
+    if (range.counts && !find_rules(kernel)) {
+        const detail::DirectLaunch direct = detail::direct_launch(kernel, range);
+        std::vector<HostArgument> all(arguments.begin(), arguments.end());
+        all.push_back(direct.last);
+        return launching(direct.kernel, direct.range, all);
+    }
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     Command c(Command::Kind::launch);
     c.kernel.emplace(kernel);

@@ -86,6 +86,9 @@ struct Launch {
     int rank = 1;
     std::vector<Argument> arguments;  ///< one for each parameter, in order
     int stream = 0;
+    /// Of an indirect launch, else without memory: six i32, which the stream's earlier work writes. The first three are the
+    /// extents, at least 0 and at most `extent`, the others the numbers of groups. See BackendTraits::reads_counts.
+    Array counts;
 };
 
 /// A point in a device's work. Copies share it.
@@ -115,6 +118,9 @@ struct BackendTraits {
     bool cheap_items = false;
     /// A subgroup may add up the terms of its items before it touches memory: a sum is then rounded fewer times.
     bool sums_by_subgroups = true;
+    /// Launches read their extents from Launch::counts when they begin. Otherwise the kernel itself reads them (indirect_range),
+    /// and Launch::counts only says which groups may be left out.
+    bool reads_counts = false;
 };
 
 /// One device. All functions may be called from several threads at once.

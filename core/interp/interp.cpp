@@ -146,7 +146,7 @@ public:
         return l;
     }
     bool supports(Feature) const override { return true; }
-    BackendTraits traits() const override { return {.sums_by_subgroups = false}; }
+    BackendTraits traits() const override { return {.sums_by_subgroups = false, .reads_counts = true}; }
 
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
         // The system overcommits: it would grant more memory than there is, and end the process when the memory is used.
@@ -189,8 +189,10 @@ public:
         for (size_t axis = 0; axis < size_t(launch.rank); ++axis) group[axis] = std::min(side, launch.extent[axis]);
         return group;
     }
-    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override {
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& given) override {
         std::lock_guard lock(mutex);
+        Launch launch = given;
+        if (given.counts.memory && !take_counts(launch)) return;
         const InterpProgram& program = static_cast<const InterpProgram&>(*executable);
         if (launch.group[0] * launch.group[1] * launch.group[2] > max_items) library_bug("a group past the limits of interp");
         check_local_memory(program.kernel, launch);
@@ -224,6 +226,14 @@ public:
     }
 
 private:
+    /// Sets the extents of an indirect launch. Returns false if the range is empty.
+    static bool take_counts(Launch& launch) {
+        int32_t extents[3];
+        std::memcpy(extents, host(*launch.counts.memory).data.get() + launch.counts.offset, sizeof extents);
+        std::copy_n(extents, 3, launch.extent.begin());
+        return std::all_of(std::begin(extents), std::end(extents), [](int32_t n) { return n > 0; });
+    }
+
     /// Makes the ring, or empties it if it is more than half full; gives the launch its number.
     void prepare_ring(std::shared_ptr<const ir::Kernel> kernel, const Launch& launch) {
         if (scratch.ring.empty()) {

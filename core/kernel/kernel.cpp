@@ -9,6 +9,7 @@
 #include "core/interp/interp_program.h"
 #include "core/ir/memory_limits.h"
 #include "core/kernel/image_arguments.h"
+#include "core/kernel/indirect.h"
 #include "core/kernel/prepare.h"
 #include "core/lowering/barrier_divergence.h"
 #include "core/lowering/images_as_words.h"
@@ -352,6 +353,7 @@ private:
             }
             for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
         }
+        if (range.counts) check_counts(first);
         const Stream& stream = range.stream;
         if (stream.state) {
             if (!stream.state->device) refuse("it is put on a stream that was released");
@@ -362,6 +364,15 @@ private:
             launch.stream = stream.state->number;
         }
         if (!device) device = Device::open().state;
+    }
+
+    /// Checks the counts of an indirect range. `first`: the first array argument, if there is one.
+    void check_counts(size_t first) {
+        if (const std::string wrong = detail::wrong_counts(kernel, range); !wrong.empty()) refuse(wrong);
+        const std::shared_ptr<detail::DeviceState>& here = range.counts.array->device;
+        if (!device) device = here;
+        if (device->backend != here->backend)
+            refuse("the counts of its indirect range lie on ", here->name, ", and ", kernel.label(first), " on ", device->name);
     }
 
     /// The value of a range parameter, as i32.
@@ -499,6 +510,13 @@ Event KernelBase::launch_with_images(const Range& range, std::span<const detail:
     return state->as_words->launch(range, detail::words_of(*kernel, arguments));
 }
 
+std::shared_ptr<Executable> detail::executable_of(const KernelBase& kernel, const std::shared_ptr<DeviceState>& device) {
+    KernelBase::State& state = *kernel.state;
+    std::shared_ptr<Executable> executable = device->compiled(state.number);
+    if (!executable) executable = state.compile(state.without_calls(kernel.recorded()), device);
+    return executable;
+}
+
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
     const std::shared_ptr<const ir::Kernel> given = recorded();
     if (ir::has_unresolved_images(*given) || ir::has_images_as_words(*given)) return launch_with_images(range, arguments);
@@ -506,28 +524,38 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     LaunchCheck check(*kernel, range, arguments);
     const bool any = check.collect();
     detail::DeviceState& device = *check.device;
+    detail::TraceHook* hook = detail::trace_hook();
     // The group extents are given by the launch or the kernel.
     const bool fixed = range.group_rank || kernel->group[0];
     if (fixed) check.check_group(device.backend->limits());
     if (!any) {
+        if (range.counts) detail::counts_now(*this, range, {1, 1, 1});
         Event nothing;
         if (range.is_timed) nothing.begin = nothing.end = device.backend->stamp(check.launch.stream);
         return nothing;
     }
 
-    std::shared_ptr<Executable> executable = device.compiled(state->number);
-    if (!executable) executable = state->compile(kernel, check.device);
+    const bool reads_counts = range.counts && !device.backend->traits().reads_counts;
+    const KernelBase& form = reads_counts ? detail::indirect_form(*this, false) : *this;
+    const std::shared_ptr<Executable> executable = detail::executable_of(form, check.device);
     if (!fixed) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     if (range.rank > 3) check.launch.group[2] = 1;
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size)
             interp::local_elements(*kernel, m, check.launch.group);  // throws unless the number is positive
-    detail::TraceHook* hook = detail::trace_hook();
     const int stream = check.launch.stream;
     const bool timed = range.is_timed || debug::time();
     std::shared_ptr<TimeStamp> begin, end;
     if (timed) begin = device.backend->stamp(stream);
-    if (!hook || !hook->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
+    std::shared_ptr<detail::ArrayState> counts;
+    if (range.counts) {
+        counts = detail::counts_now(*this, range, check.launch.group);
+        check.launch.counts = {counts->memory.get(), counts->offset, counts->bytes, Launch::Array::ones()};
+        check.launch.counts.extents[0] = counts->bytes / int64_t(sizeof(int32_t));
+        if (reads_counts) check.launch.arguments.push_back({check.launch.counts, 0});
+    }
+    const bool done = hook && hook->launching(*this, counts ? detail::with_counts(range, counts) : range, arguments);
+    if (!done) device.backend->launch(executable, check.launch);
     if (timed) end = device.backend->stamp(stream);
     if (debug::time()) device.launch_times.add(name(), begin, end);
     Event event(device.backend->record(stream));

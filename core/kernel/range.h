@@ -3,8 +3,10 @@
 #include <array>
 #include <concepts>
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
+#include "core/host/array.h"
 #include "core/host/device.h"
 #include "core/ir/ir.h"
 
@@ -29,6 +31,16 @@ public:
     int group_rank = 0;
     Stream stream;
     bool is_timed = false;
+
+    /// Of an indirect range, whose limits are in `to`: the array whose elements are the extents when the launch begins.
+    struct Counts {
+        bool given = false;
+        bool is_signed = true;                      ///< int, else uint
+        bool checked = false;                       ///< made by counts_now(): three within the limits, axis 0 first
+        std::shared_ptr<detail::ArrayState> array;  ///< null: never allocated
+        explicit operator bool() const { return given; }
+    };
+    Counts counts;
 
 private:
     Range with_group(std::initializer_list<int64_t> extents) const;
@@ -55,6 +67,19 @@ template <std::size_t N> Range ndrange(const int64_t (&from)[N], const int64_t (
     Range r;
     r.rank = int(N);
     for (std::size_t d = 0; d < N; ++d) r.from[d] = from[d], r.to[d] = to[d];
+    return r;
+}
+
+/// A range whose extents the device computes: the elements of `counts`, one a dimension (1 to 3, in written order), at the time
+/// when the launch begins. `limits` bound them, in the same order. An extent beyond its limit, or below 0, is clamped, and the
+/// next wait throws an Error that names it.
+template <class T, int N, std::integral... E> Range indirect(const Array<T, N>& counts, E... limits) {
+    static_assert(N == 1 && (std::is_same_v<T, int32_t> || std::is_same_v<T, uint32_t>),
+                  "pumice: the counts of an indirect range are an Array<int> or Array<uint32_t> of one dimension");
+    static_assert(sizeof...(E) >= 1 && sizeof...(E) <= 3,
+                  "pumice: an indirect range has 1 to 3 dimensions, with a limit for each: indirect(counts, limit)");
+    Range r = ndrange(limits...);
+    r.counts = {true, std::is_signed_v<T>, false, counts.state};
     return r;
 }
 

@@ -210,26 +210,43 @@ template <class Kind> Point Device::submit(int stream, Kind& work, std::span<con
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     CpuProgram& program = static_cast<CpuProgram&>(*executable);
-    const bool followed = compiler->target.rules.has(Rule::launch_fusion) && detail::NextLaunchHint::now();
-    const Launch launch = program.arranged(asked, thread_pool.threads, followed);
-    const ir::Kernel& kernel = *program.kernel;
-    LaunchWork work(program.variant(launch, thread_pool.threads), launch, program.across,
-                    program.partition(launch, thread_pool.threads), pool);
+    const bool indirect = asked.counts.memory;
+    const bool followed = !indirect && compiler->target.rules.has(Rule::launch_fusion) && detail::NextLaunchHint::now();
+    const int threads = thread_pool.threads;
+    // Stays valid as long as the work: the work keeps the program and the pool.
+    const auto work_of = [threads, pool = pool, executable, &program](const Launch& launch) {
+        return LaunchWork(program.variant(launch, threads), launch, program.across, program.partition(launch, threads), pool);
+    };
+    const Launch launch = program.arranged(asked, threads, followed);
     std::vector<MemoryUse> uses;
-    uses.reserve(launch.arguments.size());
-    work.held.reserve(launch.arguments.size());
-    for (size_t i = 0; i < launch.arguments.size(); ++i) {
-        if (!launch.arguments[i].array.memory) continue;
-        Memory& memory = memory_of(*launch.arguments[i].array.memory);
-        uses.push_back({&memory, kernel[kernel.params[i].memory].access != ir::Access::in});
-        work.held.push_back(memory.shared_from_this());
+    uses.reserve(launch.arguments.size() + indirect);
+    for (size_t i = 0; i < launch.arguments.size(); ++i)
+        if (Allocation* const memory = launch.arguments[i].array.memory)
+            uses.push_back({&memory_of(*memory), (*program.kernel)[program.kernel->params[i].memory].access != ir::Access::in});
+    if (!indirect) {
+        LaunchWork work = work_of(launch);
+        return submit_launch(program, launch, work, uses, followed);
     }
+    uses.push_back({&memory_of(*asked.counts.memory), false});
+    double most_ns = program.variant(launch, threads)->group_ns;
+    for (size_t axis = 0; axis < 3; ++axis)
+        most_ns *= double((launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis]);
+    IndirectWork later(asked, most_ns, [work_of, threads, &program](const Launch& now) {
+        return work_of(program.arranged(now, threads, false));
+    });
+    submit_launch(program, launch, later, uses, followed);
+}
+
+template <class Kind> void Device::submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
+                                                 std::span<const MemoryUse> uses, bool followed) {
+    work.held.reserve(uses.size());
+    for (const MemoryUse& use : uses) work.held.push_back(use.memory->shared_from_this());
     if (!program.reports) return void(submit(launch.stream, work, uses, followed));
     std::vector<Point> unfinished;
     // Drains the ring first if earlier launches may have filled it.
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
-    const int64_t words = words_printed(kernel) * items;
+    const int64_t words = words_printed(*program.kernel) * items;
     while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {
         if (CallWork::inside()) break;
         for (const Point& point : unfinished) streams.wait(point);

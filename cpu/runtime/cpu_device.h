@@ -28,7 +28,9 @@ public:
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
-    BackendTraits traits() const override { return {.splits_rows = true, .private_sums = true, .cheap_items = true}; }
+    BackendTraits traits() const override {
+        return {.splits_rows = true, .private_sums = true, .cheap_items = true, .reads_counts = true};
+    }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
     void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
 
@@ -49,6 +51,9 @@ private:
     };
     /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
     template <class Kind> Point submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed = false);
+    /// Gives the stream a launch: `work` holds no memory yet. `launch` is arranged for the program.
+    template <class Kind> void submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
+                                             std::span<const MemoryUse> uses, bool followed);
     /// Blocks until uses of the memory that conflict with the host's are done.
     void wait_for_uses(Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);

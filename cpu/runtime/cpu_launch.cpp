@@ -217,6 +217,24 @@ void LaunchWork::report(uint32_t* ring, uint32_t number) {
     frame.launch = number;
 }
 
+// ---- indirect launches ----
+
+IndirectWork::IndirectWork(const Launch& launch, double most_ns, Make make)
+    : launch(launch), most_ns(most_ns), make(std::move(make)) {}
+
+void IndirectWork::run(const WorkerThreads& workers) {
+    int32_t extents[3];
+    std::memcpy(extents, memory_of(*launch.counts.memory).data + launch.counts.offset, sizeof extents);
+    if (std::any_of(std::begin(extents), std::end(extents), [](int32_t n) { return n <= 0; })) return;
+    Launch now = launch;
+    std::copy_n(extents, 3, now.extent.begin());
+    LaunchWork work = make(now);
+    if (ring) work.report(ring, number);
+    work.run(workers);
+}
+
+// ---- other work ----
+
 namespace {
 thread_local bool in_a_call = false;
 }

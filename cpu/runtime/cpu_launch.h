@@ -73,6 +73,29 @@ public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
 };
 
+/// An indirect launch. When its turn comes, it reads the extents and runs as a launch over them: the variant of the code, the
+/// group's size and the partition among threads are chosen only then.
+class IndirectWork final : public Work {
+public:
+    /// Makes the launch, once its extents are known.
+    using Make = std::function<LaunchWork(const Launch& launch)>;
+    /// `launch`: with the limits as extents; `most_ns`: its time over these.
+    IndirectWork(const Launch& launch, double most_ns, Make make);
+    void report(uint32_t* to, uint32_t launch_number) { ring = to, number = launch_number; }
+    void run(const WorkerThreads& workers) override;
+    double cost() const override { return most_ns; }
+
+private:
+    Launch launch;
+    double most_ns;
+    Make make;
+    uint32_t* ring = nullptr;
+    uint32_t number = 0;
+
+public:
+    std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
+};
+
 /// Fills `bytes` of memory with a repeated pattern.
 struct FillWork final : Work {
     std::shared_ptr<Memory> to;

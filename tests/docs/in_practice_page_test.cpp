@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "language/compact.inc"
 #include "language/smooth.inc"
 #include "language/wave.inc"
 #include "tests/docs/page.h"
@@ -39,6 +40,15 @@ TEST(LanguagePage, Smooth) {
     Array<float> x = device.upload<float>({4.0f, -1.0f, 0.5f}), y = device.zeros<float>(3);
     smooth(ndrange(3), y, x, 3);
     EXPECT_EQ(y.download(), (std::vector<float>{3.0f, -1.0f, 0.75f}));
+}
+
+TEST(LanguagePage, Compact) {
+    const Device device = Device::open();
+    Array<float> speed = device.upload<float>({0.25f, 1.0f, 0.5f, 0.75f});
+    Array<int> count = device.zeros<int>(1), awake = device.zeros<int>(4);
+    step(speed, count, awake);
+    EXPECT_EQ(speed.download(), (std::vector<float>{0.25f, 0.5f, 0.5f, 0.375f}));
+    EXPECT_EQ(count.get(0), 2);
 }
 
 TEST(LanguagePage, Wave) { EXPECT_NEAR(wave(1.0f), std::exp(1.0f) * std::sin(1.0f), 1e-5); }

@@ -25,6 +25,7 @@
 #include "core/ir/ir.h"
 #include "core/lowering/cooperative_strided_loops.h"
 #include "core/lowering/group_by_memory.h"
+#include "core/lowering/indirect_range.h"
 #include "core/lowering/linearize_indices.h"
 #include "core/lowering/owner_computes_atomics.h"
 #include "core/lowering/predicate_range_tail.h"
@@ -92,6 +93,7 @@ Pass pass_named(const std::string& name) {
         {"owner_computes_atomics", ir::owner_computes_atomics},
         {"subgroup_aggregated_atomics", codegen::subgroup_aggregated_atomics},
         {"predicate_range_tail", predicate_range_tail},
+        {"indirect_range", indirect_range},
         {"group_by_subgroups", by_subgroups},
         {"reassociate_for_fma", reassociate_for_fma},
         {"dead", dead},
@@ -117,10 +119,10 @@ std::string text_behind(const std::string& passes, Kernel k) {
     return print(k);
 }
 
-/// Transforms that are run once: a second run repeats (require_loops, unroll_and_jam), undoes (with_axes_swapped) or reorders
-/// (canonical) the first.
+/// Transforms that are run once: a second run repeats (require_loops, unroll_and_jam, indirect_range), undoes (with_axes_swapped)
+/// or reorders (canonical) the first.
 bool only_once(const std::string& passes) {
-    const char* const names[] = {"require_loops", "unroll_and_jam", "with_axes_swapped", "canonical"};
+    const char* const names[] = {"require_loops", "unroll_and_jam", "indirect_range", "with_axes_swapped", "canonical"};
     return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return passes.find(name) != passes.npos; });
 }
 

@@ -83,6 +83,10 @@ private:
             a.array = states.back().get();
             a.device = card->state;
         }
+        if (range.counts) {  // checked ones: six numbers
+            const int64_t six = 6;
+            range.counts.array = detail::allocate(card->state, &six, 1, detail::element_of<int32_t>(), true);
+        }
         range.stream = stream;  // a kernel without arrays gets its device from the stream
         kernel.launch(range, own).wait();
     }
