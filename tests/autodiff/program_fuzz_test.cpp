@@ -39,15 +39,22 @@ public:
         std::mt19937 random(seed);
         std::vector<Array<T>> pool{x, y, z, x.clone()};
         const auto roll = [&](int sides) { return int(random() % uint32_t(sides)); };
+        // Odd seeds launch over indirect ranges, whose one array of counts each launch overwrites.
+        const Array<int> count = seed % 2 ? x.device().template zeros<int>(1) : Array<int>();
+        const auto over = [&](int items) {
+            if (seed % 2 == 0) return ndrange(n);
+            count.fill(items);
+            return indirect(count, n + int(seed % 3));
+        };
         for (int step = 6 + roll(10); step > 0; --step) {
             const size_t a = size_t(roll(int(pool.size()))), b = (a + 1 + size_t(roll(int(pool.size()) - 1))) % pool.size();
             const int from = roll(4), kind = roll(15), which = roll(3);
             Array<T>&to = pool[a], &other = pool[b];
             switch (kind) {
-                case 0: wave(ndrange(n), to, T(0.3)); break;
-                case 1: axpy(ndrange(n), to, T(0.5) * c, other); break;
-                case 2: mix(ndrange(n), to, other); break;
-                case 3: total(ndrange(n), to, other); break;
+                case 0: wave(over(n - from), to, T(0.3)); break;
+                case 1: axpy(over(n - from), to, T(0.5) * c, other); break;
+                case 2: mix(over(n), to, other); break;
+                case 3: total(over(n - from), to, other); break;
                 case 4: to.copy_from(other); break;
                 case 5: to.slice(from, from + 4).copy_from(other.slice(0, 4)); break;
                 case 6: to.view(from % 2, n, 2).copy_from(other.view(0, n, 2)); break;
@@ -61,8 +68,8 @@ public:
                     break;
                 case 11: std::swap(to, other); break;
                 case 12: reversed(to, other); break;
-                case 13: blend(ndrange(n), Both{to, other, T(0.4)}); break;
-                default: gradient_into(to, other, c, which);
+                case 13: blend(over(n - from), Both{to, other, T(0.4)}); break;
+                default: gradient_into(to, other, c, which, over);
             }
             if (pool.size() > 6) pool.erase(pool.begin() + 4);
         }
@@ -130,11 +137,12 @@ public:
 
 private:
     /// Stores a gradient into `to`: a differentiated program inside the program.
-    template <class C> void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which) const {
+    template <class C, class Over>
+    void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which, const Over& over) const {
         Array<T> u = at.clone(), du = at.device().template full<T>(n, T(1));
         const auto inner = [&](Array<T>& v) {
-            wave(ndrange(n), v, T(0.9));
-            axpy(ndrange(n), v, c, v.clone());
+            wave(over(n), v, T(0.9));
+            axpy(over(n - 2), v, c, v.clone());
             wave(ndrange(n), v, T(0.2));
         };
         if (which == 0)

@@ -64,6 +64,10 @@ Program Maker::make() {
     left = int(roll(3));
     while (left > 0) statement(program.body, 2);
     choose_steps();
+    // By the seed alone, so that the other choices of a seed stay as they are.
+    for (Shape* s : {&program.shape, &program.twin})
+        if (has(Part::indirect) && program.seed % 3 == 0 && !s->static_range && s->from == std::vector<int64_t>(s->from.size()))
+            s->beyond = int64_t(program.seed / 3 % 4) * 11;
     return std::move(program);
 }
 

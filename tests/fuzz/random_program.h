@@ -41,13 +41,14 @@ enum class Part : uint8_t {
     views,
     leaves,
     smooth,
-    bitcasts
+    bitcasts,
+    indirect
 };
 inline constexpr const char* part_names[] = {
-    "structs",       "gaps",     "vectors",    "functions", "narrow_indices", "whiles",     "climbs",
-    "extreme_loops", "together", "privates",   "locals",    "local_sizes",    "groups",     "subgroups",
-    "atomics",       "wide",     "doubles",    "bfloats",   "equal_stores",   "dimensions", "fixed_shapes",
-    "twins",         "calls",    "call_reads", "views",     "leaves",         "smooth",     "bitcasts"};
+    "structs",  "gaps",     "vectors",      "functions",   "narrow_indices", "whiles",    "climbs",  "extreme_loops",
+    "together", "privates", "locals",       "local_sizes", "groups",         "subgroups", "atomics", "wide",
+    "doubles",  "bfloats",  "equal_stores", "dimensions",  "fixed_shapes",   "twins",     "calls",   "call_reads",
+    "views",    "leaves",   "smooth",       "bitcasts",    "indirect"};
 
 struct Options {
     std::vector<Scalar> scalars;  ///< that the device has
@@ -142,6 +143,7 @@ struct FunctionTree {
 struct Shape {
     std::vector<int64_t> from, to, group;  ///< written order; an empty group: the device's choice
     bool static_group = false, static_range = false;
+    int64_t beyond = -1;  ///< not negative: the tested device has an indirect range, with limits so far beyond the extents
     int rank() const { return int(to.size()); }
     int64_t items() const {
         int64_t n = 1;

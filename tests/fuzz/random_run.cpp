@@ -108,7 +108,18 @@ Range Bench::range_of(const Shape& shape) {
     return r;
 }
 
-std::vector<Outcome> Bench::run(const KernelBase& kernel, const KernelBase& twin) {
+Range Bench::indirect_range_of(const Shape& shape) const {
+    std::vector<int> extents;
+    Range r = range_of(shape);
+    for (int d = 0; d < r.rank; ++d) {
+        extents.push_back(int(shape.to[size_t(d)]));
+        r.to[size_t(d)] += shape.beyond;
+    }
+    r.counts = {true, true, false, device.upload(extents).state};
+    return r;
+}
+
+std::vector<Outcome> Bench::run(const KernelBase& kernel, const KernelBase& twin, bool indirectly) {
     std::vector<Outcome> all;
     std::vector<std::shared_ptr<std::vector<char>>> read;
     std::vector<std::shared_ptr<ArrayState>> copies;
@@ -130,7 +141,8 @@ std::vector<Outcome> Bench::run(const KernelBase& kernel, const KernelBase& twin
             all.push_back({text("a copy of memory ", s.memory), program.memories[size_t(s.memory)].type, {}});
             continue;
         }
-        Range range = range_of(s.kind == Step::twin ? program.twin : program.shape);
+        const Shape& shape = s.kind == Step::twin ? program.twin : program.shape;
+        Range range = indirectly && shape.beyond >= 0 ? indirect_range_of(shape) : range_of(shape);
         if (s.on_stream) range = range.on(stream);
         (s.kind == Step::twin ? twin : kernel).launch(range, given);
     }
@@ -238,9 +250,9 @@ std::optional<Failure> check(const Program& given) {
             // The text of the kernel parsed is another kernel.
             const AnyKernel again = parse_ir(kernel.ir()), twin_again = parse_ir(twin.ir());
             if (again.ir() != kernel.ir()) return Failure{"text", "the text reads back as another kernel"};
-            got = Bench(*program, device).run(again, twin_again);
+            got = Bench(*program, device).run(again, twin_again, true);
         } else {
-            got = Bench(*program, device).run(kernel, twin);
+            got = Bench(*program, device).run(kernel, twin, true);
         }
     } catch (const Error& error) {
         return Failure{kind_of("device: ", error.what()), text("the device refuses it: ", error.what())};
@@ -324,6 +336,7 @@ std::string told(const Program& program) {
         if (!s.group.empty()) all += s.static_group ? ", static groups of" : ", groups of";
         for (const int64_t x : s.group) all += text(" ", x);
         if (s.static_range) all += ", a static range";
+        if (s.beyond >= 0) all += text(", indirect with limits beyond by ", s.beyond);
         all += "\n";
     };
     for (const Step& s : program.steps) {

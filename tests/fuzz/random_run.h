@@ -22,8 +22,9 @@ public:
     /// One argument for each parameter of the program's kernel.
     const std::vector<pumice::detail::HostArgument>& arguments() const { return given; }
     static pumice::Range range_of(const Shape& shape);
-    /// Runs the steps of the program with these kernels. Gives the contents of all arrays.
-    std::vector<Outcome> run(const pumice::KernelBase& kernel, const pumice::KernelBase& twin);
+    /// Runs the steps of the program with these kernels. Gives the contents of all arrays. `indirectly`: shapes that may be
+    /// indirect ranges are.
+    std::vector<Outcome> run(const pumice::KernelBase& kernel, const pumice::KernelBase& twin, bool indirectly = false);
 
 private:
     struct Array {
@@ -31,6 +32,7 @@ private:
         std::shared_ptr<pumice::detail::ArrayState> backing, part;
         std::vector<int64_t> extents;
     };
+    pumice::Range indirect_range_of(const Shape& shape) const;
     void add_array(int memory);
     std::shared_ptr<pumice::detail::ArrayState> make(int type, int64_t count);
     std::vector<char> contents(const Memory& m, int64_t count);
