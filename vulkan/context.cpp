@@ -125,10 +125,11 @@ std::string Instance::create(const GlobalFunctions& global, bool validate) {
             return text("PUMICE_VALIDATE is set, but the Vulkan layer ", validation_layer,
                         " is not installed (Debian's package is vulkan-validationlayers)");
         layers.push_back(validation_layer);
-        extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
         features.pNext = &debug;
         info.pNext = &features;
     }
+    if (validate || (names_are_wanted() && has_extension(global, VK_EXT_DEBUG_UTILS_EXTENSION_NAME)))
+        extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     info.enabledExtensionCount = uint32_t(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
     info.enabledLayerCount = uint32_t(layers.size());
@@ -153,6 +154,7 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
       plan(std::move(how)),
       validates(origin.messages),
       wrapped(origin.application),
+      names(origin.vk),
       messages(origin.messages) {
     if (const Application* application = origin.application) {
         device = application->device;
@@ -175,6 +177,22 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
     plan_memory(snapshot, plan);
     if (!plan.unusable.empty()) refuse(plan.unusable);
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
+    calibrates = reads_both_clocks(origin);
+}
+
+/// True if VK_EXT_calibrated_timestamps is enabled and reads the host's steady clock.
+bool Context::reads_both_clocks(const Origin& origin) const {
+    const auto enabled = [&] {
+        if (wrapped) return snapshot.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);  // of an application: what it has enabled
+        return std::any_of(plan.extensions.begin(), plan.extensions.end(),
+                           [](const char* name) { return std::strcmp(name, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) == 0; });
+    };
+    const auto ask = origin.vk.GetPhysicalDeviceCalibrateableTimeDomainsEXT;
+    if (!enabled() || !ask || !vk.GetCalibratedTimestampsEXT) return false;
+    const auto domains =
+        enumerate<VkTimeDomainEXT>([&](uint32_t* count, VkTimeDomainEXT* found) { return ask(origin.physical, count, found); });
+    const auto has = [&](VkTimeDomainEXT one) { return std::find(domains.begin(), domains.end(), one) != domains.end(); };
+    return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
 }
 
 void Context::make_device(const Origin& origin) {

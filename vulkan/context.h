@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vulkan/object_names.h"
 #include "vulkan/plan.h"
 #include "vulkan/wrap.h"
 
@@ -82,6 +83,8 @@ public:
     const bool validates;  ///< validation messages are collected
     const bool wrapped;    ///< device and queue are an application's, which uses them, too
     DeviceFunctions vk;
+    ObjectNames names;
+    bool calibrates = false;  ///< the driver reads its clock and the host's at once
     VkDevice device = nullptr;
     VkQueue queue = nullptr;
     // The application's, if it has given them.
@@ -91,6 +94,7 @@ public:
 
 private:
     void make_device(const Origin& origin);
+    bool reads_both_clocks(const Origin& origin) const;
     uint32_t buffer_memory_types();
 
     Messages* const messages;            // null without validation

@@ -177,6 +177,8 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     const bool has_extension = s.has(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
     if (has_extension) plan.extensions.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
     plan.non_semantic_info = has_extension || s.api_version >= VK_API_VERSION_1_3 || (is_mesa(s.driver_id) && !switches.validate);
+    if (switches.trace && s.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME))
+        plan.extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     // The specification demands that this extension be enabled if a device has it; its macro needs VK_ENABLE_BETA_EXTENSIONS.
     if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
 }
@@ -210,6 +212,7 @@ Switches Switches::from_environment() {
     };
     Switches switches;
     switches.validate = debug::validate();
+    switches.trace = !debug::value("PUMICE_TRACE").empty();
     switches.pairs = set("PUMICE_VULKAN_PAIRS");
     switches.bare = set("PUMICE_VULKAN_BARE");
     switches.staging = set("PUMICE_VULKAN_STAGING");

@@ -19,6 +19,7 @@ struct Switches {
     bool wide = false;             ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
     bool divides = false;  ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
     bool loops = false;    ///< PUMICE_VULKAN_LOOPS=1: check at a kernel's end that the driver has not ended loops
+    bool trace = false;    ///< PUMICE_TRACE: calibrated time stamps, where the driver has them
     bool slices = false;   ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
     static Switches from_environment();
 };

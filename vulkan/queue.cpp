@@ -19,6 +19,7 @@
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 #include "vulkan/command_recorder.h"
 
 namespace pumice::vulkan {
@@ -117,6 +118,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
     if (result != VK_SUCCESS) destroy(*batch);
     context.check(result, "vkBeginCommandBuffer");
     ++batches;
+    if (context.names.on()) context.names.begin(batch->commands, text("pumice batch ", batches));
     if (context.wrapped)
         barrier(*batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, commands_stages, commands_accesses);
     return batch;
@@ -195,6 +197,7 @@ void Queue::submit_front() {
     barrier(*front, true);
     bound = VK_NULL_HANDLE;  // the batch that is open has other bindings
     ++batches;
+    context.names.end(front->commands);
     const VkResult result = context.vk.EndCommandBuffer(front->commands);
     hand_over(std::move(front), result, "vkEndCommandBuffer");
 }
@@ -206,6 +209,7 @@ void Queue::submit() {
     hazards.clear();
     std::unique_ptr<Batch> batch = std::move(open);
     batch->value = signalled = ++assigned;
+    context.names.end(batch->commands);
     const VkResult result = context.vk.EndCommandBuffer(batch->commands);
     if (held.empty()) return hand_over(std::move(batch), result, "vkEndCommandBuffer");
     if (result == VK_SUCCESS) {
@@ -252,6 +256,8 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         info.pCommandBuffers = &batch->commands;
         info.signalSemaphoreCount = uint32_t(signals.size());
         info.pSignalSemaphores = signals.data();
+        trace::Span span("host", "vkQueueSubmit");
+        span.add("commands", batch->count);
         result = context.submit(info);
         call = "vkQueueSubmit";
     }
@@ -415,6 +421,7 @@ void Queue::make_room() {
 void Queue::wait(uint64_t value) {
     context.require_alive();
     if (completed < value) {
+        const trace::Span span("host", "wait");
         bool calls;
         {
             const std::lock_guard lock(mutex);

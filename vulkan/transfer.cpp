@@ -223,8 +223,13 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     const std::lock_guard lock(queue.mutex);
     const BufferAccess target = access(buffer, offset, bytes, true);
     const bool ahead = queue.in_call() && queue.ahead(after(buffer, true, stream));
-    context.vk.CmdFillBuffer(queue.begin({&target, 1}, ahead), buffer.range.block->buffer, VkDeviceSize(target.begin),
-                             VkDeviceSize(bytes), value);
+    const VkCommandBuffer commands = queue.begin({&target, 1}, ahead);
+    traced.begin(commands);
+    {
+        const Label label(context.names, commands, "fill");
+        context.vk.CmdFillBuffer(commands, buffer.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes), value);
+    }
+    traced.end(commands, queue.value());
     used(buffer, true);
     touched(stream);
     queue.end();
@@ -243,8 +248,13 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
         regions.push_back(
             {VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
     const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
-    context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()),
-                             regions.data());
+    const VkCommandBuffer commands = queue.begin(both, ahead);
+    traced.begin(commands);
+    {
+        const Label label(context.names, commands, "fill");
+        context.vk.CmdCopyBuffer(commands, piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()), regions.data());
+    }
+    traced.end(commands, queue.value());
     used(to, true);
     piece.until(queue.value());
     touched(stream);
@@ -271,7 +281,13 @@ void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t
     const BufferAccess both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
     const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, false, stream), after(to, true, stream)));
-    context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, to.range.block->buffer, 1, &region);
+    const VkCommandBuffer commands = queue.begin(both, ahead);
+    traced.begin(commands);
+    {
+        const Label label(context.names, commands, "copy");
+        context.vk.CmdCopyBuffer(commands, from.range.block->buffer, to.range.block->buffer, 1, &region);
+    }
+    traced.end(commands, queue.value());
     used(from, false);
     used(to, true);
     touched(stream);

@@ -88,6 +88,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
       image_memory(context),
       samplers(context),
       queries(context),
+      traced(context, queries),
       queue(context),
       recorded_blocks(context, context.plan.upload_memory, staging_ids),
       staging_ids(first_staging_id),
@@ -101,6 +102,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
     dummy = allocate_range(dummy_bytes);
     if (!context.wrapped)  // the application orders work on memory of its own device
         queue.at_exit = [this] {
+            traced.collect(UINT64_MAX);
             pipelines.save();
             keep_objects(context.vk);
         };
@@ -122,6 +124,7 @@ Device::~Device() {
         // The device is lost, or a call threw and nobody waited. Its objects are destroyed below in any case.
     }
     context.wait_idle();
+    traced.collect(UINT64_MAX);
     reporting.rings.clear();
     locks.words.reset();
     pipelines.save();
@@ -182,6 +185,13 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
         fill(*buffer, 0, (bytes + 3) / 4 * 4, &zeros, 4, 0);
     }
     return buffer;
+}
+
+void Device::name_memory(Allocation& of, int64_t offset, const std::string& name) {
+    if (!context.names.on()) return;
+    const MemoryRange& range = static_cast<Buffer&>(of).range;
+    const std::lock_guard lock(queue.mutex);
+    context.names.name_range(context.device, range.block->buffer, range.offset + offset, name);
 }
 
 int Device::create_stream(Priority priority) {
@@ -247,6 +257,7 @@ void Device::call(int stream, std::function<void()> act) {
 
 void Device::synchronize() {
     if (queue.recorder()) Recorder::refuse("the host waits for the device");
+    const trace::Span span("host", "synchronize");
     queue.finish();
     settle();
 }

@@ -16,6 +16,7 @@
 #include "vulkan/queue.h"
 #include "vulkan/staging.h"
 #include "vulkan/time_stamps.h"
+#include "vulkan/traced_commands.h"
 #include "vulkan/vulkan_image.h"
 #include "vulkan/vulkan_memory.h"
 #include "vulkan/vulkan_program.h"
@@ -64,7 +65,11 @@ public:
 };
 
 /// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
-class Device : public Backend, public HardwareSampler, public PreparingBackend {
+class Device : public Backend,
+               public HardwareSampler,
+               public PreparingBackend,
+               public pumice::detail::MeasuredBackend,
+               public pumice::detail::NamingBackend {
 public:
     Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
     ~Device() override;
@@ -101,6 +106,8 @@ public:
     void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
     void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
     void synchronize() override;
+    bool may_measure() const override { return !context.wrapped; }
+    void name_memory(Allocation& memory, int64_t offset, const std::string& name) override;
 
     /// An application's buffer as memory of this device: always the same object for one buffer. `bytes`: the size used.
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
@@ -125,6 +132,7 @@ public:
     ImageMemory image_memory;  ///< guarded by queue.mutex
     Samplers samplers;         ///< guarded by queue.mutex
     Queries queries;           ///< guarded by queue.mutex
+    TracedCommands traced;     ///< guarded by queue.mutex
     Queue queue;
     StagingBlocks recorded_blocks;  ///< values that recorded commands read
     /// Descriptor pools of released recordings, and blocks and pools of recordings that failed. Guarded by queue.mutex.

@@ -64,6 +64,7 @@ InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance i
     functions.name = reinterpret_cast<PFN_vk##name>(global.GetInstanceProcAddr(instance, "vk" #name));
     PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
     PUMICE_VULKAN_DEBUG_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+    PUMICE_VULKAN_CLOCK_INSTANCE_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
 #undef PUMICE_VULKAN_LOOK_UP
     return functions;
 }
@@ -74,6 +75,7 @@ DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice dev
     functions.name = reinterpret_cast<PFN_vk##name>(instance.GetDeviceProcAddr(device, "vk" #name));
     PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
     PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+    PUMICE_VULKAN_CLOCK_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
 #undef PUMICE_VULKAN_LOOK_UP
     return functions;
 }

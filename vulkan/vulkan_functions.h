@@ -21,7 +21,13 @@ namespace pumice::vulkan {
     X(GetPhysicalDeviceFormatProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
 
 // Only with VK_EXT_debug_utils.
-#define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT)
+#define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) \
+    X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT) X(SetDebugUtilsObjectNameEXT) \
+    X(CmdBeginDebugUtilsLabelEXT) X(CmdEndDebugUtilsLabelEXT)
+
+// Only with VK_EXT_calibrated_timestamps.
+#define PUMICE_VULKAN_CLOCK_FUNCTIONS(X) X(GetCalibratedTimestampsEXT)
+#define PUMICE_VULKAN_CLOCK_INSTANCE_FUNCTIONS(X) X(GetPhysicalDeviceCalibrateableTimeDomainsEXT)
 
 #define PUMICE_VULKAN_DEVICE_FUNCTIONS(X) \
     X(DestroyDevice) X(GetDeviceQueue) X(QueueWaitIdle) X(QueueSubmit) \
@@ -55,11 +61,13 @@ struct GlobalFunctions {
 struct InstanceFunctions {
     PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_MEMBER)
     PUMICE_VULKAN_DEBUG_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_CLOCK_INSTANCE_FUNCTIONS(PUMICE_VULKAN_MEMBER)
 };
 
 struct DeviceFunctions {
     PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_MEMBER)
     PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_CLOCK_FUNCTIONS(PUMICE_VULKAN_MEMBER)
 };
 #undef PUMICE_VULKAN_MEMBER
 

@@ -77,6 +77,10 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     queue.make_room();
+    if (trace::on()) {
+        const std::lock_guard lock(queue.mutex);
+        if (traced.many()) traced.collect(queue.poll());
+    }
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
     if (Recorder* const recorder = queue.recorder()) {
         if (program.variants->reports)
@@ -154,16 +158,21 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 transitions.done();
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
+                if (slice.begin == groups.begin) traced.begin(commands);
                 const Query begin = times ? write_time(commands) : Query();
-                queue.bind(recorded.pipeline.handle);
-                bind_arrays(commands, variant, launch, recorded.buffer_ranges, recorded.block);
-                dispatch(commands, recorded, launch, slice);
+                {
+                    const Label label(context.names, commands, variant.label);
+                    queue.bind(recorded.pipeline.handle);
+                    bind_arrays(commands, variant, launch, recorded.buffer_ranges, recorded.block);
+                    dispatch(commands, recorded, launch, slice);
+                }
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
                 for (const Variant::ArrayUse& use : variant.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);
                 used_images(variant, launch, transitions);
                 if (recorded.block) recorded.block->until(value);
+                if (slice.end == groups.end) traced.end(commands, value);
                 touched(launch.stream);
                 queue.end();
             }

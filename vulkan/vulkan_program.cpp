@@ -12,6 +12,7 @@
 #include "core/ir/named.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 #include "vulkan/vulkan_device.h"
 #include "vulkan/vulkan_group_size.h"
 
@@ -157,6 +158,7 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
 
 Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
     : shader(std::move(with)),
+      label(text(kernel.name, " (", kernel.where(kernel.loc), ")")),
       locks(binds_locks(shader)),
       subgroups(uses_subgroups(shader)),
       binding_of(kernel.params.size(), -1) {
@@ -168,6 +170,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         info.codeSize = shader.spirv.size() * 4;
         info.pCode = shader.spirv.data();
         context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+        context.names.name(context.device, VK_OBJECT_TYPE_SHADER_MODULE, module, label);
         make_layouts(context);
     } catch (const Error& error) {
         destroy(context);
@@ -338,6 +341,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     VkPipeline pipeline = VK_NULL_HANDLE;
     const auto start = std::chrono::steady_clock::now();
     try {
+        trace::Span span("compile", "pipeline");
+        span.add("kernel", shader.name);
         pipeline = cache.make(info);
     } catch (const Error& error) {
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\"", needs_of(shader)));
@@ -346,6 +351,7 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         std::fputs(text("pumice: ", shader.name, ": pipeline ", fixed_text(took.count(), 3), " ms\n").c_str(), stderr);
     }
+    context.names.name(context.device, VK_OBJECT_TYPE_PIPELINE, pipeline, label);
     made.push_back({group, full, at_origin, pipeline, std::make_unique<Pace>()});
     return {pipeline, at_origin, made.back().pace.get()};
 }

@@ -190,8 +190,12 @@ void Device::take_reports() {
     });
 }
 
-/// After every wait: delivers the reports of launches that are done.
+/// After every wait: writes the events of work that is done, and delivers the reports of launches that are done.
 void Device::settle() {
+    if (trace::on()) {
+        const std::lock_guard lock(queue.mutex);
+        traced.collect(queue.poll());
+    }
     if (!reporting.used) return;
     take_reports();
     reports.deliver();

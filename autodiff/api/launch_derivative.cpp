@@ -21,6 +21,7 @@
 #include "core/host/trace_hook.h"
 #include "core/ir/evaluate.h"
 #include "core/support/debug.h"
+#include "core/support/trace.h"
 
 namespace pumice::derive {
 void add_to(void* target, Scalar type, uint64_t bits) {
@@ -258,6 +259,8 @@ std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::ve
 
 TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots) {
     if (derived.tapes.empty()) return {};
+    trace::Span span("derivative", "tape");
+    span.add("kernel", derived.primal->name);
     const auto device = device_of(range, slots);
     const Range grouped = with_group(range, derived, *device);
     const int64_t items = items_of(grouped, derived.primal->whole_groups);
@@ -284,6 +287,8 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
                  bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items,
                  " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
+    span.add("bytes", bytes);
+    span.add("items", items);
     if (debug::log())
         debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ",
                              items, " work-items"));

@@ -16,6 +16,7 @@
 #include "autodiff/program/program_tape.h"
 
 #include "autodiff/api/shadow_arrays.h"
+#include "core/support/trace.h"
 
 namespace pumice::derive {
 
@@ -72,6 +73,8 @@ void ProgramTape::settle() {
 
 /// Runs the commands [from, to). Releases buffers that no later command before `end` uses.
 void ProgramTape::advance(int from, int to, int end) {
+    trace::Span span("derivative", "recompute from a checkpoint");
+    span.add("commands", to - from);
     for (int i = from; i < to; ++i) {
         execute(commands[size_t(i)], i);
         for (const Span& s : commands[size_t(i)].spans)

@@ -16,10 +16,15 @@
 #include "autodiff/program/program_tape.h"
 #include "core/ir/evaluate.h"
 #include "core/support/debug.h"
+#include "core/support/trace.h"
 
 namespace pumice::derive {
 
 void ProgramTape::reverse() {
+    trace::Span span("derivative", "reverse sweep of a program");
+    span.add("commands", int64_t(commands.size()));
+    span.add("kept bytes", int64_t(saved_bytes));
+    span.add("checkpoints", int64_t(states));
     find_live();
     detail::ScopedTraceHook aside(outer);
     if (streams_used)  // the reverse sweep runs on the default stream

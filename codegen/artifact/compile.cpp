@@ -21,14 +21,20 @@
 #include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 
 namespace pumice::codegen {
 namespace {
 
-/// Milliseconds since the last call, for PUMICE_TIME.
+/// Milliseconds since the last call, for PUMICE_TIME; the same as an event of PUMICE_TRACE.
 class Clock {
 public:
-    double lap() {
+    explicit Clock(const std::string& kernel) : kernel(kernel) {}
+    double lap(std::string_view traced = {}) {
+        if (!traced.empty() && trace::on()) {
+            const std::chrono::duration<int64_t, std::nano> began = last.time_since_epoch();
+            trace::event("compile", traced, began.count(), trace::Details().add("kernel", kernel).text());
+        }
         const auto now = std::chrono::steady_clock::now();
         const std::chrono::duration<double, std::milli> passed = now - last;
         last = now;
@@ -36,6 +42,7 @@ public:
     }
 
 private:
+    const std::string& kernel;
     std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
@@ -43,18 +50,18 @@ private:
 
 Shader compile(const ir::Kernel& recorded, const Options& options) {
     try {
-        Clock clock;
+        Clock clock(recorded.name);
         const ir::Kernel lowered = lower(recorded, options);
-        const double lowering = clock.lap();
+        const double lowering = clock.lap("passes");
         Shader shader = emit_glsl(lowered, options);
-        const double emitting = clock.lap();
+        const double emitting = clock.lap("IR to GLSL");
         if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
         clock.lap();
         const bool for_debuggers = ir::source_debugging();
         shader.spirv = for_debuggers ? assemble_with_lines(shader.glsl, shader.name) : assemble(shader.glsl, shader.name);
         if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
         if (for_debuggers) shader.spirv = with_source_debug_info(shader.spirv, lowered);
-        const double assembling = clock.lap();
+        const double assembling = clock.lap("GLSL to SPIR-V");
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
         if (debug::time())

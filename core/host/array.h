@@ -11,6 +11,11 @@
 
 namespace pumice {
 
+namespace detail {
+/// Hands the name of an array's memory to a backend that has names.
+void name_array(const ArrayState& array, const std::string& name);
+}  // namespace detail
+
 /// A handle to N-dimensional, row-major device memory of T: copies share the data, clone() copies it. Default-constructed, it
 /// holds nothing. Operations are ordered with the launches before them on the device's default stream.
 template <class T, int N = 1> class Array {
@@ -126,6 +131,12 @@ public:
     Event copy_from(std::vector<T>&& host, const Stream& stream) const = delete;  // it would be gone before the copy
     void copy_to(std::span<T> host) const { View<T, N>(*this).copy_to(host); }
     Event copy_to(std::span<T> host, const Stream& stream) const { return View<T, N>(*this).copy_to(host, stream); }
+    /// The same array, whose memory has a name in Vulkan's tools (docs/tools.md). Arrays that share a VkBuffer share its name, which
+    /// lists theirs. Devices without names ignore it.
+    Array named(const std::string& name) const {
+        detail::name_array(detail::held(state), name);
+        return *this;
+    }
     /// Frees the memory once the work that uses it is done, before the last handle goes. A later use of any handle that shares it
     /// is an Error.
     void release() const {

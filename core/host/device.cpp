@@ -2,6 +2,7 @@
 
 #include "core/host/strided_region.h"
 #include "core/host/trace_hook.h"
+#include "core/host/traced_work.h"
 
 namespace pumice {
 namespace detail {
@@ -39,6 +40,8 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
              device->backend->limits().memory, " bytes");
     state->bytes = bytes;
     if (bytes > 0) {
+        trace::Span span("memory", "allocate");
+        span.add("bytes", bytes);
         state->memory = device->backend->allocate(bytes, zero);
         *device->in_use += state->memory->bytes;
         state->memory->meter = device->in_use;
@@ -64,18 +67,30 @@ void write(const ArrayState& to, const void* from, int64_t elements, int64_t wan
     if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
     if (!to.memory) return;
     if (TraceHook* o = trace_hook()) o->writing(to, from, 0);
+    trace::Span span("copy", "upload");
+    span.add("bytes", to.bytes);
     to.device->backend->write(*to.memory, to.offset, from, to.bytes);
 }
 
 void read(const ArrayState& from, void* to) {
     if (TraceHook* o = trace_hook()) o->reading(from);
-    if (from.memory) from.device->backend->read(*from.memory, from.offset, to, from.bytes);
+    if (!from.memory) return;
+    trace::Span span("copy", "download");
+    span.add("bytes", from.bytes);
+    from.device->backend->read(*from.memory, from.offset, to, from.bytes);
 }
 
 void fill(const ArrayState& to, const void* value, int size) {
     if (!to.memory) return;
     if (TraceHook* o = trace_hook()) o->filling(to, value, size);
+    const TracedScope traced("fill", *to.device, 0, to.bytes);
     to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
+}
+
+void name_array(const ArrayState& array, const std::string& name);
+void name_array(const ArrayState& array, const std::string& name) {
+    auto* const names = dynamic_cast<NamingBackend*>(array.device->backend.get());
+    if (names && array.memory) names->name_memory(*array.memory, array.offset, name);
 }
 
 void copy(const ArrayState& from, const ArrayState& to, int stream) {
@@ -88,6 +103,7 @@ void copy(const ArrayState& from, const ArrayState& to, int stream) {
             to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
         });
     } else {
+        const TracedScope traced("copy", *to.device, stream, from.bytes);
         to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, stream);
     }
 }
@@ -123,6 +139,7 @@ Event Stream::call(std::function<void()> act) const {
     const std::shared_ptr<detail::DeviceState> device = held().device;  // the function may release the stream
     const int number = held().number;
     device->backend->call(number, [act = std::move(act)] {
+        const trace::Span span("host", "call of a stream");
         struct Inside {
             Inside() { ++detail::running_calls; }
             ~Inside() { --detail::running_calls; }

@@ -34,6 +34,7 @@
 #include "core/passes/promote.h"
 #include "core/passes/simplify.h"
 #include "core/support/error.h"
+#include "core/tools/coverage.h"
 
 namespace pumice {
 namespace {
@@ -198,7 +199,15 @@ public:
         check_local_memory(program.kernel, launch);
         if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
         if (program.reports) prepare_ring(std::shared_ptr<const ir::Kernel>(executable, &program.kernel), launch);
-        Run(program, launch, views_of(program, launch), scratch).all_groups();
+        Run run(program, launch, views_of(program, launch), scratch);
+        if (!tools::counts_executions()) return run.all_groups();
+        struct Counted {
+            const ir::Kernel& kernel;
+            tools::Executions executions;
+            ~Counted() { tools::note_executions(kernel, executions); }  // of a launch with a fault, too
+        } counted{program.kernel, tools::Executions(program.kernel.insts.size())};
+        run.executions = counted.executions.data();
+        run.all_groups();
     }
 
     int create_stream(Priority) override { return ++streams; }

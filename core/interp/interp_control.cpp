@@ -49,6 +49,7 @@ void Run::execute(BlockId block, Items& items) {
     for (const InstId id : k[block].insts) {
         if (items.empty()) return;
         const Inst& inst = k[id];
+        if (executions) executions[id.id] += uint64_t(items.count);
         if (const ItemLoop compute = program.loops[id.id]) {
             const auto operands = k.operands(inst);
             const size_t n = operands.size();

@@ -49,6 +49,8 @@ public:
     Run(const InterpProgram& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
     /// Executes every group. Throws Error at the first fault; what was written until then stays.
     void all_groups();
+    /// Counts the executions of each instruction over the items, if it is set: one number an instruction.
+    uint64_t* executions = nullptr;
 
 private:
     /// The continuation of an item that has left its block: after the innermost loop, at the loop's next iteration, or nowhere.

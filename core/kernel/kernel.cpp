@@ -11,6 +11,7 @@
 #include "core/kernel/image_arguments.h"
 #include "core/kernel/indirect.h"
 #include "core/kernel/prepare.h"
+#include "core/kernel/traced_launch.h"
 #include "core/lowering/barrier_divergence.h"
 #include "core/lowering/images_as_words.h"
 #include "core/lowering/specialise_images.h"
@@ -76,6 +77,9 @@ std::shared_ptr<Executable> KernelBase::State::compile(const std::shared_ptr<con
                                                        const std::shared_ptr<detail::DeviceState>& device) {
     std::lock_guard compiling(mutex);
     if (auto there = device->compiled(number)) return there;
+    trace::Span span("compile", "compile");
+    span.add("kernel", kernel->name);
+    span.add("device", device->name);
     try {
         auto executable = device->backend->compile(kernel);
         compiled_for.push_back(device);
@@ -199,6 +203,8 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
              "\" is being recorded: a kernel cannot launch another one");
     std::lock_guard lock(state->mutex);
     if (!state->recorded) {
+        trace::Span span("compile", "record");
+        span.add("kernel", state->name);
         detail::Recorder recorder(state->name, state->location);
         recorder.kernel.whole_groups = state->options.whole_groups;
         recorder.kernel.math = state->options.math;
@@ -518,6 +524,8 @@ std::shared_ptr<Executable> detail::executable_of(const KernelBase& kernel, cons
 }
 
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
+    trace::Span span("host", "launch");
+    span.add("kernel", name());
     const std::shared_ptr<const ir::Kernel> given = recorded();
     if (ir::has_unresolved_images(*given) || ir::has_images_as_words(*given)) return launch_with_images(range, arguments);
     const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(given);
@@ -555,7 +563,11 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
         if (reads_counts) check.launch.arguments.push_back({check.launch.counts, 0});
     }
     const bool done = hook && hook->launching(*this, counts ? detail::with_counts(range, counts) : range, arguments);
-    if (!done) device.backend->launch(executable, check.launch);
+    if (!done) {
+        detail::TracedScope traced;
+        if (span) traced.begin(detail::traced_launch(*this, *kernel, check.launch, device));
+        device.backend->launch(executable, check.launch);
+    }
     if (timed) end = device.backend->stamp(stream);
     if (debug::time()) device.launch_times.add(name(), begin, end);
     Event event(device.backend->record(stream));

@@ -3,6 +3,7 @@
 #include "core/analysis/annotated.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 
 namespace pumice::ir {
 namespace {
@@ -14,6 +15,8 @@ bool has_barriers(const Kernel& k) {
 }
 
 Kernel run(const Pass& pass, const Kernel& before) {
+    trace::Span span("pass", pass.name);
+    span.add("kernel", before.name);
     Kernel k = pass.run(before);
 #ifndef NDEBUG
     const bool check = true;

@@ -21,6 +21,7 @@ struct PointEvent final : EventState {
     PointEvent(std::shared_ptr<Device> device, Streams& streams, Point point)
         : device(std::move(device)), streams(streams), point(point) {}
     void wait() override {
+        const trace::Span span("host", "wait");
         streams.wait(point);
         device->settle();
     }
@@ -300,6 +301,7 @@ void Device::settle() {
 }
 
 void Device::synchronize() {
+    const trace::Span span("host", "synchronize");
     streams.finish();
     settle();
 }

@@ -1,6 +1,7 @@
 // The CPU device: combines memory, streams and launches.
 #pragma once
 #include "core/host/preparing_backend.h"
+#include "core/host/traced_work.h"
 #include "cpu/native/cpu_target.h"
 #include "cpu/runtime/cpu.h"
 #include "cpu/runtime/cpu_memory.h"
@@ -9,7 +10,7 @@
 
 namespace pumice::cpu {
 
-class Device final : public Backend, public PreparingBackend {
+class Device final : public Backend, public PreparingBackend, public pumice::detail::MeasuredBackend {
 public:
     Device(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
     ~Device() override;
@@ -33,6 +34,8 @@ public:
     }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
     void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+
+    bool may_measure() const override { return true; }
 
     int create_stream(Priority priority) override { return streams.create(priority); }
     void release_stream(int stream) override { streams.release(stream); }

@@ -151,6 +151,7 @@ void LaunchWork::note_group(float took) const {
 }
 
 void LaunchWork::run(const WorkerThreads& workers) {
+    const TracedRun run(traced);
     run_all(workers);
     if (sums) sums->add_up(workers);
 }
@@ -249,6 +250,7 @@ void CallWork::run(const WorkerThreads&) {
 }
 
 void FillWork::run(const WorkerThreads& workers) {
+    const TracedRun run(traced);
     const bool streaming = bytes >= bytes_in_caches(workers.threads());
     const bool one_byte =
         std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
@@ -272,6 +274,7 @@ void FillWork::run(const WorkerThreads& workers) {
 }
 
 void CopyWork::run(const WorkerThreads& workers) {
+    const TracedRun run(traced);
     const bool overlap = from < to + bytes && to < from + bytes;
     if (overlap || bytes < 2 * bytes_piece) return void(std::memmove(to, from, size_t(bytes)));
     const bool streaming = 2 * bytes >= bytes_in_caches(workers.threads());

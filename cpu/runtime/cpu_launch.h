@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/host/traced_work.h"
 #include "cpu/runtime/cpu_memory.h"
 #include "cpu/runtime/cpu_program.h"
 #include "cpu/runtime/sum_copies.h"
@@ -16,6 +17,22 @@ namespace pumice::cpu {
 inline constexpr double bytes_per_ns = 8;
 /// Fewest bytes that are worth another thread.
 inline constexpr int64_t bytes_piece = 256 << 10;
+
+/// The description of the work that the calling thread gives the device, for PUMICE_TRACE; else null.
+inline std::shared_ptr<const detail::TracedWork> take_traced() { return trace::on() ? detail::TracedScope::take() : nullptr; }
+/// Writes an event as long as it lives, if the work is described.
+class TracedRun {
+public:
+    explicit TracedRun(const std::shared_ptr<const detail::TracedWork>& work) : work(work), begin(work ? trace::now() : 0) {}
+    ~TracedRun() {
+        if (work) work->ran(begin, trace::now());
+    }
+    TracedRun(const TracedRun&) = delete;
+
+private:
+    const std::shared_ptr<const detail::TracedWork>& work;
+    const int64_t begin;
+};
 
 /// A launch of a kernel.
 class LaunchWork final : public Work {
@@ -70,7 +87,8 @@ private:
     int64_t begin = 0, down = 1;            ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
 
 public:
-    std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
+    std::vector<std::shared_ptr<Memory>> held;                         ///< kept until the work is done
+    std::shared_ptr<const detail::TracedWork> traced = take_traced();  ///< with PUMICE_TRACE
 };
 
 /// An indirect launch. When its turn comes, it reads the extents and runs as a launch over them: the variant of the code, the
@@ -101,6 +119,7 @@ struct FillWork final : Work {
     std::shared_ptr<Memory> to;
     int64_t offset = 0, bytes = 0, pattern_size = 1;
     std::array<std::byte, 64> pattern{};
+    std::shared_ptr<const detail::TracedWork> traced = take_traced();
     void run(const WorkerThreads& workers) override;
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };
@@ -111,6 +130,7 @@ struct CopyWork final : Work {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     int64_t bytes = 0;
+    std::shared_ptr<const detail::TracedWork> traced = take_traced();
     void run(const WorkerThreads& workers) override;
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };

@@ -15,6 +15,7 @@
 #include "core/source/source_text.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 #include "cpu/native/debugger_registration.h"
 #include "cpu/native/host_function.h"
 #include "cpu/plan/alignment_peeling.h"
@@ -119,12 +120,19 @@ Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& varia
 
     const bool readable = debug::dumps("optimised") || debug::dumps("asm");
     const auto start = std::chrono::steady_clock::now();
-    const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
-                                             : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
-    const Emitted emitted =
-        for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
+    const Emitted emitted = [&] {
+        trace::Span span("compile", "IR to LLVM");
+        span.add("kernel", kernel.name);
+        const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
+                                                 : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
+        return for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
+    }();
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
-    const Object object = make_object(emitted.text, machine, readable, for_debuggers);
+    const Object object = [&] {
+        trace::Span span("compile", "LLVM");
+        span.add("kernel", kernel.name);
+        return make_object(emitted.text, machine, readable, for_debuggers);
+    }();
     if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
     if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
     if (debug::time()) {

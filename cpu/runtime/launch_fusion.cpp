@@ -43,6 +43,7 @@ public:
     int64_t piece() const { return divide_up(seam_share * (distance.last - distance.first + a.items + b.items), a.items); }
 
     void run(const WorkerThreads& workers) override {
+        const TracedRun of_first(first.traced), of_second(second.traced);  // both run all the time
         // Few rows at once: stores that hit the first-level cache are nearly free beside loads that wait for memory.
         const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / distance.bytes);
         std::mutex mutex;

@@ -1,0 +1,15 @@
+// PUMICE_TRACE: the description of a launch, with bytes and operations known from the IR.
+#pragma once
+#include <memory>
+
+#include "core/host/traced_work.h"
+#include "core/kernel/kernel.h"
+
+namespace pumice::detail {
+
+/// `kernel` is without calls. `bytes` of an array are at most the bytes that the array spans: items that read one element share
+/// it in the caches.
+std::shared_ptr<TracedWork> traced_launch(const KernelBase& base, const ir::Kernel& kernel, const Launch& launch,
+                                          DeviceState& device);
+
+}  // namespace pumice::detail
