@@ -9,6 +9,7 @@ set(PUMICE_PUBLIC_HEADERS
     autodiff/api/custom_rules.h
     autodiff/api/derivative_call.h
     autodiff/api/derivative_functions.h
+    autodiff/api/explain.h
     autodiff/program/check_gradient.h
     autodiff/program/program.h
     autodiff/program/traced.h

@@ -6,6 +6,7 @@
 #include "autodiff/api/autodiff.h"
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/api/derivative_functions.h"
+#include "autodiff/api/explain.h"
 #include "autodiff/program/check_gradient.h"
 #include "autodiff/program/program.h"
 #include "core/host/array.h"

@@ -89,6 +89,8 @@ public:
     void collect();
     /// Number of the batch being recorded. Bindings do not carry over from one batch to another.
     uint64_t batch() const;
+    /// Number of commands recorded so far.
+    uint64_t recorded() const { return commands; }
     /// Binds a pipeline for the command being recorded, unless it is bound already.
     void bind(VkPipeline pipeline);
     /// A descriptor set that lives as long as the batch being recorded. For devices without push descriptors.

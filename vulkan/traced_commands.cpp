@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace pumice::vulkan {
 namespace {
@@ -15,18 +16,22 @@ Query TracedCommands::write(VkCommandBuffer commands) {
     return query;
 }
 
-void TracedCommands::begin(VkCommandBuffer commands) {
+void TracedCommands::begin(VkCommandBuffer commands, uint64_t batch, uint64_t number) {
     if (!trace::on()) return;
-    current = context.plan.time_stamp_bits > 0 ? pumice::detail::TracedScope::take() : nullptr;
-    if (!current) return;
-    current_begin = write(commands);
-    current_recorded = trace::now();
+    current = {};
+    if (context.plan.time_stamp_bits > 0) current.work = pumice::detail::TracedScope::take();
+    if (!current.work) return;
+    current.shares_begin = !waiting.empty() && last_batch == batch && last_number + 1 == number;
+    current.begin = current.shares_begin ? waiting.back().end : write(commands);
+    current.recorded = trace::now();
+    last_batch = batch, last_number = number;
 }
 
 void TracedCommands::end(VkCommandBuffer commands, uint64_t value) {
-    if (!current) return;
-    waiting.push_back({std::move(current), current_begin, write(commands), current_recorded, value});
-    current = nullptr;
+    if (!current.work) return;
+    current.end = write(commands);
+    current.value = value;
+    waiting.push_back(std::exchange(current, {}));
 }
 
 /// False if the query was never written, since its commands were lost.
@@ -70,7 +75,7 @@ void TracedCommands::collect(uint64_t reached) {
         uint64_t begin = 0, end = 0;
         const bool written = read(one.begin, begin) && read(one.end, end);
         queries.give_back(one.begin);
-        queries.give_back(one.end);
+        if (waiting.empty() || !waiting.front().shares_begin) queries.give_back(one.end);
         if (!written) continue;
         const int64_t from = host_time(begin, one.recorded);
         one.work->ran(from, std::max(from, host_time(end, 0)));

@@ -1,6 +1,7 @@
 // PUMICE_TRACE: device times of launches, copies and fills, on the host's clock.
 //
-// Two time stamps stand around the commands of each piece of work. They are read when the device is past them, never waited for.
+// Two time stamps stand around the commands of each piece of work; neighbours in a batch share one, since drivers may empty the
+// device's pipeline at each. They are read when the device is past them, never waited for.
 // Device ticks become host times by an offset: with VK_EXT_calibrated_timestamps the driver reads both clocks at once, again every
 // second; without it, the offset is fitted so that no work begins before it was recorded: the largest difference between the host's
 // time at the recording and the ticks of the begin so far, which is close once an idle device has begun a launch at once.
@@ -18,8 +19,9 @@ class TracedCommands {
 public:
     TracedCommands(Context& context, Queries& queries) : context(context), queries(queries) {}
 
-    /// Writes the first time stamp, if the calling thread describes its work and the queue has time stamps.
-    void begin(VkCommandBuffer commands);
+    /// Writes the first time stamp, if the calling thread describes its work and the queue has time stamps. `batch` and `number` of
+    /// the command: right after traced work in one batch, the second time stamp of that work serves.
+    void begin(VkCommandBuffer commands, uint64_t batch, uint64_t number);
     /// Writes the second one, if begin() wrote the first. `value`: when it is reached.
     void end(VkCommandBuffer commands, uint64_t value);
     bool any() const { return !waiting.empty(); }
@@ -34,6 +36,7 @@ private:
         Query begin, end;
         int64_t recorded = 0;  ///< host's time
         uint64_t value = 0;
+        bool shares_begin = false;  ///< `begin` is the `end` of the work before it
     };
     Query write(VkCommandBuffer commands);
     bool read(const Query& query, uint64_t& ticks) const;
@@ -42,9 +45,8 @@ private:
 
     Context& context;
     Queries& queries;
-    std::shared_ptr<const pumice::detail::TracedWork> current;
-    Query current_begin;
-    int64_t current_recorded = 0;
+    Waiting current;  ///< between begin() and end(), if there is work
+    uint64_t last_batch = 0, last_number = 0;
     std::deque<Waiting> waiting;
     bool fitted = false;
     int64_t fitted_offset = 0;  ///< ns

@@ -158,7 +158,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 transitions.done();
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
-                if (slice.begin == groups.begin) traced.begin(commands);
+                if (slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
                 const Query begin = times ? write_time(commands) : Query();
                 {
                     const Label label(context.names, commands, variant.label);

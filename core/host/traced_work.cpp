@@ -8,7 +8,7 @@
 namespace pumice::detail {
 namespace {
 
-thread_local std::shared_ptr<TracedWork> described;
+thread_local std::shared_ptr<const TracedWork> described;
 
 constexpr int64_t copied_elements = int64_t(16) << 20;  // of f32: 64 MiB, more than caches hold
 constexpr int chains = 8, steps = 512;                  // of fma: independent ones hide the latency
@@ -107,7 +107,9 @@ Roof roof_of(DeviceState& device) {
 }
 
 void TracedWork::ran(int64_t begin, int64_t end) const {
-    trace::Details all = details;
+    trace::Details all;
+    all.reserve(details.text().size() + 128);
+    all.add(details);
     const double seconds = double(std::max<int64_t>(end - begin, 1)) * 1e-9;
     if (bytes > 0) all.add("GB/s", bytes / seconds * 1e-9);
     if (operations > 0) all.add("GFLOP/s", operations / seconds * 1e-9);
@@ -138,7 +140,7 @@ TracedScope::TracedScope(const char* category, DeviceState& device, int stream, 
     begin(std::move(work));
 }
 
-void TracedScope::begin(std::shared_ptr<TracedWork> what) {
+void TracedScope::begin(std::shared_ptr<const TracedWork> what) {
     before = std::exchange(described, std::move(what));
     active = true;
     from = trace::now();

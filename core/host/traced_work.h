@@ -54,7 +54,7 @@ public:
     TracedScope() = default;
     ~TracedScope() { end(); }
     TracedScope(const TracedScope&) = delete;
-    void begin(std::shared_ptr<TracedWork> what);
+    void begin(std::shared_ptr<const TracedWork> what);
     /// A copy or a fill of so many bytes, if the trace is on.
     TracedScope(const char* category, DeviceState& device, int stream, int64_t bytes);
     /// The work that this thread describes, once; null if there is none.
@@ -62,7 +62,7 @@ public:
 
 private:
     void end();
-    std::shared_ptr<TracedWork> before;
+    std::shared_ptr<const TracedWork> before;
     bool active = false;
     int64_t from = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <mutex>
 
 #include "core/passes/dead.h"
@@ -19,39 +18,6 @@ using tools::LaunchFacts;
 
 /// A bound that is a number: the upper one, if there is one.
 double number(const Bounds& b) { return std::isfinite(b.most) ? b.most : b.least; }
-
-/// The counts of a kernel, kept for the last launch they were made for.
-class Counted {
-public:
-    explicit Counted(const ir::Kernel& recorded)
-        : kernel(ir::dead(ir::simplify(ir::promote(recorded)))), always(exact(KernelCounts(kernel))) {}
-
-    const ir::Kernel kernel;
-
-    KernelCounts counts(LaunchFacts facts) {
-        if (always) facts = {};
-        const std::lock_guard lock(mutex);
-        const bool same = last && (always || (last->extent == facts.extent && last->group == facts.group &&
-                                              last->arguments == facts.arguments && last->extents == facts.extents));
-        if (!same) {
-            made = std::make_unique<KernelCounts>(kernel, facts);
-            last = std::make_unique<LaunchFacts>(std::move(facts));
-        }
-        return *made;
-    }
-
-private:
-    /// True if no launch changes the counts.
-    static bool exact(const KernelCounts& counts) {
-        return counts.float_operations().exact() && counts.integer_operations().exact() && counts.bytes_read().exact() &&
-               counts.bytes_written().exact();
-    }
-
-    const bool always;
-    std::mutex mutex;
-    std::unique_ptr<LaunchFacts> last;
-    std::unique_ptr<KernelCounts> made;
-};
 
 LaunchFacts facts_of(const ir::Kernel& kernel, const Launch& launch) {
     LaunchFacts facts;
@@ -71,16 +37,53 @@ std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
     return out;
 }
 
-}  // namespace
+/// A kernel's last launch and its description.
+class Described {
+public:
+    explicit Described(const ir::Kernel& recorded)
+        : kernel(ir::dead(ir::simplify(ir::promote(recorded)))), always(exact(KernelCounts(kernel))) {}
 
-std::shared_ptr<TracedWork> traced_launch(const KernelBase& base, const ir::Kernel& kernel, const Launch& launch,
-                                          DeviceState& device) {
+    std::shared_ptr<const TracedWork> work(const std::string& name, const Launch& launch, DeviceState& device) {
+        const std::lock_guard lock(mutex);
+        if (last && same(launch, device)) return last;
+        last = describe(name, launch, device);
+        of = launch;
+        device_name = device.name;
+        return last;
+    }
+
+private:
+    /// True if no launch changes the counts.
+    static bool exact(const KernelCounts& counts) {
+        return counts.float_operations().exact() && counts.integer_operations().exact() && counts.bytes_read().exact() &&
+               counts.bytes_written().exact();
+    }
+    bool same(const Launch& launch, const DeviceState& device) const {
+        if (launch.stream != of.stream || launch.rank != of.rank || launch.extent != of.extent || launch.group != of.group ||
+            device.name != device_name)
+            return false;
+        for (size_t i = 0; i < of.arguments.size(); ++i) {
+            const Launch::Argument &a = launch.arguments[i], &b = of.arguments[i];
+            if (a.array.bytes != b.array.bytes || a.array.extents != b.array.extents) return false;
+            if (!always && a.bits != b.bits) return false;
+        }
+        return true;
+    }
+    std::shared_ptr<const TracedWork> describe(const std::string& name, const Launch& launch, DeviceState& device) const;
+
+    const ir::Kernel kernel;
+    const bool always;
+    std::mutex mutex;
+    std::shared_ptr<const TracedWork> last;
+    Launch of;
+    std::string device_name;
+};
+
+std::shared_ptr<const TracedWork> Described::describe(const std::string& name, const Launch& launch, DeviceState& device) const {
     const Roof roof = roof_of(device);
-    auto work = traced_work("launch", base.name(), device, launch.stream);
+    auto work = traced_work("launch", name, device, launch.stream);
     work->roof = roof;
-    const auto counted = std::static_pointer_cast<Counted>(
-        base.kept("traced_launch", [&] { return std::static_pointer_cast<void>(std::make_shared<Counted>(kernel)); }));
-    const KernelCounts counts = counted->counts(facts_of(kernel, launch));
+    const KernelCounts counts(kernel, facts_of(kernel, launch));
     double items = 1;
     for (size_t axis = 0; axis < 3; ++axis) {
         const int64_t whole = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis] * launch.group[axis];
@@ -94,7 +97,8 @@ std::shared_ptr<TracedWork> traced_launch(const KernelBase& base, const ir::Kern
         work->bytes += std::min(spans, items * number(counts.bytes_written(array)));
     }
     const Bounds floats = counts.float_operations() * items, integers = counts.integer_operations() * items;
-    const Bounds accessed = (counts.bytes_read() * items) += counts.bytes_written() * items;
+    Bounds accessed = counts.bytes_read() * items;
+    accessed += counts.bytes_written() * items;
     work->operations = number(floats);
     const bool exact = floats.exact() && integers.exact() && accessed.exact();
     work->details.add("source", kernel.where(kernel.loc))
@@ -108,6 +112,15 @@ std::shared_ptr<TracedWork> traced_launch(const KernelBase& base, const ir::Kern
                        : std::isfinite(floats.most + integers.most + accessed.most) ? "at most"
                                                                                     : "at least");
     return work;
+}
+
+}  // namespace
+
+std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, const ir::Kernel& kernel, const Launch& launch,
+                                                DeviceState& device) {
+    const auto described = std::static_pointer_cast<Described>(
+        base.kept("traced_launch", [&] { return std::static_pointer_cast<void>(std::make_shared<Described>(kernel)); }));
+    return described->work(base.name(), launch, device);
 }
 
 }  // namespace pumice::detail

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 
 #include "core/support/debug.h"
@@ -89,9 +90,14 @@ Details& Details::add(std::string_view key, int64_t value) {
 }
 Details& Details::add(std::string_view key, double value) {
     begin(key);
-    if (!std::isfinite(value)) value = 0;  // JSON has no infinities
-    char digits[40];
-    members.append(digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 5).ptr);
+    constexpr double most = 9e12;  // in millionths it still fits 64 bits; JSON has no infinities
+    if (!(std::abs(value) < most)) value = 0;
+    const int64_t millionths = std::llround(value * 1e6);
+    if (millionths < 0) members += '-';
+    put_number(members, std::abs(millionths) / 1'000'000);
+    int64_t rest = std::abs(millionths) % 1'000'000;
+    if (rest > 0) members += '.';
+    for (int64_t unit = 100'000; rest > 0; rest %= unit, unit /= 10) members += char('0' + rest / unit);
     return *this;
 }
 Details& Details::add(const Details& more) {
@@ -253,10 +259,6 @@ int64_t now() {
 
 void event(std::string_view category, std::string_view name, int64_t begin, std::string_view details) {
     file().event(host, thread_number(), category, name, begin, now(), details);
-}
-
-void Span::start(const char* category, std::string_view name) {
-    running = std::make_unique<Running>(Running{category, std::string(name), {}, now()});
 }
 
 void Span::stop() { event(running->category, running->name, running->begin, running->details.text()); }

@@ -9,8 +9,8 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,6 +29,7 @@ public:
     /// Members that are JSON text already, as text() returns them.
     Details& add(const Details& more);
     const std::string& text() const { return members; }
+    void reserve(size_t bytes) { members.reserve(bytes); }
 
 private:
     void begin(std::string_view key);
@@ -90,14 +91,14 @@ void event(std::string_view category, std::string_view name, int64_t begin, std:
 class Span {
 public:
     Span(const char* category, std::string_view name) {
-        if (on()) start(category, name);
+        if (on()) running.emplace(Running{category, std::string(name), {}, now()});
     }
     ~Span() {
         if (running) stop();
     }
     Span(const Span&) = delete;
     /// True if the trace is on; details need not be made otherwise.
-    explicit operator bool() const { return running != nullptr; }
+    explicit operator bool() const { return running.has_value(); }
     template <class Value> void add(std::string_view key, const Value& value) {
         if (running) running->details.add(key, value);
     }
@@ -109,9 +110,8 @@ private:
         Details details;
         int64_t begin;
     };
-    void start(const char* category, std::string_view name);
     void stop();
-    std::unique_ptr<Running> running;
+    std::optional<Running> running;
 };
 
 }  // namespace pumice::trace

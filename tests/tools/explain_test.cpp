@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "autodiff/api/explain.h"
 #include "core/tools/coverage.h"
 #include "core/tools/kernel_counts.h"
 
