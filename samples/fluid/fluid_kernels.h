@@ -29,7 +29,7 @@ enum class Order : int { rgba, bgra };
 class Fluid {
 public:
     Fluid(const pumice::Device& device, int width, int height);
-    /// Starts the frame's launches, and does not wait: 8 + `iterations` of them.
+    /// Starts the frame's launches, and does not wait: 9 + `iterations` of them.
     void advance(const Step& step);
     /// Starts the launch that paints the dye: one pixel an item, as 32 bits, with gamma 2.2.
     void paint(const pumice::Array<uint32_t, 2>& pixels, Order order) const;

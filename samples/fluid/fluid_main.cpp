@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include <pumice/vulkan.h>
@@ -116,16 +117,25 @@ struct ByKernels {
         if (pixels[0] && pixels[0]->extents[1] == extent.width && pixels[0]->extents[0] == extent.height) return;
         for (auto& slot : pixels) slot = compute.zeros<uint32_t>({int(extent.height), int(extent.width)});
     }
-    vulkan::Place frame(const Step& step, uint32_t slot, Order order) {
+    void launch(const Step& step, uint32_t slot, Order order) {
         flow.advance(step);
         flow.paint(*pixels[slot], order);
-        vulkan::submit(compute);
-        return vulkan::place(*pixels[slot]);
     }
+    /// Records the frame's launches into a command buffer of the application. The last commands of the slot are done.
+    void record(VkCommandBuffer commands, const Step& step, uint32_t slot, Order order) {
+        // The frames before compute, and copy the pixels to an image; so does what follows.
+        const vulkan::Scope frames{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT};
+        recordings[slot].release();
+        recordings[slot] =
+            vulkan::record(compute, commands, [&] { launch(step, slot, order); }, {.before = frames, .after = frames});
+    }
+    vulkan::Place painted(uint32_t slot) const { return vulkan::place(*pixels[slot]); }
 
     Device compute;
     Fluid flow;
     std::optional<Array<uint32_t, 2>> pixels[Screen::frames_in_flight];
+    vulkan::Recording recordings[Screen::frames_in_flight];
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -166,7 +176,8 @@ int run_window(Screen& screen, const Arguments& a) {
             screen.end(frame, hand->pixels(frame.slot), 0, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
         } else {
             kernels->resize(frame.extent);
-            const vulkan::Place pixels = kernels->frame(step, frame.slot, order);
+            kernels->record(frame.commands, step, frame.slot, order);
+            const vulkan::Place pixels = kernels->painted(frame.slot);
             screen.end(frame, pixels.buffer, VkDeviceSize(pixels.offset), VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
         }
         ++frames;
@@ -203,7 +214,7 @@ int run_pictures(const Device& device, const Arguments& a) {
     return 0;
 }
 
-/// Frames of both forms in turn, without a window: the host's time to record and submit one, and the time until it is done.
+/// Frames by hand and by kernels in turn, without a window: the host's time to record and submit one, and the time until it is done.
 int run_compare(Screen& screen, const Arguments& a) {
     const int frames = a.frames ? a.frames : 60;
     const VkExtent2D extent{uint32_t(a.width), uint32_t(a.height)};
@@ -223,11 +234,11 @@ int run_compare(Screen& screen, const Arguments& a) {
     VkCommandBuffer commands;
     check(vkAllocateCommandBuffers(screen.device, &buffer_info, &commands), "vkAllocateCommandBuffers");
 
-    const auto by_hand = [&](const Step& step) {
+    const auto in_commands = [&](const std::function<void()>& record) {
         VkCommandBufferBeginInfo begin{};
         begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
         check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
-        hand.record(commands, step, 0, false);
+        record();
         check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
         VkSubmitInfo submission{};
         submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
@@ -235,31 +246,46 @@ int run_compare(Screen& screen, const Arguments& a) {
         submission.pCommandBuffers = &commands;
         check(vkQueueSubmit(screen.queue, 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit");
     };
-    const auto by_kernels = [&](const Step& step) { kernels.frame(step, 0, Order::rgba); };
-    std::vector<double> recording[2], whole[2];
+    struct Form {
+        const char* name;
+        std::function<void(const Step&)> frame;
+        std::vector<double> host, whole;
+    };
+    Form forms[] = {
+        {"by hand", [&](const Step& step) { in_commands([&] { hand.record(commands, step, 0, false); }); }, {}, {}},
+        {"kernels, recorded",
+         [&](const Step& step) { in_commands([&] { kernels.record(commands, step, 0, Order::rgba); }); },
+         {},
+         {}},
+        {"kernels, submitted",
+         [&](const Step& step) { kernels.launch(step, 0, Order::rgba), vulkan::submit(kernels.compute); },
+         {},
+         {}},
+    };
     for (int frame = -3; frame < frames; ++frame) {  // the first three warm up
         const Step step = step_at(std::max(frame, 0) / 60.0, a.grid, a.grid);
-        for (const int form : {0, 1}) {
+        for (Form& form : forms) {
             const double start = now();
-            if (form == 0)
-                by_hand(step);
-            else
-                by_kernels(step);
+            form.frame(step);
             const double recorded = now();
             screen.wait();
             if (frame < 0) continue;
-            recording[form].push_back(1e6 * (recorded - start));
-            whole[form].push_back(1e3 * (now() - start));
+            form.host.push_back(1e6 * (recorded - start));
+            form.whole.push_back(1e3 * (now() - start));
         }
     }
+    kernels.recordings[0].release();
     vkDestroyCommandPool(screen.device, pool, nullptr);
     const auto median = [](std::vector<double>& v) {
-        return std::ranges::nth_element(v, v.begin() + ptrdiff_t(v.size() / 2)), v[v.size() / 2];
+        std::ranges::nth_element(v, v.begin() + ptrdiff_t(v.size() / 2));
+        return v[v.size() / 2];
     };
-    const double host[] = {median(recording[0]), median(recording[1])}, total[] = {median(whole[0]), median(whole[1])};
-    std::printf("%s, medians of %d frames        by hand  by kernels  ratio\n", screen.name.c_str(), frames);
-    std::printf("host, to record and submit (us)  %8.1f  %10.1f  %5.2f\n", host[0], host[1], host[1] / host[0]);
-    std::printf("the whole frame (ms)             %8.2f  %10.2f  %5.2f\n", total[0], total[1], total[1] / total[0]);
+    const double host = median(forms[0].host), whole = median(forms[0].whole);
+    std::printf("%s: medians of %d frames of %d launches\n", screen.name.c_str(), frames, 10 + Fluid::iterations);
+    std::printf("                     host (us)  ratio  whole (ms)  ratio\n");
+    for (Form& form : forms)
+        std::printf("%-20s %9.1f  %5.2f  %10.2f  %5.2f\n", form.name, median(form.host), median(form.host) / host,
+                    median(form.whole), median(form.whole) / whole);
     return 0;
 }
 
