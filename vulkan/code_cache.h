@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codegen/glsl/codegen.h"
-#include "core/host/disk_cache.h"
+#include "core/support/disk_cache.h"
 #include "vulkan/snapshot.h"
 
 namespace pumice::vulkan {

@@ -82,9 +82,9 @@ public:
     BufferRanges buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
 
     const codegen::Shader shader;
-    const std::string label;             ///< for tools: "advect (sim.cpp:57)"
-    const bool locks;                    ///< it binds the device's locks
-    const bool subgroups;                ///< it uses subgroups
+    const std::string label;         ///< for tools: "advect (sim.cpp:57)"
+    const bool locks;                ///< it binds the device's locks
+    const bool subgroups;            ///< it uses subgroups
     std::vector<BoundArrays> bound;  ///< by binding; images have no arguments there
     std::vector<BoundImage> images;
     bool shares_bindings = false;        ///< some binding has several arrays

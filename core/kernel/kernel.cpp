@@ -500,7 +500,6 @@ const KernelBase& KernelBase::for_images(std::span<const detail::HostArgument> a
     return state->for_images.emplace(std::move(key), AnyKernel(std::move(resolved))).first->second;
 }
 
-/// Launches the kernel for the images of the arguments.
 Event KernelBase::launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const {
     const std::shared_ptr<const ir::Kernel> kernel = recorded();
     if (detail::trace_hook())

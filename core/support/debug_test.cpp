@@ -10,7 +10,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/host/disk_cache.h"
+#include "core/support/disk_cache.h"
 #include "core/support/error.h"
 #include "core/support/other_user_test.h"
 

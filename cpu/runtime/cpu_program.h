@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "core/host/backend.h"
-#include "core/host/disk_cache.h"
 #include "core/host/reports.h"
+#include "core/support/disk_cache.h"
 #include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
 #include "cpu/native/llvm.h"

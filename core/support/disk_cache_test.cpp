@@ -1,4 +1,4 @@
-#include "core/host/disk_cache.h"
+#include "core/support/disk_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/auxv.h>
