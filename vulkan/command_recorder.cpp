@@ -10,7 +10,8 @@
 // barrier names only the stages and writes that were recorded so far. Commands keep what they use in the Recorder: buffers,
 // executables, descriptor pools, and blocks of mapped memory for values that commands read. Released pools and blocks are used
 // again, so a frame like the last one makes no Vulkan object. Cost: the tracker's, and a descriptor set a launch on devices without
-// push descriptors. Limits: scopes are those of memory barriers; images have none here.
+// push descriptors. Images follow the scopes for all arrays; their layouts are those that the application was promised. Limits: scopes
+// are those of memory barriers; an image has none of its own.
 #include "vulkan/command_recorder.h"
 
 #include <algorithm>
@@ -23,8 +24,9 @@ namespace pumice::vulkan {
 namespace {
 
 constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkPipelineStageFlags all_stages = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | compute | transfer;
 constexpr VkAccessFlags all_accesses =
-    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
                                  VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
                                  VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
@@ -140,10 +142,10 @@ void Recorder::start(VkCommandBuffer into, const Around& around) {
     batch = queue->next_batch();
 }
 
-VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses) {
+VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::span<const VkImageMemoryBarrier> transitions) {
     VkPipelineStageFlags from = 0;
     VkAccessFlags written = 0;
-    if (hazards.needs_barrier(accesses)) from |= stages, written |= writes_of(writing);
+    if (hazards.needs_barrier(accesses) || !transitions.empty()) from |= stages, written |= writes_of(writing);
     if (!is_ordered) {
         is_ordered = true;
         from |= before.stages, written |= before.access & writes;
@@ -159,8 +161,8 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses) {
             array.is_ordered = true;
             from |= array.before.stages, written |= array.before.access & writes;
         }
-    if (from) {
-        barrier(from, written, compute | transfer, all_accesses);
+    if (from || !transitions.empty()) {
+        barrier(from ? from : VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, written, all_stages, all_accesses, transitions);
         hazards.clear();
     }
     hazards.add(accesses);
@@ -176,22 +178,30 @@ void Recorder::end() {
 
 void Recorder::finish() {
     if (!stages) return;
+    const std::lock_guard lock(queue->mutex);
+    Transitions transitions;
+    for (Image* image : borrowed) transitions.add(*image, image->lent->after);
+    for (Image* image : borrowed) image->layout = image->lent->before;
+    borrowed.clear();
     VkPipelineStageFlags to = after.stages;
     VkAccessFlags used = after.access;
     for (const Pending& array : arrays)
         if (array.is_used) to |= array.after.stages, used |= array.after.access;
-    if (!to || (!writing && !(used & writes))) return;  // nothing, or reads on both sides
-    barrier(stages, writes_of(writing), to, used);
+    if (transitions.barriers().empty() && (!to || (!writing && !(used & writes)))) return;  // nothing, or reads on both sides
+    barrier(stages, writes_of(writing), to ? to : VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, to ? used : 0, transitions.barriers());
 }
 
-void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), compute | transfer, all_accesses); }
+void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), all_stages, all_accesses); }
 
-void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
+void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
+                       std::span<const VkImageMemoryBarrier> transitions) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = written;
     memory.dstAccessMask = used;
-    device->context.vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+    std::vector<VkImageMemoryBarrier> changes(transitions.begin(), transitions.end());
+    for (VkImageMemoryBarrier& change : changes) change.srcAccessMask = written, change.dstAccessMask = used;
+    device->context.vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(changes.size()), changes.data());
 }
 
 void Recorder::bind(VkPipeline pipeline) {
@@ -228,6 +238,19 @@ void Recorder::keep(Buffer& buffer) {
     if (auto shared = buffer.weak_from_this().lock()) buffers.push_back(std::move(shared));  // else a part of the device
 }
 
+void Recorder::borrow(Image& image) {
+    if (std::find(borrowed.begin(), borrowed.end(), &image) != borrowed.end()) return;
+    const bool is_pumices = !image.lent;
+    if (is_pumices) image.lent = LentImage{image.handle, image.usage, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
+    if (is_pumices || image.is_borrowed) {  // it may be in another layout: changed in the queue, before the application's buffer
+        const Suspended suspended;
+        device->give_back(image);
+        queue->submit();
+    }
+    borrowed.push_back(&image);
+    if (std::exchange(image.recorded_in, batch) != batch) images.push_back(image.shared_from_this());
+}
+
 void Recorder::keep(const std::shared_ptr<Executable>& executable) {
     if (!executables.empty() && executables.back() == executable) return;
     if (std::find(executables.begin(), executables.end(), executable) == executables.end()) executables.push_back(executable);
@@ -250,6 +273,7 @@ Staging::Piece Recorder::take(int64_t bytes) {
 void Recorder::abandon() {
     const std::lock_guard lock(queue->mutex);
     for (const auto& buffer : buffers) buffer->is_abandoned = true;
+    for (const auto& image : images) image->is_abandoned = true;
     for (const auto& executable : executables) static_cast<VulkanProgram&>(*executable).is_abandoned = true;
     device->abandoned_pools.insert(device->abandoned_pools.end(), pools.begin(), pools.end());
     device->abandoned_blocks.insert(device->abandoned_blocks.end(), blocks.begin(), blocks.end());

@@ -13,6 +13,7 @@ namespace pumice::vulkan {
 
 class Device;
 class Buffer;
+class Image;
 
 /// Takes the place of the queue's batch on the thread that records: the queue's begin(), end() and so on call the functions of the
 /// same name here. Keeps what the commands use until it is destroyed. Used by one thread at a time.
@@ -43,12 +44,15 @@ public:
     void abandon();
 
     // ---- with the queue's mutex held ----
-    VkCommandBuffer begin(std::span<const BufferAccess> accesses);
+    VkCommandBuffer begin(std::span<const BufferAccess> accesses, std::span<const VkImageMemoryBarrier> transitions);
     void end();
     void order();
     void bind(VkPipeline pipeline);
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers);
     void keep(Buffer& buffer);
+    /// Keeps an image. The commands find it in the layout that the application leaves it in, and leave it as they promise the
+    /// application; both are GENERAL for an image of Pumice's that was promised in no other.
+    void borrow(Image& image);
 
     // ---- without ----
     void keep(const std::shared_ptr<Executable>& executable);
@@ -67,7 +71,8 @@ private:
     };
     void start(VkCommandBuffer into, const Around& around);
     void finish();
-    void barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used);
+    void barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
+                 std::span<const VkImageMemoryBarrier> transitions = {});
     void raise_messages();
 
     VkCommandBuffer commands = nullptr;
@@ -80,7 +85,10 @@ private:
     bool is_writing = false, is_dispatch = false;  // of the command being recorded
     VkPipeline bound = VK_NULL_HANDLE;
 
+    std::vector<Image*> borrowed;  // by the commands of one record()
+
     std::vector<std::shared_ptr<Buffer>> buffers;
+    std::vector<std::shared_ptr<Image>> images;
     std::vector<std::shared_ptr<Executable>> executables;
     std::vector<VkDescriptorPool> pools;  // the last one is in use
     std::vector<std::shared_ptr<Block>> blocks;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/support/error.h"
+#include "vulkan/command_recorder.h"
 #include "vulkan/image_formats.h"
 #include "vulkan/vulkan_device.h"
 #include "vulkan/wrap.h"
@@ -55,6 +56,7 @@ void check_texel(Format format, const Element& texel) {
 
 /// Notes that a command uses the image. The queue's mutex is held.
 void Device::borrow(Image& image) {
+    if (Recorder* const recorder = queue.recorder()) return recorder->borrow(image);
     if (!image.lent || image.is_borrowed) return;
     borrowed.push_back(&image);
     image.is_borrowed = true;

@@ -62,7 +62,7 @@ void Device::write_image(Allocation& allocation, const ImageShape&, int level, i
     queue.make_room();
     auto& to = static_cast<Image&>(allocation);
     for (const ImagePart& part : parts_of(to.shape, level, layer, Staging::largest_piece)) {
-        Staging::Piece piece = upload.take((part.bytes + 3) / 4 * 4);
+        Staging::Piece piece = take_upload((part.bytes + 3) / 4 * 4);
         std::memcpy(piece.data(), static_cast<const std::byte*>(from) + part.begin, size_t(part.bytes));
         VkBufferImageCopy region = part.region;
         region.bufferOffset = VkDeviceSize(piece.offset);
@@ -75,6 +75,7 @@ void Device::write_image(Allocation& allocation, const ImageShape&, int level, i
 
 /// Pipelined: the device copies one part while the host empties the previous one.
 void Device::read_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, void* to) {
+    refuse_download();
     queue.make_room();
     auto& from = static_cast<Image&>(allocation);
     struct Pending {

@@ -127,7 +127,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
 VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
                              std::span<const VkImageMemoryBarrier> transitions) {
     context.require_alive();
-    if (Recorder* const r = recorder()) return r->begin(accesses);
+    if (Recorder* const r = recorder()) return r->begin(accesses, transitions);
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
         ++batches;

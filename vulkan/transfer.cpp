@@ -32,6 +32,7 @@ void Device::used(Buffer& buffer, bool write) {
 }
 
 void Device::used(TimelineUse& resource, bool write) {
+    if (queue.recorder()) return;  // an image, which borrow() keeps
     resource.last_use = std::max(resource.last_use, queue.value());
     if (write) resource.last_write = std::max(resource.last_write, queue.value());
 }

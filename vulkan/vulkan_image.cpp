@@ -98,7 +98,7 @@ Image::~Image() {
     if (is_borrowed) try {
             device->give_back(*this);
         } catch (...) {}  // the device is lost
-    device->queue.retire(last_use, [context = &device->context, memory = &device->image_memory, views = std::move(views),
+    device->queue.retire(is_abandoned ? UINT64_MAX : last_use, [context = &device->context, memory = &device->image_memory, views = std::move(views),
                                     image = range ? handle : VK_NULL_HANDLE, range = range] {
         for (const auto& [kind, view] : views) context->vk.DestroyImageView(context->device, view, nullptr);
         context->vk.DestroyImage(context->device, image, nullptr);

@@ -60,7 +60,7 @@ struct ViewKind {
 };
 
 /// An image. The destructor releases it once the device is done with it.
-class Image : public Allocation, public TimelineUse {
+class Image : public Allocation, public TimelineUse, public std::enable_shared_from_this<Image> {
 public:
     Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
     /// An image of an application.
@@ -75,7 +75,9 @@ public:
     // Guarded by the queue's mutex.
     VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  ///< after all commands recorded so far
     std::optional<LentImage> lent;
-    bool is_borrowed = false;  ///< used since the application got it back
+    bool is_borrowed = false;   ///< used since the application got it back
+    uint64_t recorded_in = 0;   ///< number of the last recording that keeps it
+    bool is_abandoned = false;  ///< destroyed with the device only: commands of the application may use it
 
     /// A view, made at its first use. The queue's mutex is held.
     VkImageView view(const ViewKind& kind);

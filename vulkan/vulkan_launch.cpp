@@ -158,7 +158,8 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 transitions.done();
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
-                if (slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
+                const bool traces = !queue.recorder();
+                if (traces && slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
                 const Query begin = times ? write_time(commands) : Query();
                 {
                     const Label label(context.names, commands, variant.label);
@@ -172,7 +173,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                         used(static_cast<Buffer&>(*memory), use.write);
                 used_images(variant, launch, transitions);
                 if (recorded.block) recorded.block->until(value);
-                if (slice.end == groups.end) traced.end(commands, value);
+                if (traces && slice.end == groups.end) traced.end(commands, value);
                 touched(launch.stream);
                 queue.end();
             }
