@@ -25,7 +25,8 @@ struct Call {
     int width = 1;
 };
 
-/// The kernel for the images among the arguments, whose filters are arithmetic; the kernel itself if it has rules or takes no images.
+/// The kernel for the images among the arguments, whose filters are arithmetic; the kernel itself if it has rules or takes no
+/// images.
 const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots);
 /// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars without a target, in order
 /// and `width` of each, as bits. Throws Error for misuse; nothing has run then.

@@ -6,8 +6,8 @@
 //   store arg1[%y, %x].z, %2 : f32     merged
 //   store arg1[%y, %x].w, %3 : f32     last: (%0, %1, %2, %3)
 //
-// Method: a walk over each block with one open group an image. Another index, an access of the image that is no store, a barrier, a call
-// or a construct that accesses the image closes its group; closed groups end with the store found last.
+// Method: a walk over each block with one open group an image. Another index, an access of the image that is no store, a
+// barrier, a call or a construct that accesses the image closes its group; closed groups end with the store found last.
 // Cost: linear in instructions. Limits: equal indices are recognised by value number only; groups do not cross blocks.
 // Textbook name: store merging.
 #include "core/analysis/texel_stores.h"

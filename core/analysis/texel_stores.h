@@ -12,8 +12,8 @@ struct TexelStore {
     std::vector<Value> channels;  ///< by leaf; none: the channel keeps its value
 };
 
-/// The stores to images in a block, grouped: stores with the same index values between which nothing accesses the image. Each group
-/// is found by its last store; the others are in `merged`.
+/// The stores to images in a block, grouped: stores with the same index values between which nothing accesses the image. Each
+/// group is found by its last store; the others are in `merged`.
 struct TexelStores {
     std::unordered_map<uint32_t, TexelStore> last;  ///< by id of the instruction
     std::vector<bool> merged;                       ///< by id of the instruction

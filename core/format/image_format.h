@@ -36,9 +36,10 @@ constexpr std::string_view name_of(Format format) { return row_of(format).name; 
 
 /// The filter of a sampler: the texel at the position; weights of the 2 nearest texels along each axis; Catmull-Rom weights of 4.
 enum class Filter : uint8_t { nearest, linear, cubic };
-/// The texels past the edge of a texture: those of the opposite edge on; the edge's; the mirror image; the sampler's border value.
+/// The texels past the edge of a texture: those of the opposite edge on; the edge's; the mirror image; the sampler's border
+/// value.
 enum class Wrap : uint8_t { repeat, clamp, mirror, border };
-/// How weights are computed: in f32 by the kernel, the same way on all devices; or by the device's own sampler, if it has one.
+/// The computation of weights: in f32 by the kernel, the same way on all devices; or by the device's own sampler, if any.
 enum class Sampling : uint8_t { exact, fast };
 inline constexpr std::string_view filter_names[] = {"nearest", "linear", "cubic"};
 inline constexpr std::string_view wrap_names[] = {"repeat", "clamp", "mirror", "border"};
@@ -48,7 +49,8 @@ inline constexpr std::string_view sampling_names[] = {"exact", "fast"};
 enum class ImageLayout : uint8_t { plain, layered, cube };
 inline constexpr std::string_view layout_names[] = {"plain", "layered", "cube"};
 
-/// The description of an image parameter. A recorded kernel knows kind, dimensions and layout; the image of a launch gives the rest.
+/// The description of an image parameter. A recorded kernel knows kind, dimensions and layout; the image of a launch gives the
+/// rest.
 struct ImageInfo {
     enum class Kind : uint8_t { none, storage, texture };
     Kind kind = Kind::none;
@@ -66,7 +68,8 @@ struct ImageInfo {
 
     explicit operator bool() const { return kind != Kind::none; }
     bool operator==(const ImageInfo&) const = default;
-    /// Number of indices of a texel: [level] [layer or face] z y x. A texture has a level until it is known to have one level only.
+    /// Number of indices of a texel: [level] [layer or face] z y x. A texture has a level until it is known to have one level
+    /// only.
     int rank() const {
         const bool has_levels = kind == Kind::texture && (!resolved || levels > 1);
         return (has_levels ? 1 : 0) + (layout != ImageLayout::plain ? 1 : 0) + dimensions;
@@ -102,11 +105,10 @@ struct ImageShape {
     /// "rgba8_unorm image of 480 x 640"
     std::string text() const;
 
-    // The image as an array of words, for devices without memory for images. A word is a texel of 8, 16 or 32 bits, or 32 bits of a
-    // larger texel. The array's dimensions are [slice] z y x. Level 0 of layer l is slice l. The other levels of layer l lie side by
-    // side in slice layers + l, along the longest axis: level n begins at extent - (extent >> (n - 1)).
+    // The image as an array of words, for devices without memory for images. A word of 32 bits is a texel of up to 32 bits, or
+    // a part of a larger texel. The array's dimensions are [slice] z y x. Level 0 of layer l is slice l. The other levels of
+    // layer l lie side by side in slice layers + l, along the longest axis: level n begins at extent - (extent >> (n - 1)).
     int64_t slices() const { return levels > 1 ? 2 * layers : layers; }
-    int64_t word_bytes() const { return slices() * bytes(0); }
     /// The longest axis of level 0, the first of equals.
     int level_axis() const;
     /// The first texel of a level of a layer, and its texel strides, in an array of words.

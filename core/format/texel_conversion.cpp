@@ -1,4 +1,5 @@
-// Conversion of texels on the host. The lowering of images (core/lowering/images_as_words.cpp) emits the same arithmetic, to the bit.
+// Conversion of texels on the host. The lowering of images (core/lowering/images_as_words.cpp) emits the same arithmetic, to
+// the bit.
 #include "core/format/texel_conversion.h"
 
 #include <array>

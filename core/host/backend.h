@@ -143,9 +143,9 @@ public:
     virtual void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) = 0;
     virtual void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) = 0;
 
-    // Images. A device without memory for an image (has_image) keeps it as an array of words (ImageShape::place), and kernels that use
-    // it are lowered to accesses of that array before compile() sees them. Otherwise the kernel keeps its image parameters, all resolved
-    // (ir::Memory::image), and a launch gives them as Launch::Argument::image.
+    // Images. A device without memory for an image (has_image) keeps it as an array of words (ImageShape::place), and kernels
+    // that use it are lowered to accesses of that array before compile() sees them. Otherwise the kernel keeps its image
+    // parameters, all resolved (ir::Memory::image), and a launch gives them as Launch::Argument::image.
     virtual bool has_image(const ImageShape&) const { return false; }
     /// Memory of an image, all zeros. Throws Error as allocate() does.
     virtual std::shared_ptr<Allocation> allocate_image(const ImageShape& shape);

@@ -178,8 +178,8 @@ public:
     template <class T> Array<T, 1> full(int64_t n, T value) const;
     template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
 
-    // Images (core/host/image.h); extents in texels, dimension 0 the slowest. T has the channels of the format: float, int or uint
-    // numbers or vectors of 2 or 4. All texels are 0. A wrong T, extent or option is an Error.
+    // Images (core/host/image.h); extents in texels, dimension 0 the slowest. T has the channels of the format: float, int or
+    // uint numbers or vectors of 2 or 4. All texels are 0. A wrong T, extent or option is an Error.
     template <class T, std::size_t N>
     Image<T, int(N)> image(Format format, const int64_t (&extents)[N], const ImageOptions& options = {}) const;
     /// An array of images of the same extents, for textures.

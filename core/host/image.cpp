@@ -51,7 +51,8 @@ void check_shape(const ImageShape& shape) {
              " texels, which is the limit");
 }
 
-/// Calls `act(words, pixels, texels)` with the byte offsets of each row of texels in the words and in rows without gaps, and its length.
+/// Calls `act(words, pixels, texels)` with the byte offsets of each row of texels in the words and in rows without gaps, and
+/// its length.
 template <class Act> void each_row(const ImageShape& shape, int level, int64_t layer, const Act& act) {
     const int64_t texel = row_of(shape.format).bytes(), word = std::max<int64_t>(4, texel), row = shape.extent(0, level);
     const ImageShape::Place place = shape.place(level, layer);

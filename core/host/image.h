@@ -12,7 +12,7 @@
 
 namespace pumice {
 
-/// How a texture is read between its texels and past its edges.
+/// The state of a texture: what is read between its texels and past its edges.
 struct Sampler {
     Filter filter = Filter::linear;
     Wrap wrap = Wrap::clamp;
@@ -46,7 +46,7 @@ template <class T> concept Texel =
 
 std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
                                          const ImageOptions& options);
-/// The words of an element of an array of words: one of 8, 16 or 32 bits, or several of 32 bits.
+/// The words of a texel in an array of words: one, or several for a texel of more than 32 bits.
 const Element& word_element(Format format);
 std::shared_ptr<ImageBinding> with_sampler(const std::shared_ptr<ImageBinding>& image, const Sampler& sampler);
 /// The image of a handle. Throws Error if it was never made, or was released.
@@ -61,8 +61,8 @@ void generate_levels(const ImageState& image);
 
 }  // namespace detail
 
-/// A handle to an image of N dimensions in device memory, whose texels kernels see as T. Copies share the memory. Default-constructed,
-/// it holds nothing. Copies from and to the host wait for the launches before them.
+/// A handle to an image of N dimensions in device memory, whose texels kernels see as T. Copies share the memory.
+/// Default-constructed, it holds nothing. Copies from and to the host wait for the launches before them.
 template <class T, int N, ImageLayout L> class Image {
 public:
     static_assert(N >= 1 && N <= 3, "pumice: images have 1 to 3 dimensions");

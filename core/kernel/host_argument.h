@@ -21,8 +21,8 @@ struct HostArgument {
     uint64_t bits = 0;
     const void* followed_by = nullptr;  ///< of a traced scalar: its program's scalars, and its number among them
     int number = -1;
-    /// Of an image: the image and its sampler. `element` is that of a texel, `array` the words or null, `extents` one for each index of
-    /// a texel. Alive during the launch.
+    /// Of an image: the image and its sampler. `element` is that of a texel, `array` the words or null, `extents` one for each
+    /// index of a texel. Alive during the launch.
     const ImageBinding* image = nullptr;
 };
 

@@ -4,8 +4,8 @@
 
 namespace pumice::detail {
 
-/// Descriptions of the images among the arguments, by parameter of the kernel. Throws Error with the kernel and the argument for an image
-/// that does not fit its parameter, or was released.
+/// Descriptions of the images among the arguments, by parameter of the kernel. Throws Error with the kernel and the argument
+/// for an image that does not fit its parameter, or was released.
 std::vector<ImageInfo> images_of(const ir::Kernel& kernel, std::span<const HostArgument> arguments);
 /// The sentence of such an Error without the kernel, or "".
 std::string wrong_image(const ir::Kernel& kernel, size_t parameter, const HostArgument& given);

@@ -87,8 +87,8 @@ public:
 };
 #undef PUMICE_TEXELS
 
-/// A kernel parameter: an image that is read through its sampler. Coordinates are normalised, from 0 to 1, in the order of GLSL: along
-/// the width first. A cube is read by a direction.
+/// A kernel parameter: an image that is read through its sampler. Coordinates are normalised, from 0 to 1, in the order of
+/// GLSL: along the width first. A cube is read by a direction.
 template <class T, int N, ImageLayout L> class In<Texture<T, N, L>, 1> : public detail::ImageBase<T, N, L> {
     static constexpr bool plain = L == ImageLayout::plain, layered = L == ImageLayout::layered;
     using Position = typename detail::vector_of<float, L == ImageLayout::cube ? 3 : N>::type;

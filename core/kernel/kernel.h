@@ -88,10 +88,10 @@ public:
             "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
     }
 
-    /// The same kernel, whose parameters have names, one each, in order: in messages, kernel text, derivatives and manifests. Call
-    /// it where the kernel is defined, before its first use. No code depends on names. Throws Error for another number of names
-    /// than parameters, for a name that is no identifier of C, or that two parameters would have, and for other names after the
-    /// first use.
+    /// The same kernel, whose parameters have names, one each, in order: in messages, kernel text, derivatives and manifests.
+    /// Call it where the kernel is defined, before its first use. No code depends on names. Throws Error for another number of
+    /// names than parameters, for a name that is no identifier of C, or that two parameters would have, and for other names
+    /// after the first use.
     Kernel names(std::initializer_list<std::string_view> names) const {
         name_parameters(sizeof...(P), {names.begin(), names.size()});
         return *this;

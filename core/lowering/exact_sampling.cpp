@@ -1,6 +1,6 @@
 // Texture filters as arithmetic: a `sample` becomes loads of texels, weights in f32 and sums.
-// Why: samplers of hardware compute weights in fixed point, each in its own way. This arithmetic is the same on every device, to the bit
-// under Math::strict, and has derivatives by the rules of its operations.
+// Why: samplers of hardware compute weights in fixed point, each in its own way. This arithmetic is the same on every device,
+// to the bit under Math::strict, and has derivatives by the rules of its operations.
 //
 //   %c = sample arg2[%lod, %u].x : f32     |  %x = fma %u, size, -0.5      # filter linear, wrap clamp, one level, 1 dimension
 //                                          |  %i = floor %x;  %f = %x - %i
@@ -8,11 +8,13 @@
 //                                          |  %b = load arg2[clamp (%i + 1)].x : f32
 //                                          |  %c = %a + %f * (%b - %a)
 //
-// Method, for each axis: the wrap folds the coordinate, the filter gives the taps (1, 2 or 4 texels) and the fraction, the wrap again
-// keeps the indices inside. The width is filtered first, then the height, the depth and the levels. A direction selects the face of a cube
-// and the position on it as Vulkan does; positions on a face are clamped to it. NaN coordinates read a texel of the edge.
+// Method, for each axis: the wrap folds the coordinate, the filter gives the taps (1, 2 or 4 texels) and the fraction, the wrap
+// again keeps the indices inside. The width is filtered first, then the height, the depth and the levels. A direction selects
+// the face of a cube and the position on it as Vulkan does; positions on a face are clamped to it. NaN coordinates read a texel
+// of the edge.
 // Cost: nearest 1 load a channel, linear 2^N, cubic 4^N; the arithmetic of the weights is shared by all channels.
-// Limits: no anisotropy, no level of detail of its own (there are no derivatives between work-items), no filter across edges of a cube.
+// Limits: no anisotropy, no level of detail of its own (there are no derivatives between work-items), no filter across edges of
+// a cube.
 // Textbook name: bilinear and trilinear filtering; the cubic filter is Catmull-Rom's.
 #include "core/lowering/exact_sampling.h"
 
@@ -107,7 +109,8 @@ private:
             index = b.select(below, sub(whole(-1), index), b.select(above, reflected, index));
         }
         if (wrap() == Wrap::border) t.outside.push_back(b.op(Op::or_, {below, above}));
-        // The taps of nearest and linear are inside now under Wrap::repeat; a texture of one texel has its cubic taps farther outside.
+        // The taps of nearest and linear are inside now under Wrap::repeat; a texture of one texel has its cubic taps farther
+        // outside.
         t.index.push_back(wrap() == Wrap::repeat && texture.filter != Filter::cubic ? index : clamped(index, last));
     }
 

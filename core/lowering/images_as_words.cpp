@@ -1,14 +1,15 @@
 // Images as arrays of words: loads of texels become loads of words and unpacking, stores become packing.
-// Why: the interpreter and the processor have no memory for images, and drivers lack formats. After this pass a kernel has arrays only.
+// Why: the interpreter and the processor have no memory for images, and drivers lack formats. After this pass a kernel has
+// arrays only.
 //
 //   (arg1: inout {x, y, z, w: f32}[2] storage 2 format rgba8_unorm)      |  (arg1: inout u32[2])
 //   %0 = load arg1[%y, %x].y : f32                                       |  %0 = load arg1[%y, %x] : u32
 //                                                                        |  %1 = f32((%0 >> 8) & 255) * (1 / 255)
-//   store arg1[%y, %x].x, %2 ... store arg1[%y, %x].w, %5                |  store arg1[%y, %x], %6      # the channels, rounded, in one word
+//   store arg1[%y, %x].x, %2 ... store arg1[%y, %x].w, %5                |  store arg1[%y, %x], %6    # 4 channels
 //
-// Method: image_format.h says where the texels of levels and layers lie; core/analysis/texel_stores.h finds the stores of one texel. A
-// store of some channels only keeps the others: it loads the word before. Words of images that are only read are loaded once a block.
-// The arithmetic is that of core/format/texel_conversion.cpp, to the bit.
+// Method: image_format.h says where the texels of levels and layers lie; core/analysis/texel_stores.h finds the stores of one
+// texel. A store of some channels only keeps the others: it loads the word before. Words of images that are only read are
+// loaded once a block. The arithmetic is that of core/format/texel_conversion.cpp, to the bit.
 // Cost: 3 to 4 operations a channel, for f16 about 10. Limits: a texel is no atom: only its own work-item may store to it.
 // Textbook name: format lowering, as drivers without typed loads do it.
 #include "core/lowering/images_as_words.h"

@@ -1,7 +1,7 @@
 // Specialisation of image parameters: a recorded kernel becomes one for the formats, samplers and levels of a launch.
 // Why: a kernel is recorded before there is an image. Code that knows the format and the filter has no branches on them.
 //
-//   (arg1: in f32[3] texture 2)                           |  (arg1: in f32[2] texture 2 format r8_unorm levels 1 filter nearest ...)
+//   (arg1: in f32[3] texture 2)                           |  (arg1: in f32[2] texture 2 format r8_unorm levels 1 ...)
 //   %0 = load arg1[%level, %y, %x] : f32                  |  %0 = load arg1[%y, %x] : f32        # one level has no index
 //   %1 = sample arg1[%lod, %u, %v] : f32                  |  ...                                 # exact_sampling.cpp
 //   %2 = extent arg1, 2 : i32                             |  %2 = constant 1 : i32               # number of levels
