@@ -104,16 +104,16 @@ Measurement frame(Bench& bench, bool recorded) {
     const VkDescriptorSet set = pipeline.bindings({&py, &px});
     const uint32_t push[2] = {word(items), word(factor)};
     int frames = 0, peer_frames = 0;
-    vulkan::Recording recording;
+    vulkan::Recording recording(device);
     const auto recording_ours = [&] {
         const double start = thread_ms();
         recording.release();  // the frame before
         raw.begin();
-        recording = vulkan::record(device, raw.commands,
-                                   [&] {
-                                       for (int i = 0; i < launches; ++i) saxpy(ndrange(items).group(64), y, x, factor);
-                                   },
-                                   {{}, {}});
+        recording.record(raw.commands,
+                         [&] {
+                             for (int i = 0; i < launches; ++i) saxpy(ndrange(items).group(64), y, x, factor);
+                         },
+                         {{}, {}});
         const double took = thread_ms() - start;
         raw.submit();
         raw.wait();

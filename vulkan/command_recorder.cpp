@@ -62,7 +62,9 @@ const char* name_of(BufferState state) {
 
 Recorder::Recorder(std::shared_ptr<Device> on) : device(std::move(on)), queue(&device->queue) {}
 
-Recorder::~Recorder() {
+Recorder::~Recorder() { clear(); }
+
+void Recorder::clear() {
     {
         const std::lock_guard lock(queue->mutex);
         for (VkDescriptorPool pool : pools) {
@@ -70,8 +72,12 @@ Recorder::~Recorder() {
             device->unused_pools.push_back(pool);
         }
     }
+    pools.clear();
     for (auto& block : blocks) device->recorded_blocks.give_back(std::move(block));
-    // Destructors of buffers and executables take the queue's mutex.
+    blocks.clear();
+    // Destructors take the queue's mutex.
+    executables.clear();
+    buffers.clear();
 }
 
 Recorder* Recorder::current() { return recording; }

@@ -40,6 +40,8 @@ public:
     void record(VkCommandBuffer into, const std::function<void()>& act, const Around& around);
     /// Throws the error for what no command buffer can hold.
     [[noreturn]] static void refuse(const std::string& what);
+    /// Frees everything kept; the recorder is as new.
+    void clear();
     /// Leaves everything kept to the device, until that is closed.
     void abandon();
 

@@ -13,11 +13,13 @@ Recording::Recording(const pumice::Device& device) {
 }
 
 void Recording::record(VkCommandBuffer_T* commands, const std::function<void()>& act, const Around& around) {
-    if (!state) throw Error("Recording::record is called for a recording without a device, or for one that was released");
+    if (!state) throw Error("Recording::record is called for a recording without a device");
     state->record(commands, act, around);
 }
 
-void Recording::release() { state.reset(); }
+void Recording::release() {
+    if (state) state->clear();
+}
 
 Recording record(const pumice::Device& device, VkCommandBuffer_T* commands, const std::function<void()>& act,
                  const Around& around) {

@@ -59,7 +59,7 @@ public:
     /// work was recorded before.
     void record(VkCommandBuffer_T* commands, const std::function<void()>& act, const Around& around = {});
     /// Frees what the commands use. To be called when the command buffers will not execute again: after their last execution, or
-    /// after a reset.
+    /// after a reset. The recording then takes the commands of the next frame; it keeps the device open until its last copy goes.
     void release();
     explicit operator bool() const { return state != nullptr; }
 
