@@ -230,8 +230,10 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     }
     uses.push_back({&memory_of(*asked.counts.memory), false});
     double most_ns = program.variant(launch, threads)->group_ns;
-    for (size_t axis = 0; axis < 3; ++axis)
-        most_ns *= double((launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis]);
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const int64_t groups = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+        most_ns *= double(groups);
+    }
     IndirectWork later(asked, most_ns, [work_of, threads, &program](const Launch& now) {
         return work_of(program.arranged(now, threads, false));
     });
