@@ -398,5 +398,15 @@ TEST(DevicePlan, AllocationsAreAlignedForBindings) {
     EXPECT_EQ(make_plan(s, {}).alignment, 1024);
 }
 
+TEST(DevicePlan, CalibratesTimeStampsForATrace) {
+    Snapshot s = discrete();
+    s.extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    Switches switches;
+    EXPECT_FALSE(enables(make_plan(s, switches), VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME));
+    switches.trace = true;
+    EXPECT_TRUE(enables(make_plan(s, switches), VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME));
+    EXPECT_FALSE(enables(make_plan(discrete(), switches), VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME));
+}
+
 }  // namespace
 }  // namespace pumice::vulkan

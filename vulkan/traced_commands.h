@@ -2,9 +2,10 @@
 //
 // Two time stamps stand around the commands of each piece of work; neighbours in a batch share one, since drivers may empty the
 // device's pipeline at each. They are read when the device is past them, never waited for.
-// Device ticks become host times by an offset: with VK_EXT_calibrated_timestamps the driver reads both clocks at once, again every
-// second; without it, the offset is fitted so that no work begins before it was recorded: the largest difference between the host's
-// time at the recording and the ticks of the begin so far, which is close once an idle device has begun a launch at once.
+// Device ticks become host times by an offset: with VK_EXT_calibrated_timestamps the driver reads both clocks at once, again
+// every second; without it, the offset is fitted so that no work begins before it was recorded: the largest difference between
+// the host's time at the recording and the ticks of the begin so far, which is close once an idle device has begun a launch at
+// once.
 #pragma once
 #include <deque>
 #include <memory>
@@ -19,8 +20,8 @@ class TracedCommands {
 public:
     TracedCommands(Context& context, Queries& queries) : context(context), queries(queries) {}
 
-    /// Writes the first time stamp, if the calling thread describes its work and the queue has time stamps. `batch` and `number` of
-    /// the command: right after traced work in one batch, the second time stamp of that work serves.
+    /// Writes the first time stamp, if the calling thread describes its work and the queue has time stamps. `batch` and `number`
+    /// of the command: right after traced work in one batch, the second time stamp of that work serves.
     void begin(VkCommandBuffer commands, uint64_t batch, uint64_t number);
     /// Writes the second one, if begin() wrote the first. `value`: when it is reached.
     void end(VkCommandBuffer commands, uint64_t value);

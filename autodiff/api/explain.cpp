@@ -34,7 +34,7 @@ Signature by_all_floats(const ir::Kernel& kernel) {
     return signature;
 }
 
-/// Why TapePlan::choose keeps a value.
+/// The reason for which TapePlan::choose keeps a value.
 std::string reason_of(const Primal& p, Value v) {
     const ir::Kernel& k = p.kernel;
     const ValueInfo& info = k[v];
@@ -80,7 +80,7 @@ void put_tape(std::string& out, const Primal& p) {
     if (!any) out += "no tape: the reverse sweep computes what it needs again\n";
 }
 
-/// Why the additions to a memory's shadow are not gathered; the conditions are those of Gather.
+/// The reason for which additions to a memory's shadow are not gathered; the conditions are those of Gather.
 std::string no_gather(const Primal& p, MemoryId m) {
     const ir::Kernel& k = p.kernel;
     const MemoryEffects effects(k, k.body().insts);

@@ -131,8 +131,8 @@ public:
     Event copy_from(std::vector<T>&& host, const Stream& stream) const = delete;  // it would be gone before the copy
     void copy_to(std::span<T> host) const { View<T, N>(*this).copy_to(host); }
     Event copy_to(std::span<T> host, const Stream& stream) const { return View<T, N>(*this).copy_to(host, stream); }
-    /// The same array, whose memory has a name in Vulkan's tools (docs/tools.md). Arrays that share a VkBuffer share its name, which
-    /// lists theirs. Devices without names ignore it.
+    /// The same array, whose memory has a name in Vulkan's tools (docs/tools.md). Arrays that share a VkBuffer share its name,
+    /// which lists theirs. Devices without names ignore it.
     Array named(const std::string& name) const {
         detail::name_array(detail::held(state), name);
         return *this;

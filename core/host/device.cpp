@@ -1,5 +1,6 @@
 #include "core/host/device.h"
 
+#include "core/host/array.h"
 #include "core/host/strided_region.h"
 #include "core/host/trace_hook.h"
 #include "core/host/traced_work.h"
@@ -87,7 +88,6 @@ void fill(const ArrayState& to, const void* value, int size) {
     to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
 }
 
-void name_array(const ArrayState& array, const std::string& name);
 void name_array(const ArrayState& array, const std::string& name) {
     auto* const names = dynamic_cast<NamingBackend*>(array.device->backend.get());
     if (names && array.memory) names->name_memory(*array.memory, array.offset, name);

@@ -148,7 +148,8 @@ void TracedScope::begin(std::shared_ptr<const TracedWork> what) {
 
 void TracedScope::end() {
     if (!std::exchange(active, false)) return;
-    if (described) described->ran(from, trace::now());
+    // No backend knows when it ran: an event of the calling thread, since streams of several threads may overlap.
+    if (described) trace::event(described->category, described->name, from, described->details.text());
     described = std::move(before);
 }
 

@@ -1,8 +1,8 @@
 // PUMICE_TRACE: work of a device as events on the streams of the device.
 //
 // The host's side describes the work and hands it to the backend in a thread-local scope. A backend that knows when its work runs
-// takes the description and writes the event with the device's times: the processor reads the clock around the work, Vulkan writes
-// time stamps around the command. If none takes it, the event has the host's times of the scope.
+// takes the description and writes the event with the device's times: the processor reads the clock around the work, Vulkan
+// writes time stamps around the command. If none takes it, the event is one of the calling thread.
 #pragma once
 #include <memory>
 #include <string>

@@ -25,6 +25,7 @@
 #include <new>
 
 #include "core/host/ring.h"
+#include "core/host/traced_work.h"
 #include "core/interp/interp_program.h"
 #include "core/interp/interp_run.h"
 #include "core/interp/interp_shadow.h"
@@ -199,6 +200,13 @@ public:
         check_local_memory(program.kernel, launch);
         if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
         if (program.reports) prepare_ring(std::shared_ptr<const ir::Kernel>(executable, &program.kernel), launch);
+        struct Traced {
+            const std::shared_ptr<const detail::TracedWork> work = trace::on() ? detail::TracedScope::take() : nullptr;
+            const int64_t begin = work ? trace::now() : 0;
+            ~Traced() {
+                if (work) work->ran(begin, trace::now());
+            }
+        } traced;
         Run run(program, launch, views_of(program, launch), scratch);
         if (!tools::counts_executions()) return run.all_groups();
         struct Counted {
@@ -279,14 +287,14 @@ private:
     }
 
     /// The memory of the kernel's arrays, with shadow cells for allocations that the launch writes: only these can have a race.
-    std::vector<View> views_of(const InterpProgram& program, const Launch& launch) {
+    std::vector<interp::View> views_of(const InterpProgram& program, const Launch& launch) {
         const ir::Kernel& k = program.kernel;
-        std::vector<View> views(k.memories.size());
+        std::vector<interp::View> views(k.memories.size());
         for (size_t m = 0; m < views.size(); ++m) {
             const ir::Memory& memory = k.memories[m];
             if (memory.kind != ir::MemoryKind::array) continue;
             const Launch::Array& array = launch.arguments[size_t(memory.argument)].array;
-            View& view = views[m];
+            interp::View& view = views[m];
             view.elements = 1;
             for (int axis = memory.rank - 1; axis >= 0; --axis) {
                 view.extents.push_back(array.extents[size_t(axis)]);
@@ -304,7 +312,7 @@ private:
     }
 
     /// Sets the shadow cells of all arrays in an allocation; allocates them if the existing ones do not fit.
-    void give_cells(const ir::Kernel& k, const Launch& launch, Allocation& memory, std::vector<View>& views) {
+    void give_cells(const ir::Kernel& k, const Launch& launch, Allocation& memory, std::vector<interp::View>& views) {
         // The granule must fit every view of the memory: the smallest leaf of any of them, or less if they are misaligned to each
         // other.
         int shift = 3;
@@ -315,7 +323,7 @@ private:
                 if (array.memory == &memory) f(k.memories[m], views[m], array.offset);
             }
         };
-        each_view([&](const ir::Memory& m, View&, int64_t offset) {
+        each_view([&](const ir::Memory& m, interp::View&, int64_t offset) {
             shift = std::min(shift, granule_shift(m.element));
             for (const Leaf& leaf : m.element.leaves)
                 shift = std::min(shift, std::countr_zero(uint64_t(offset) | leaf.offset | m.element.size | 8u));
@@ -331,7 +339,7 @@ private:
             shadow.granule_shift = shift;
             shadow.generation = scratch.generation;
         }
-        each_view([&](const ir::Memory&, View& view, int64_t offset) {
+        each_view([&](const ir::Memory&, interp::View& view, int64_t offset) {
             view.cells = shadow.cells.get() + (offset >> shadow.granule_shift);
             view.granule_shift = shadow.granule_shift;
         });

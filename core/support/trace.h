@@ -3,9 +3,10 @@
 // The host's threads are the threads of process 1 of the trace, each device is a further process, and its streams are the threads
 // of that. Events are complete ones ("ph": "X"): a begin and a length in microseconds, by the host's steady clock.
 //
-// Events are collected in memory and written in blocks. Each write ends with the array's bracket, which the next write overwrites,
-// so that the file is valid JSON after every write, and a program that aborts loses its last events only. A file that cannot be
-// written is said once on stderr, and the program goes on without a trace. Cost while it is off: one load of an atomic a span.
+// Events are collected in memory and written in blocks. Each write ends with the array's bracket, which the next write
+// overwrites, so that the file is valid JSON after every write, and a program that aborts loses its last events only. A file that
+// cannot be written is said once on stderr, and the program goes on without a trace. Cost while it is off: one load of an atomic
+// a span.
 #pragma once
 #include <atomic>
 #include <cstdint>

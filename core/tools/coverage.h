@@ -1,9 +1,9 @@
 // Kernel coverage: which lines of kernels ran on the interpreter, and which carried adjoints, as LCOV tracefiles.
 //
 // PUMICE_COVERAGE=FOLDER writes two files there when the program exits, kernels.PID.info and adjoints.PID.info, which lcov and
-// genhtml read; runs are added up by `lcov -a`. A line's count is the largest number of executions of one of its instructions, over
-// all work-items and launches. A line that no item reached has 0. In the second file only instructions count that carry an adjoint:
-// those that depend on a shadow, in a kernel of reverse mode.
+// genhtml read; runs are added up by `lcov -a`. A line's count is the largest number of executions of one of its instructions,
+// over all work-items and launches. A line that no item reached has 0. In the second file only instructions count that carry an
+// adjoint: those that depend on a shadow, in a kernel of reverse mode.
 //
 // Method of the second file: forward data flow from the loads of shadows, through values and through private and local memory.
 #pragma once

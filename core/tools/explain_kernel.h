@@ -1,6 +1,6 @@
-// What a kernel costs, line by line, as text: explain() of docs/tools.md.
+// The costs of a kernel, line by line, as text: explain() of docs/tools.md.
 //
-//   kernel "rows" (rows.cpp:4): an item reads 8 bytes, writes 4 bytes, does 2 operations on floats and 1 on integers; 0.167 a byte
+//   kernel "rows" (rows.cpp:4): an item reads 8 bytes, writes 4 bytes, does 2 operations on floats and 1 on integers; ...
 //     line         times  reads  writes  floats  integers
 //     rows.cpp:5       1      8       0       0         1
 //     rows.cpp:6       1      0       4       2         0

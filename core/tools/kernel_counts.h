@@ -1,4 +1,4 @@
-// Static counts: how often a work-item executes each instruction of a kernel, and the bytes and operations that follow.
+// Static counts: the executions of each instruction of a kernel by a work-item, and the bytes and operations that follow.
 // Why: the trace divides them by the time of a launch, explain() prints them line by line.
 //
 //   %3 = load arg2[%1] : f32            # 1 time: reads 4 bytes
@@ -7,11 +7,12 @@
 //   if %9 { ... }                       # %9 is not known: between 0 times and once
 //
 // Method: one walk over the constructs. Bounds and conditions are evaluated from constants and from what the launch gives (scalar
-// arguments, sizes, extents). If a condition is not known, both arms are executed between never and always; if a trip count is not
-// known, the body is executed without limit. After a jump, the rest of its loop (of the kernel, after a return) may be skipped. So
-// `least` and `most` are bounds of the executions of every item, and equal in a kernel without data-dependent control flow.
-// Cost: linear in the instructions. Limits: a loop whose bounds differ between items has no known trip count; calls must have been
-// inlined. Field's name: static profile estimation, here with bounds instead of probabilities (Wu and Larus, MICRO 1994).
+// arguments, sizes, extents). If a condition is not known, both arms are executed between never and always; if a trip count is
+// not known, the body is executed without limit. After a jump, the rest of its loop (of the kernel, after a return) may be
+// skipped. So `least` and `most` are bounds of the executions of every item, and equal in a kernel without data-dependent control
+// flow. Cost: linear in the instructions. Limits: a loop whose bounds differ between items has no known trip count; calls must
+// have been inlined. Field's name: static profile estimation, here with bounds instead of probabilities (Wu and Larus, MICRO
+// 1994).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace pumice::tools {
 
-/// What a launch gives, as far as it is known.
+/// The values that a launch gives, as far as they are known.
 struct LaunchFacts {
     std::array<int64_t, 3> extent{}, group{};        ///< items, axis 0 first; 0: not known
     std::vector<std::optional<uint64_t>> arguments;  ///< bits of scalar parameters, one a parameter; may be empty
@@ -42,8 +43,8 @@ struct Bounds {
     bool operator==(const Bounds&) const = default;
 };
 
-/// An operation is a scalar op of ops.def; fma counts as two. Operations on floats and on integers and bools apart. Casts, selects
-/// and indices are no operations.
+/// An operation is a scalar op of ops.def; fma counts as two. Operations on floats and on integers and bools apart. Casts,
+/// selects and indices are no operations.
 int float_operations(const ir::Kernel& kernel, const ir::Inst& inst);
 int integer_operations(const ir::Kernel& kernel, const ir::Inst& inst);
 /// Bytes of arrays that an item reads and writes by one execution.
@@ -55,7 +56,7 @@ class KernelCounts {
 public:
     explicit KernelCounts(const ir::Kernel& kernel, const LaunchFacts& facts = {});
 
-    /// How often an item executes the instruction.
+    /// The number of times an item executes the instruction.
     const Bounds& times(ir::InstId i) const { return executed[i.id]; }
     Bounds float_operations() const { return floats; }
     Bounds integer_operations() const { return integers; }
