@@ -25,8 +25,8 @@ namespace {
 
 constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkPipelineStageFlags all_stages = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | compute | transfer;
-constexpr VkAccessFlags all_accesses =
-    VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags all_accesses = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT |
+                                       VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
                                  VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
                                  VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
@@ -207,7 +207,8 @@ void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipel
     memory.dstAccessMask = used;
     std::vector<VkImageMemoryBarrier> changes(transitions.begin(), transitions.end());
     for (VkImageMemoryBarrier& change : changes) change.srcAccessMask = written, change.dstAccessMask = used;
-    device->context.vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(changes.size()), changes.data());
+    device->context.vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(changes.size()),
+                                          changes.data());
 }
 
 void Recorder::bind(VkPipeline pipeline) {

@@ -98,12 +98,13 @@ Image::~Image() {
     if (is_borrowed) try {
             device->give_back(*this);
         } catch (...) {}  // the device is lost
-    device->queue.retire(is_abandoned ? UINT64_MAX : last_use, [context = &device->context, memory = &device->image_memory, views = std::move(views),
-                                    image = range ? handle : VK_NULL_HANDLE, range = range] {
-        for (const auto& [kind, view] : views) context->vk.DestroyImageView(context->device, view, nullptr);
-        context->vk.DestroyImage(context->device, image, nullptr);
-        if (range) memory->release(*range);
-    });
+    device->queue.retire(is_abandoned ? UINT64_MAX : last_use,
+                         [context = &device->context, memory = &device->image_memory, views = std::move(views),
+                          image = range ? handle : VK_NULL_HANDLE, range = range] {
+                             for (const auto& [kind, view] : views) context->vk.DestroyImageView(context->device, view, nullptr);
+                             context->vk.DestroyImage(context->device, image, nullptr);
+                             if (range) memory->release(*range);
+                         });
 }
 
 VkImageView Image::view(const ViewKind& kind) {
