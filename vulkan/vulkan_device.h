@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/format/hardware_sampler.h"
 #include "core/host/backend.h"
-#include "core/host/hardware_sampler.h"
 #include "core/host/preparing_backend.h"
 #include "vulkan/code_cache.h"
 #include "vulkan/context.h"

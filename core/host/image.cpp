@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "core/format/hardware_sampler.h"
 #include "core/format/texel_conversion.h"
-#include "core/host/hardware_sampler.h"
 
 namespace pumice {
 
