@@ -225,12 +225,13 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     const BufferAccess target = access(buffer, offset, bytes, true);
     const bool ahead = queue.in_call() && queue.ahead(after(buffer, true, stream));
     const VkCommandBuffer commands = queue.begin({&target, 1}, ahead);
-    traced.begin(commands, queue.batch(), queue.recorded());
+    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
+    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
     {
         const Label label(context.names, commands, "fill");
         context.vk.CmdFillBuffer(commands, buffer.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes), value);
     }
-    traced.end(commands, queue.value());
+    if (traces) traced.end(commands, queue.value());
     used(buffer, true);
     touched(stream);
     queue.end();
@@ -250,12 +251,13 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
             {VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
     const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
     const VkCommandBuffer commands = queue.begin(both, ahead);
-    traced.begin(commands, queue.batch(), queue.recorded());
+    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
+    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
     {
         const Label label(context.names, commands, "fill");
         context.vk.CmdCopyBuffer(commands, piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()), regions.data());
     }
-    traced.end(commands, queue.value());
+    if (traces) traced.end(commands, queue.value());
     used(to, true);
     piece.until(queue.value());
     touched(stream);
@@ -283,12 +285,13 @@ void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
     const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, false, stream), after(to, true, stream)));
     const VkCommandBuffer commands = queue.begin(both, ahead);
-    traced.begin(commands, queue.batch(), queue.recorded());
+    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
+    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
     {
         const Label label(context.names, commands, "copy");
         context.vk.CmdCopyBuffer(commands, from.range.block->buffer, to.range.block->buffer, 1, &region);
     }
-    traced.end(commands, queue.value());
+    if (traces) traced.end(commands, queue.value());
     used(from, false);
     used(to, true);
     touched(stream);
