@@ -60,7 +60,7 @@ private:
     }
     bool same(const Launch& launch, const DeviceState& device) const {
         if (launch.stream != of.stream || launch.rank != of.rank || launch.extent != of.extent || launch.group != of.group ||
-            device.name != device_name)
+            !launch.counts.memory != !of.counts.memory || device.name != device_name)
             return false;
         for (size_t i = 0; i < of.arguments.size(); ++i) {
             const Launch::Argument &a = launch.arguments[i], &b = of.arguments[i];
@@ -100,7 +100,8 @@ std::shared_ptr<const TracedWork> Described::describe(const std::string& name, c
     Bounds accessed = counts.bytes_read() * items;
     accessed += counts.bytes_written() * items;
     work->operations = number(floats);
-    const bool exact = floats.exact() && integers.exact() && accessed.exact();
+    // An indirect range has at most these items.
+    const bool exact = !launch.counts.memory && floats.exact() && integers.exact() && accessed.exact();
     work->details.add("source", kernel.where(kernel.loc))
         .add("range", extents_text(launch.extent, launch.rank))
         .add("group", extents_text(launch.group, launch.rank))
