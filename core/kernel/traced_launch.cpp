@@ -119,8 +119,11 @@ std::shared_ptr<const TracedWork> Described::describe(const std::string& name, c
 
 std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, const ir::Kernel& kernel, const Launch& launch,
                                                 DeviceState& device) {
-    const auto described = std::static_pointer_cast<Described>(
-        base.kept("traced_launch", [&] { return std::static_pointer_cast<void>(std::make_shared<Described>(kernel)); }));
+    // The form of a kernel for indirect ranges may have one more parameter, and its own description.
+    const bool more = launch.arguments.size() > base.recorded()->params.size();
+    const auto described = std::static_pointer_cast<Described>(base.kept(more ? "traced_form" : "traced_launch", [&] {
+        return std::static_pointer_cast<void>(std::make_shared<Described>(kernel));
+    }));
     return described->work(base.name(), launch, device);
 }
 
