@@ -69,8 +69,7 @@ bool converts_wrongly(const DevicePlan& plan, const ImageShape& shape) {
     const FormatRow& row = row_of(shape.format);
     // The transfer function of sRGB is computed by the kernel, since a device's may be less accurate.
     if (row.kind == FormatRow::Kind::srgb) return true;
-    // A word of a single half needs 16-bit integers, which drivers with this defect lack: the defect stays.
-    const bool half = row.kind == FormatRow::Kind::real && row.bits == 16 && row.channels > 1;
+    const bool half = row.kind == FormatRow::Kind::real && row.bits == 16;
     return half && shape.storage && !plan.half_infinities;
 }
 

@@ -85,11 +85,7 @@ TEST(Formats, kernels_load_and_store_float_texels_as_the_host_does) {
     const float special[] = {65504.0f, 65520.0f, 65519.0f, 1e6f, -1e6f, 6.1e-5f,   6.0e-5f,
                              5.96e-8f, 2.9e-8f,  3.0e-8f,  0.0f, -0.0f, 1.0009765f};
     std::copy(std::begin(special), std::end(special), edges.begin());
-    std::vector<float> halves = edges;
-    // SwiftShader stores an infinity to an image of single halves as a NaN.
-    if (device().name().find("SwiftShader") != std::string::npos)
-        for (float& x : halves) x = std::clamp(x, -65504.0f, 65504.0f);
-    check<float>(Format::r16_float, halves);
+    check<float>(Format::r16_float, edges);
     check<float2>(Format::rg16_float, texels<float2>(-100, 100));
     check<float4>(Format::rgba16_float, texels<float4>(-1, 1));
     check<float>(Format::r32_float, edges);
