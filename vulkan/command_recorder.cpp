@@ -168,7 +168,8 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::spa
             from |= array.before.stages, written |= array.before.access & writes;
         }
     if (from || !transitions.empty()) {
-        barrier(from ? from : VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, written, all_stages, all_accesses, transitions);
+        barrier(from ? from : VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT), written, all_stages, all_accesses,
+                transitions);
         hazards.clear();
     }
     hazards.add(accesses);
@@ -194,7 +195,8 @@ void Recorder::finish() {
     for (const Pending& array : arrays)
         if (array.is_used) to |= array.after.stages, used |= array.after.access;
     if (transitions.barriers().empty() && (!to || (!writing && !(used & writes)))) return;  // nothing, or reads on both sides
-    barrier(stages, writes_of(writing), to ? to : VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, to ? used : 0, transitions.barriers());
+    barrier(stages, writes_of(writing), to ? to : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), to ? used : 0,
+            transitions.barriers());
 }
 
 void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), all_stages, all_accesses); }

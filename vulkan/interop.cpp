@@ -24,13 +24,6 @@ VkExternalMemoryHandleTypeFlagBits type_of(FdKind kind) {
 
 const char* name_of(FdKind kind) { return kind == FdKind::opaque ? "an opaque descriptor" : "a dma-buf"; }
 
-Device& wrapped(const pumice::Device& device, const char* what) {
-    auto* const backend = dynamic_cast<Device*>(device.state->backend.get());
-    if (!backend || !backend->context.wrapped)
-        fail("vulkan::", what, " is called for ", device.name(), ", which is no device of an application's (vulkan::wrap)");
-    return *backend;
-}
-
 int64_t bytes_of(const int64_t* extents, int rank, const Element& element) {
     int64_t bytes = element.size;
     for (int d = 0; d < rank; ++d) {
