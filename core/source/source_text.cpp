@@ -141,11 +141,27 @@ bool declaration(Reader& r, std::vector<std::string>& names) {
     return true;
 }
 
+/// The absolute path of a file; "" if it is not found. Compilers name a file relative to the folder they ran in, often a folder
+/// above the program's: that of the build.
+std::filesystem::path found(const std::filesystem::path& file) {
+    std::error_code error;
+    const auto there = [&](const std::filesystem::path& path) {
+        return std::filesystem::is_regular_file(path, error) ? path : "";
+    };
+    const std::filesystem::path here = std::filesystem::absolute(file, error);
+    if (file.is_absolute() || !there(here).empty()) return there(here);
+    std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error);
+    while (folder.has_relative_path()) {
+        folder = folder.parent_path();
+        if (!there(folder / file).empty()) return folder / file;
+    }
+    return "";
+}
+
 std::unique_ptr<const SourceText> read(const std::string& file) {
     std::error_code error;
-    const std::filesystem::path path = std::filesystem::absolute(file, error);
-    if (error || !std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > most_bytes)
-        return nullptr;
+    const std::filesystem::path path = found(file);
+    if (path.empty() || std::filesystem::file_size(path, error) > most_bytes || error) return nullptr;
     std::ifstream in(path, std::ios::binary);
     std::ostringstream all;
     all << in.rdbuf();

@@ -28,8 +28,8 @@ struct SourceText {
     std::string_view line(uint32_t number) const;
 };
 
-/// A file as the compiler named it, relative to the current folder. Read once in a process; null if it cannot be read or has more
-/// than 16 MiB.
+/// A file as the compiler named it: absolute, or relative to the current folder, to that of the program, or to one above it. Read
+/// once in a process; null if it cannot be read or has more than 16 MiB.
 const SourceText* source_text(const std::string& file);
 
 /// The names that a line declares, in its order.

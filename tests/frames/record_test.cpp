@@ -133,11 +133,11 @@ TEST_F(Record, BarriersAreThoseThatTheCommandsAndTheScopesNeed) {
         return barriers;
     };
     constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, transfer = VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                   ours = compute | transfer, draw = VK_PIPELINE_STAGE_VERTEX_SHADER_BIT,
-                                   all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+                                   ours = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | compute | transfer,
+                                   draw = VK_PIPELINE_STAGE_VERTEX_SHADER_BIT, all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     constexpr VkAccessFlags stored = VK_ACCESS_SHADER_WRITE_BIT, read = VK_ACCESS_SHADER_READ_BIT,
-                            any = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                                  VK_ACCESS_TRANSFER_WRITE_BIT,
+                            any = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                  VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
                             memory = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     const auto add = [&](const Array<float>& to) { saxpy(ndrange(64), to, x, 1.0f); };
     // Without scopes: towards everything.
