@@ -59,6 +59,7 @@ TEST(VulkanPage, Examples) {
         {
             const Image<float4> canvas = compute.image<float4>(Format::rgba8_unorm, {480, 640});  // any image works
             const VkImage colour = vulkan::place(canvas, VK_IMAGE_LAYOUT_GENERAL).image;
+            vulkan::submit(compute);  // the image is the application's now
 #include "vulkan/lend_image.inc"
             target.before = target.after;  // now the contents are needed
             EXPECT_EQ(vulkan::image<float4>(compute, target, {480, 640}).download()[0].x, 1.0f);
