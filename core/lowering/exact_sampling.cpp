@@ -18,6 +18,7 @@
 // Textbook name: bilinear and trilinear filtering; the cubic filter is Catmull-Rom's.
 #include "core/lowering/exact_sampling.h"
 
+#include <array>
 #include <vector>
 
 namespace pumice::ir {
@@ -32,25 +33,25 @@ public:
         const Value lod = operands[0];
         coordinates.assign(operands.begin() + 1, operands.end());
         if (texture.layout == ImageLayout::layered) {
-            const Value last = sub(b.extent(memory, texture.dimensions), whole(1));
-            layer = max(min(coordinates[0], last), whole(0));
+            const Value last = sub({b.extent(memory, texture.dimensions), whole(1)});
+            layer = max({min({coordinates[0], last}), whole(0)});
             coordinates.erase(coordinates.begin());
         } else if (texture.layout == ImageLayout::cube) {
             choose_face();
         }
         if (!texture.has_level_index()) return filtered();
-        const Value top = real(texture.levels - 1), inside = max(min(lod, top), real(0)), last = whole(texture.levels - 1);
+        const Value top = real(texture.levels - 1), inside = max({min({lod, top}), real(0)}), last = whole(texture.levels - 1);
         if (texture.mip_filter == Filter::nearest) {
-            level = clamped(b.cast(Scalar::i32, b.op(Op::floor, {add(inside, real(0.5))})), last);
+            level = clamped({b.cast(Scalar::i32, b.op(Op::floor, {add({inside, real(0.5)})})), last});
             return filtered();
         }
-        const Value below = b.op(Op::floor, {inside}), part = sub(inside, below),
-                    first = clamped(b.cast(Scalar::i32, below), last);
+        const Value below = b.op(Op::floor, {inside}), part = sub({inside, below}),
+                    first = clamped({b.cast(Scalar::i32, below), last});
         level = first;
         const Value fine = filtered();
         if (is_zero(part)) return fine;
-        level = min(add(first, whole(1)), last);
-        return mix(fine, filtered(), part);
+        level = min({add({first, whole(1)}), last});
+        return mix({fine, filtered(), part});
     }
 
 private:
@@ -62,56 +63,62 @@ private:
 
     Value real(double x) { return b.constant_float(Scalar::f32, x); }
     Value whole(int64_t x) { return b.constant_int(Scalar::i32, x); }
-    Value add(Value x, Value y) { return b.op(Op::add, {x, y}); }
-    Value sub(Value x, Value y) { return b.op(Op::sub, {x, y}); }
-    Value mul(Value x, Value y) { return b.op(Op::mul, {x, y}); }
-    Value min(Value x, Value y) { return b.op(Op::min, {x, y}); }
-    Value max(Value x, Value y) { return b.op(Op::max, {x, y}); }
-    Value clamped(Value index, Value last) { return max(min(index, last), whole(0)); }
-    Value mix(Value x, Value y, Value part) { return add(x, mul(part, sub(y, x))); }
+    // Operands in braces are computed in their order; the order of arguments would be the compiler's choice.
+    using Two = std::array<Value, 2>;
+    using Three = std::array<Value, 3>;
+    Value add(const Two& v) { return b.op(Op::add, {v[0], v[1]}); }
+    Value sub(const Two& v) { return b.op(Op::sub, {v[0], v[1]}); }
+    Value mul(const Two& v) { return b.op(Op::mul, {v[0], v[1]}); }
+    Value min(const Two& v) { return b.op(Op::min, {v[0], v[1]}); }
+    Value max(const Two& v) { return b.op(Op::max, {v[0], v[1]}); }
+    Value select(const Three& v) { return b.select(v[0], v[1], v[2]); }
+    /// (index, last)
+    Value clamped(const Two& v) { return max({min(v), whole(0)}); }
+    /// (x, y, part)
+    Value mix(const Three& v) { return add({v[0], mul({v[2], sub({v[1], v[0]})})}); }
     bool is_zero(Value v) { return v == real(0); }
 
     /// The extent of the level along an axis.
     Value extent(int axis) {
         const Value size = b.extent(memory, axis);
-        return level ? max(b.op(Op::shr, {size, level}), whole(1)) : size;
+        return level ? max({b.op(Op::shr, {size, level}), whole(1)}) : size;
     }
 
     Wrap wrap() const { return texture.layout == ImageLayout::cube ? Wrap::clamp : texture.wrap; }
 
     Taps taps(int axis) {
-        const Value size = extent(axis), size_f = b.cast(Scalar::f32, size), last = sub(size, whole(1));
+        const Value size = extent(axis), size_f = b.cast(Scalar::f32, size), last = sub({size, whole(1)});
         Value u = coordinates[size_t(axis)];
-        if (wrap() == Wrap::repeat) u = sub(u, b.op(Op::floor, {u}));
+        if (wrap() == Wrap::repeat) u = sub({u, b.op(Op::floor, {u})});
         if (wrap() == Wrap::mirror) {
-            const Value t = sub(u, mul(real(2), b.op(Op::floor, {mul(u, real(0.5))})));
-            u = min(t, sub(real(2), t));
+            const Value t = sub({u, mul({real(2), b.op(Op::floor, {mul({u, real(0.5)})})})});
+            u = min({t, sub({real(2), t})});
         }
-        Value x = mul(u, size_f);
-        if (texture.filter != Filter::nearest) x = sub(x, real(0.5));
+        Value x = mul({u, size_f});
+        if (texture.filter != Filter::nearest) x = sub({x, real(0.5)});
         // Indices far outside would not fit an i32; beyond 4 texels nothing changes.
-        if (wrap() == Wrap::clamp || wrap() == Wrap::border) x = max(min(x, add(size_f, real(4))), real(-4));
+        if (wrap() == Wrap::clamp || wrap() == Wrap::border) x = max({min({x, add({size_f, real(4)})}), real(-4)});
         const Value floor = b.op(Op::floor, {x}), index = b.cast(Scalar::i32, floor);
         Taps t;
-        t.part = sub(x, floor);
+        t.part = sub({x, floor});
         const int first = texture.filter == Filter::cubic ? -1 : 0;
         const int past = texture.filter == Filter::nearest ? 1 : texture.filter == Filter::linear ? 2 : 3;
-        for (int n = first; n < past; ++n) tap(t, n == 0 ? index : add(index, whole(n)), size, last);
+        for (int n = first; n < past; ++n) tap(t, n == 0 ? index : add({index, whole(n)}), size, last);
         return t;
     }
 
     void tap(Taps& t, Value index, Value size, Value last) {
         const Value below = b.op(Op::lt, {index, whole(0)}), above = b.op(Op::ge, {index, size});
         if (wrap() == Wrap::repeat) {
-            index = b.select(below, add(index, size), b.select(above, sub(index, size), index));
+            index = select({below, add({index, size}), select({above, sub({index, size}), index})});
         } else if (wrap() == Wrap::mirror && texture.filter == Filter::cubic) {
-            const Value reflected = sub(add(last, last), sub(index, whole(1)));
-            index = b.select(below, sub(whole(-1), index), b.select(above, reflected, index));
+            const Value reflected = sub({add({last, last}), sub({index, whole(1)})});
+            index = select({below, sub({whole(-1), index}), select({above, reflected, index})});
         }
         if (wrap() == Wrap::border) t.outside.push_back(b.op(Op::or_, {below, above}));
         // The taps of nearest and linear are inside now under Wrap::repeat; a texture of one texel has its cubic taps farther
         // outside.
-        t.index.push_back(wrap() == Wrap::repeat && texture.filter != Filter::cubic ? index : clamped(index, last));
+        t.index.push_back(wrap() == Wrap::repeat && texture.filter != Filter::cubic ? index : clamped({index, last}));
     }
 
     Value filtered() {
@@ -131,14 +138,14 @@ private:
         }
         const Value t = axes[size_t(axis)].part;
         if (values.size() == 1) return values[0];
-        if (values.size() == 2) return mix(values[0], values[1], t);
-        const Value square = mul(t, t);
-        const Value weights[] = {mul(sub(mul(add(mul(real(-0.5), t), real(1)), t), real(0.5)), t),
-                                 add(mul(sub(mul(real(1.5), t), real(2.5)), square), real(1)),
-                                 mul(add(mul(add(mul(real(-1.5), t), real(2)), t), real(0.5)), t),
-                                 mul(sub(mul(real(0.5), t), real(0.5)), square)};
-        Value sum = mul(weights[0], values[0]);
-        for (size_t n = 1; n < 4; ++n) sum = add(sum, mul(weights[n], values[n]));
+        if (values.size() == 2) return mix({values[0], values[1], t});
+        const Value square = mul({t, t});
+        const Value weights[] = {mul({sub({mul({add({mul({real(-0.5), t}), real(1)}), t}), real(0.5)}), t}),
+                                 add({mul({sub({mul({real(1.5), t}), real(2.5)}), square}), real(1)}),
+                                 mul({add({mul({add({mul({real(-1.5), t}), real(2)}), t}), real(0.5)}), t}),
+                                 mul({sub({mul({real(0.5), t}), real(0.5)}), square})};
+        Value sum = mul({weights[0], values[0]});
+        for (size_t n = 1; n < 4; ++n) sum = add({sum, mul({weights[n], values[n]})});
         return sum;
     }
 
@@ -155,7 +162,7 @@ private:
             outside = outside ? b.op(Op::or_, {outside, out}) : out;
         }
         const Value loaded = b.load(memory, leaf, indices);
-        return outside ? b.select(outside, b.constant(Scalar::f32, texture.border[leaf]), loaded) : loaded;
+        return outside ? select({outside, b.constant(Scalar::f32, texture.border[leaf]), loaded}) : loaded;
     }
 
     /// Replaces the direction by the face and the position on it.
@@ -166,12 +173,13 @@ private:
         const Value size_x = b.op(Op::abs, {x}), size_y = b.op(Op::abs, {y}), size_z = b.op(Op::abs, {z});
         const Value on_z = b.op(Op::and_, {b.op(Op::ge, {size_z, size_x}), b.op(Op::ge, {size_z, size_y})});
         const Value on_y = b.op(Op::ge, {size_y, size_x});
-        const auto by_axis = [&](Value of_x, Value of_y, Value of_z) { return b.select(on_z, of_z, b.select(on_y, of_y, of_x)); };
-        const auto sign = [&](Value v, Value plus, Value minus) { return b.select(negative(v), minus, plus); };
-        layer = by_axis(sign(x, whole(0), whole(1)), sign(y, whole(2), whole(3)), sign(z, whole(4), whole(5)));
-        const Value s = by_axis(sign(x, neg(z), z), x, sign(z, x, neg(x))), t = by_axis(neg(y), sign(y, z, neg(z)), neg(y));
-        const Value size = by_axis(size_x, size_y, size_z);
-        const auto position = [&](Value v) { return mul(add(b.op(Op::div, {v, size}), real(1)), real(0.5)); };
+        const auto by_axis = [&](const Three& of) { return select({on_z, of[2], select({on_y, of[1], of[0]})}); };
+        const auto sign = [&](const Three& v) { return select({negative(v[0]), v[2], v[1]}); };
+        layer = by_axis({sign({x, whole(0), whole(1)}), sign({y, whole(2), whole(3)}), sign({z, whole(4), whole(5)})});
+        const Value s = by_axis({sign({x, neg(z), z}), x, sign({z, x, neg(x)})}),
+                    t = by_axis({neg(y), sign({y, z, neg(z)}), neg(y)});
+        const Value size = by_axis({size_x, size_y, size_z});
+        const auto position = [&](Value v) { return mul({add({b.op(Op::div, {v, size}), real(1)}), real(0.5)}); };
         const Value u = position(s), v = position(t);
         coordinates = {u, v};
     }

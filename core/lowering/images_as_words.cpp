@@ -110,7 +110,8 @@ private:
         const Value rest = shifted(Op::shl, b.op(Op::and_, {h, bits(0x7fff)}), Scalar::u32, 13);
         const Value infinite = b.op(Op::eq, {exponent, bits(0x7c00)}), small = b.op(Op::eq, {exponent, bits(0)});
         const Value tiny = b.op(Op::mul, {b.cast(Scalar::f32, b.bitcast(Scalar::i32, fraction)), real(0x1p-24)});
-        const Value widened = b.op(Op::add, {rest, b.select(infinite, bits(224u << 23), bits(112u << 23))});
+        const Value of_infinite = bits(224u << 23), of_finite = bits(112u << 23);
+        const Value widened = b.op(Op::add, {rest, b.select(infinite, of_infinite, of_finite)});
         return b.bitcast(Scalar::f32, b.op(Op::or_, {sign, b.select(small, b.bitcast(Scalar::u32, tiny), widened)}));
     }
 
@@ -124,7 +125,8 @@ private:
         const Value rounded =
             shifted(Op::shr, b.op(Op::add, {b.op(Op::sub, {size, bits(0x38000000u - 0xfffu)}), odd}), Scalar::u32, 13);
         const Value finite = b.select(b.op(Op::lt, {size, bits(0x38800000)}), tiny, rounded);
-        const Value huge = b.select(b.op(Op::gt, {size, bits(0x7f800000)}), bits(0x7e00), bits(0x7c00));
+        const Value nan = bits(0x7e00), infinity = bits(0x7c00);
+        const Value huge = b.select(b.op(Op::gt, {size, bits(0x7f800000)}), nan, infinity);
         return b.op(Op::or_, {sign, b.select(b.op(Op::ge, {size, bits(0x47800000)}), huge, finite)});
     }
 
@@ -138,7 +140,8 @@ private:
             root = b.op(Op::mul, {b.op(Op::add, {b.op(Op::mul, {root, real(4)}), quotient}), real(0.2)});
         }
         const Value power = b.op(Op::mul, {b.op(Op::mul, {x, x}), b.op(Op::mul, {root, root})});
-        return b.select(b.op(Op::le, {s, real(0.04045)}), b.op(Op::mul, {s, real(1 / 12.92)}), power);
+        const Value is_small = b.op(Op::le, {s, real(0.04045)}), line = b.op(Op::mul, {s, real(1 / 12.92)});
+        return b.select(is_small, line, power);
     }
 
     Value encoded(Value value) {
@@ -148,8 +151,8 @@ private:
             case Kind::real: return half_bits(value);
             default: break;
         }
-        const Value lowest = real(row.kind == Kind::snorm ? -1 : 0);
-        const Value below_one = b.select(b.op(Op::lt, {value, real(1)}), value, real(1));
+        const Value lowest = real(row.kind == Kind::snorm ? -1 : 0), one = real(1);
+        const Value below_one = b.select(b.op(Op::lt, {value, one}), value, one);
         const Value inside = b.select(b.op(Op::gt, {value, lowest}), below_one, lowest);
         const Value rounded = b.op(Op::rint, {b.op(Op::mul, {inside, real(double(largest()))})});
         const Value whole = b.bitcast(Scalar::u32, b.cast(Scalar::i32, rounded));
@@ -258,7 +261,9 @@ private:
             }
             const Value size = extent(memory, axis), begin = b.op(Op::sub, {size, b.op(Op::shr, {size, halvings})});
             Value& index = at[size_t(axes - 1 - axis)];
-            index = b.op(Op::add, {index, b.select(moves, b.cast(to.type_of(index), begin), b.constant(to.type_of(index), 0))});
+            const Scalar type = to.type_of(index);
+            const Value shift = b.cast(type, begin), none = b.constant(type, 0);
+            index = b.op(Op::add, {index, b.select(moves, shift, none)});
         }
         const Value past = b.cast(to.type_of(layer), layers(memory));
         at.insert(at.begin(), b.select(lower, b.op(Op::add, {layer, past}), layer));
