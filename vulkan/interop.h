@@ -10,7 +10,7 @@ namespace pumice::vulkan {
 /// A way by which a file descriptor names device memory: opaque to all but the same driver, or as a buffer of the Linux kernel.
 enum class FdKind { opaque, dma_buf };
 
-/// What the wrapped device and its driver can share, by the extensions that the application has enabled.
+/// The kinds of memory and semaphores that the wrapped device can share, by the extensions that the application has enabled.
 struct Interop {
     bool opaque_out = false, opaque_in = false;      ///< VK_KHR_external_memory_fd
     bool dma_buf_out = false, dma_buf_in = false;    ///< the same with VK_EXT_external_memory_dma_buf

@@ -5,7 +5,7 @@
 
 namespace pumice::vulkan {
 
-/// What the driver offers of the extensions that the application has enabled; read once, by wrap().
+/// The driver's functions of the extensions that the application has enabled; read once, by wrap().
 struct InteropFunctions {
     Interop table;
     PFN_vkGetMemoryFdKHR GetMemoryFd = nullptr;

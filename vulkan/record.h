@@ -33,7 +33,7 @@ template <class T, int N> ArrayScope scope(const Array<T, N>& array, Scope befor
 /// The state of a command buffer, as the application knows it: Vulkan has no function that tells.
 enum class BufferState { recording, initial, executable, pending, in_render_pass };
 
-/// What surrounds recorded commands. The defaults are always right; narrower scopes make fewer barriers.
+/// The application's accesses around recorded commands. The defaults are always right; narrower scopes make fewer barriers.
 struct Around {
     Scope before = any_command;        ///< accesses to arrays that `arrays` does not list, by commands before
     Scope after = any_command;         ///< the same by commands after

@@ -128,7 +128,7 @@ void main() {
     pixels[here] = (k.bgra != 0 ? b.z | b.x << 16 : b.x | b.z << 16) | b.y << 8 | 0xff000000u;
 })";
 
-/// What a dispatch wrote becomes visible to the next ones.
+/// Makes the writes of a dispatch visible to the next ones.
 void barrier(VkCommandBuffer commands) {
     VkMemoryBarrier written{};
     written.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;

@@ -7,7 +7,7 @@
 
 namespace fluid {
 
-/// What pushes the fluid: a round jet, in cells and cells per second, with the dye that it brings. By value to kernels.
+/// A round jet that pushes the fluid, in cells and cells per second, with the dye that it brings. By value to kernels.
 struct Jet {
     pumice::float2 at{}, velocity{};
     pumice::float4 dye{};  ///< red, green, blue, unused
