@@ -184,7 +184,6 @@ void Recorder::end() {
 }
 
 void Recorder::finish() {
-    if (!stages) return;
     const std::lock_guard lock(queue->mutex);
     Transitions transitions;
     for (Image* image : borrowed) transitions.add(*image, image->lent->after);
@@ -194,9 +193,10 @@ void Recorder::finish() {
     VkAccessFlags used = after.access;
     for (const Pending& array : arrays)
         if (array.is_used) to |= array.after.stages, used |= array.after.access;
-    if (transitions.barriers().empty() && (!to || (!writing && !(used & writes)))) return;  // nothing, or reads on both sides
-    barrier(stages, writes_of(writing), to ? to : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), to ? used : 0,
-            transitions.barriers());
+    // Nothing was recorded, or nothing follows, or both sides read.
+    if (transitions.barriers().empty() && (!stages || !to || (!writing && !(used & writes)))) return;
+    barrier(stages ? stages : VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT), writes_of(writing),
+            to ? to : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), to ? used : 0, transitions.barriers());
 }
 
 void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), all_stages, all_accesses); }

@@ -84,7 +84,8 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
     if (Recorder* const recorder = queue.recorder()) {
         if (program.variants->reports)
-            Recorder::refuse(text(named(*program.variants->kernel), " is launched, whose print or require reports to the host"));
+            Recorder::refuse(text(named(*program.variants->kernel),
+                                  " is launched, whose print, require or indirect range reports to the host"));
         recorder->keep(executable);
     }
     if (program.variants->reports)

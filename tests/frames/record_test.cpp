@@ -346,6 +346,30 @@ TEST_F(Record, ThreadsRecordAtTheSameTimeAsOthersLaunch) {
     EXPECT_EQ(direct.download(), std::vector<float>(64, 300.0f));
 }
 
+TEST_F(Record, AnIndirectRangeReportsItsCountsAndIsRefused) {
+    const Device device = wrap();
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    const Array<int> counts = device.full<int>(1, 32);
+    CommandBuffer commands(*app);
+    commands.begin();
+    Recording recording(device);
+    EXPECT_NE(error_of([&] {
+                  recording.record(commands.handle, [&] { saxpy(indirect(counts, 64), y, x, 1.0f); });
+              }).find("kernel \"saxpy\""),
+              std::string::npos);
+    EXPECT_NE(error_of([&] {
+                  recording.record(commands.handle, [&] { saxpy(indirect(counts, 64), y, x, 1.0f); });
+              }).find("whose print, require or indirect range reports to the host"),
+              std::string::npos);
+    recording.record(commands.handle, [&] { saxpy(ndrange(64), y, x, 2.0f); });
+    commands.end();
+    commands.execute();
+    EXPECT_EQ(y.download(), std::vector<float>(64, 2.0f));
+    saxpy(indirect(counts, 64), y, x, 1.0f);  // outside of a recording
+    EXPECT_EQ(y.get(31), 3.0f);
+    EXPECT_EQ(y.get(32), 2.0f);
+}
+
 // ---- programs and derivatives ----
 
 TEST_F(Record, ADerivativeOfAKernel) {
