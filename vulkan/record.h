@@ -53,7 +53,8 @@ public:
     /// point's state is undefined afterwards. May be called several times, also for several buffers.
     ///
     /// Throws Error for what no command buffer can hold: downloads, waits, host functions (Stream::call), kernels that print or
-    /// require, launches over indirect ranges (which report their counts), time stamps. The command buffer remains valid then, as does what `act` recorded before.
+    /// require, launches over indirect ranges (which report their counts), time stamps. The command buffer remains valid then, as
+    /// does what `act` recorded before.
     ///
     /// Work of the device given before is submitted first, if there is any. Makes no submission, and no Vulkan object, if the same
     /// work was recorded before.

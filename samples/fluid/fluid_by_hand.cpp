@@ -217,29 +217,8 @@ ByHand::Buffer ByHand::make_buffer(VkDeviceSize bytes, VkMemoryPropertyFlags pro
     check(vkAllocateMemory(screen.device, &allocation, nullptr, &made.memory), "vkAllocateMemory");
     check(vkBindBufferMemory(screen.device, made.buffer, made.memory, 0), "vkBindBufferMemory");
     // Fields begin with zeros.
-    VkCommandPoolCreateInfo pool_info{};
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool_info.queueFamilyIndex = screen.family;
-    VkCommandPool once;
-    check(vkCreateCommandPool(screen.device, &pool_info, nullptr, &once), "vkCreateCommandPool");
-    VkCommandBufferAllocateInfo buffer_info{};
-    buffer_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    buffer_info.commandPool = once;
-    buffer_info.commandBufferCount = 1;
-    VkCommandBuffer commands;
-    check(vkAllocateCommandBuffers(screen.device, &buffer_info, &commands), "vkAllocateCommandBuffers");
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
-    vkCmdFillBuffer(commands, made.buffer, 0, VK_WHOLE_SIZE, 0);
-    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-    VkSubmitInfo submission{};
-    submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    submission.commandBufferCount = 1;
-    submission.pCommandBuffers = &commands;
-    check(vkQueueSubmit(screen.queue, 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit");
-    check(vkQueueWaitIdle(screen.queue), "vkQueueWaitIdle");
-    vkDestroyCommandPool(screen.device, once, nullptr);
+    screen.submit([&](VkCommandBuffer commands) { vkCmdFillBuffer(commands, made.buffer, 0, VK_WHOLE_SIZE, 0); });
+    screen.wait();
     return made;
 }
 

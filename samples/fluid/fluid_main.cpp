@@ -221,40 +221,20 @@ int run_compare(Screen& screen, const Arguments& a) {
     ByKernels kernels(screen, a.grid);
     ByHand hand(screen, a.grid, a.grid);
     kernels.resize(extent), hand.resize(extent);
-    VkCommandPoolCreateInfo pool_info{};
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    pool_info.queueFamilyIndex = screen.family;
-    VkCommandPool pool;
-    check(vkCreateCommandPool(screen.device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
-    VkCommandBufferAllocateInfo buffer_info{};
-    buffer_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    buffer_info.commandPool = pool;
-    buffer_info.commandBufferCount = 1;
-    VkCommandBuffer commands;
-    check(vkAllocateCommandBuffers(screen.device, &buffer_info, &commands), "vkAllocateCommandBuffers");
-
-    const auto in_commands = [&](const std::function<void()>& record) {
-        VkCommandBufferBeginInfo begin{};
-        begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-        check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
-        record();
-        check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-        VkSubmitInfo submission{};
-        submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-        submission.commandBufferCount = 1;
-        submission.pCommandBuffers = &commands;
-        check(vkQueueSubmit(screen.queue, 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit");
-    };
     struct Form {
         const char* name;
         std::function<void(const Step&)> frame;
         std::vector<double> host, whole;
     };
     Form forms[] = {
-        {"by hand", [&](const Step& step) { in_commands([&] { hand.record(commands, step, 0, false); }); }, {}, {}},
+        {"by hand",
+         [&](const Step& step) { screen.submit([&](VkCommandBuffer commands) { hand.record(commands, step, 0, false); }); },
+         {},
+         {}},
         {"kernels, recorded",
-         [&](const Step& step) { in_commands([&] { kernels.record(commands, step, 0, Order::rgba); }); },
+         [&](const Step& step) {
+             screen.submit([&](VkCommandBuffer commands) { kernels.record(commands, step, 0, Order::rgba); });
+         },
          {},
          {}},
         {"kernels, submitted",
@@ -275,7 +255,6 @@ int run_compare(Screen& screen, const Arguments& a) {
         }
     }
     kernels.recordings[0].release();
-    vkDestroyCommandPool(screen.device, pool, nullptr);
     const auto median = [](std::vector<double>& v) {
         std::ranges::nth_element(v, v.begin() + ptrdiff_t(v.size() / 2));
         return v[v.size() / 2];

@@ -186,12 +186,18 @@ void Screen::make_device() {
     pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     pool_info.queueFamilyIndex = family;
     check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
-    for (Slot& slot : slots) {
+    const auto new_commands = [&] {
         VkCommandBufferAllocateInfo buffer_info{};
         buffer_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
         buffer_info.commandPool = pool;
         buffer_info.commandBufferCount = 1;
-        check(vkAllocateCommandBuffers(device, &buffer_info, &slot.commands), "vkAllocateCommandBuffers");
+        VkCommandBuffer made = VK_NULL_HANDLE;
+        check(vkAllocateCommandBuffers(device, &buffer_info, &made), "vkAllocateCommandBuffers");
+        return made;
+    };
+    other_commands = new_commands();
+    for (Slot& slot : slots) {
+        slot.commands = new_commands();
         VkFenceCreateInfo fence_info{};
         fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
         fence_info.flags = VK_FENCE_CREATE_SIGNALED_BIT;
@@ -327,6 +333,19 @@ void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPip
     const VkResult shown = vkQueuePresentKHR(queue, &present);
     if (shown == VK_ERROR_OUT_OF_DATE_KHR || shown == VK_SUBOPTIMAL_KHR) return drop_swapchain();
     check(shown, "vkQueuePresentKHR");
+}
+
+void Screen::submit(const std::function<void(VkCommandBuffer)>& record) {
+    VkCommandBufferBeginInfo begin{};
+    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    check(vkBeginCommandBuffer(other_commands, &begin), "vkBeginCommandBuffer");
+    record(other_commands);
+    check(vkEndCommandBuffer(other_commands), "vkEndCommandBuffer");
+    VkSubmitInfo submission{};
+    submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    submission.commandBufferCount = 1;
+    submission.pCommandBuffers = &other_commands;
+    check(vkQueueSubmit(queue, 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit");
 }
 
 void Screen::wait() { check(vkDeviceWaitIdle(device), "vkDeviceWaitIdle"); }

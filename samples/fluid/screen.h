@@ -2,6 +2,7 @@
 // swapchain, and two frames in flight. Without a window it is a device alone.
 #pragma once
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ public:
     /// Copies 32-bit pixels from a buffer to the frame's image, submits, and presents. `written`: the stage that wrote the
     /// buffer.
     void end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPipelineStageFlags written);
+    /// Records commands that belong to no frame, and submits them. The last ones given here are done.
+    void submit(const std::function<void(VkCommandBuffer)>& record);
     /// Waits until the device is idle.
     void wait();
 
@@ -90,6 +93,7 @@ private:
     };
     std::array<Slot, frames_in_flight> slots;
     VkCommandPool pool = VK_NULL_HANDLE;
+    VkCommandBuffer other_commands = VK_NULL_HANDLE;  ///< of submit()
     uint32_t next_slot = 0, image_index = 0;
 };
 

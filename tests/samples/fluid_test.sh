@@ -13,7 +13,7 @@ in_window() {
     local to="$1" words="$2"
     shift 2
     xvfb-run -a -s "-screen 0 640x480x24" "$fluid" "${common[@]}" --out "$folder/$to" "$@" > "$folder/out" 2>&1 || fail "$(< "$folder/out")"
-    grep -q "$words" "$folder/out" || fail "the output lacks \"$words\": $(< "$folder/out")"
+    grep -q -- "$words" "$folder/out" || fail "the output lacks \"$words\": $(< "$folder/out")"
     grep -q 'in its window' "$folder/out" || fail "no window was opened: $(< "$folder/out")"
 }
 
@@ -33,7 +33,7 @@ refused() {
     local words="$1"
     shift
     if "$fluid" "$@" > "$folder/out" 2>&1; then fail "$* is taken"; fi
-    grep -q "$words" "$folder/out" || fail "the message for $* is: $(< "$folder/out")"
+    grep -q -- "$words" "$folder/out" || fail "the message for $* is: $(< "$folder/out")"
 }
 refused '--frames takes a number from 1 to 1000000, not "none"' --frames none
 refused 'there is no option --colour' --colour red
