@@ -247,16 +247,16 @@ double pm_copysign(double x, double y) {
     return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)));
 }
 
-// All bits, which compilers cannot know: see Options::opaque_masks.
-uint pm_all_bits() {
-    return gl_NumWorkGroups.x == 0u ? 0u : 0xffffffffu;
+// Zero, which compilers cannot know: no device has 2^31 workgroups along an axis. See Options::parted_merges.
+uint pm_zero() {
+    return gl_NumWorkGroups.x >> 31;
 }
-float pm_copysign_by_opaque_mask(float x, float y) {
-    return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u & pm_all_bits()));
+float pm_copysign_and_zero(float x, float y) {
+    return uintBitsToFloat(((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u)) + pm_zero());
 }
-double pm_copysign_by_opaque_mask(double x, double y) {
+double pm_copysign_and_zero(double x, double y) {
     uvec2 bits = unpackDouble2x32(x);
-    return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u & pm_all_bits())));
+    return packDouble2x32(uvec2(bits.x, ((bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)) + pm_zero()));
 }
 
 // Truncates and saturates; NaN gives 0. 2147483520 is the largest float below 2^31.

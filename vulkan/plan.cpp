@@ -133,7 +133,7 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` to a wrong vpternlog (llvm-project issue
     // 157929).
-    plan.opaque_masks = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+    plan.parted_merges = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader (of Chromium 156) stores an infinity to a half-precision image as a NaN.
     plan.half_infinities = s.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     plan.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;

@@ -456,7 +456,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.ordered_as_unsigned = plan.ordered_as_unsigned;
     options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
     options.unrolled_imprecise = plan.unrolled_imprecise;
-    options.opaque_masks = plan.opaque_masks;
+    options.parted_merges = plan.parted_merges;
     options.exact_conversions = plan.exact_conversions;
     options.exact_texels = plan.exact_texels;
     options.float_modes = plan.float_modes;

@@ -404,12 +404,12 @@ std::string GlslEmitter::exact_pattern(const Inst& i) const {
     }
     if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4)
         return rounded_pattern(i);
-    if (options.opaque_masks && !pair && merges_under_masks(i)) {
-        const char* const mask = i.type == Scalar::i32   ? "int(pm_all_bits())"
-                                 : i.type == Scalar::u32 ? "pm_all_bits()"
-                                 : i.type == Scalar::i64 ? "int64_t(int(pm_all_bits()))"
-                                                         : "uint64_t(int64_t(int(pm_all_bits())))";
-        return text("$0 | ($1 & ", mask, ")");
+    if (options.parted_merges && !pair && merges_under_masks(i)) {
+        const char* const zero = i.type == Scalar::i32   ? "int(pm_zero())"
+                                 : i.type == Scalar::u32 ? "pm_zero()"
+                                 : i.type == Scalar::i64 ? "int64_t(pm_zero())"
+                                                         : "uint64_t(pm_zero())";
+        return text("($0 | $1) + ", zero);
     }
     if (k.math == Math::fast && from == Scalar::f32)
         if (const std::string fast = fast_pattern(i); !fast.empty()) return fast;

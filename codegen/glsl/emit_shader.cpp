@@ -62,7 +62,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
     const std::string functions = emitter.functions();
     const std::string declarations = interface.declarations();
     const std::string modes = float_modes(lowered, options, interface);
-    const std::string prelude = prelude_for(functions + main, interface.value_types(), options.opaque_masks);
+    const std::string prelude = prelude_for(functions + main, interface.value_types(), options.parted_merges);
 
     Shader shader;
     shader.name = lowered.name;

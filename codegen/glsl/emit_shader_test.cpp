@@ -46,7 +46,7 @@ Golden read(const fs::path& path) {
     g.options.subgroup_sums = g.head.find("subgroup_sums") != std::string::npos;
     g.options.linear_subgroups = g.head.find("linear_subgroups") != std::string::npos;
     g.options.packed_subgroups = g.head.find("packed_subgroups") != std::string::npos;
-    g.options.opaque_masks = g.head.find("opaque_masks") != std::string::npos;
+    g.options.parted_merges = g.head.find("parted_merges") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
     g.options.pairs = g.head.find("pairs") != std::string::npos;
     g.options.byte_storage = g.head.find("words") == std::string::npos;

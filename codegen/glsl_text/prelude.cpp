@@ -119,7 +119,7 @@ bool prelude_has(std::string_view name, Scalar type) {
                        [&](const auto& f) { return the_prelude().functions[f.second].parameter == glsl_type(type).value; });
 }
 
-std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks) {
+std::string prelude_for(std::string_view body, std::set<Scalar> types, bool parted_merges) {
     const Prelude& prelude = the_prelude();
     if (types.count(Scalar::f16) || types.count(Scalar::bf16)) types.insert(Scalar::f32);  // in which they are computed
     std::vector<bool> wanted(prelude.functions.size());
@@ -128,8 +128,8 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaq
     while (!work.empty()) {
         std::string_view name = work.back();
         work.pop_back();
-        if (opaque_masks && name == "pm_copysign") {
-            name = "pm_copysign_by_opaque_mask";
+        if (parted_merges && name == "pm_copysign") {
+            name = "pm_copysign_and_zero";
             redefined = true;
         }
         const auto [first, last] = prelude.by_name.equal_range(name);
@@ -142,7 +142,7 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaq
             work.insert(work.end(), function.calls.begin(), function.calls.end());
         }
     }
-    std::string out = redefined ? "#define pm_copysign pm_copysign_by_opaque_mask\n\n" : "";
+    std::string out = redefined ? "#define pm_copysign pm_copysign_and_zero\n\n" : "";
     for (size_t f = 0; f < wanted.size(); ++f)
         if (wanted[f]) out += std::string(prelude.functions[f].text) + "\n\n";
     return out;

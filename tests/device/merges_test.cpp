@@ -60,6 +60,37 @@ TEST(MaskedMerges, OfShortIntegers) {
     compare_all<int16_t>("i16", 0x7fff);
 }
 
+/// A merge of the loop's counter with an argument, selected by a condition on memory, beside a merge of what the loop leaves
+/// unchanged.
+TEST(MaskedMerges, OfLoopCounters) {
+    const auto k =
+        kernel("merged_counter", static_group<33>, Math::strict, [](In<int> x, InOut<float4> y, Out<bool> z, Val<int> a) {
+            auto i = global_index();
+            const Val<bool> below = 1.5f > y[i].x;
+            Var<float> sum = 0.0f;
+            const Var<int> first = x[1];
+            $for(c, range(4)) {
+                Var<int> turn = 0;
+                $while(i >= ((first & 255) | (a & -256) | select(below, (c & INT32_MAX) | (a & INT32_MIN), c)) && turn < 4) {
+                    sum -= 1.5f;
+                    turn += 1;
+                };
+            };
+            z[i] = below;
+            y[i].y = select(abs(sum) >= 0.0625f && abs(sum) <= 4096.0f, sum, 1.5f);
+        });
+    for (const int first : {40, 57, 60, 62})
+        for (const float threshold : {0.0f, 2.0f}) {
+            const auto run = [&](const Device& on) {
+                Array<float4> y = on.full<float4>(n, float4{threshold, 0, 0, 0});
+                k(ndrange(n), on.upload<int>({0, first}), y, on.full<bool>(n, false), 13);
+                return y.download();
+            };
+            const std::vector<float4> got = run(device()), want = run(Device::open("interp"));
+            for (size_t i = 0; i < size_t(n); ++i) EXPECT_EQ(got[i].y, want[i].y) << first << ", " << threshold << ", item " << i;
+        }
+}
+
 TEST(MaskedMerges, CopiedSigns) {
     for (const bool in_branch : {false, true})
         for (const bool from_local : {false, true}) {

@@ -30,7 +30,7 @@ uint64_t properties_of(const library::DevicePlan& p) {
     all |= bit(p.memory_barriers, property::barriers) | bit(!p.memory_barriers, property::ordered_atomics);
     all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!p.idle_lanes, property::no_idle_lanes);
     all |= bit(!p.ordered_as_unsigned, property::signed_order) | bit(!p.unsigned_rounds_twice, property::unsigned_to_float);
-    all |= bit(!p.unrolled_imprecise, property::precise_unrolled) | bit(!p.opaque_masks, property::bit_merges);
+    all |= bit(!p.unrolled_imprecise, property::precise_unrolled) | bit(!p.parted_merges, property::bit_merges);
     all |= bit(!p.exact_conversions, property::conversions) | bit(p.rounded_division, property::rounded_division);
     return all | bit(p.locks, property::locks) | bit(p.cross_loop_cse, property::cheap_private);
 }
