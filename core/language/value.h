@@ -467,6 +467,11 @@ Var(U) -> Var<U>;
 template <class T> Var(const Ref<T>&) -> Var<T>;
 template <class T> Var(Val<T>) -> Var<T>;
 template <class T> Var(const Var<T>&) -> Var<T>;
+template <class U>
+    requires detail::HostScalar<U>
+Val(U) -> Val<U>;
+template <class T> Val(const Ref<T>&) -> Val<T>;
+template <class T> Val(const Var<T>&) -> Val<T>;
 
 /// The result of subscripting writable memory: the element's value at that point, assignable only as `a[i] = v`. A named copy
 /// cannot be assigned.

@@ -124,4 +124,26 @@ TEST(Language, HostVectorsBesideDeviceScalarsAndCastsOfHostNumbers) {
     EXPECT_EQ(m.download(), (std::vector<int3>{{3, 0, 1}}));
 }
 
+TEST(Language, TheTypeOfAValIsDeduced) {
+    const auto k = kernel("deduced", [](InOut<float> y, In<float3> x, Out<int> n) {
+        Var v = y[0];
+        const Val before = v;  // the value at this point
+        v += 2.0f;
+        const Val after(v), element = x[0].z, one = 1.0f;
+        const Val vector = x[0];
+        Var changed = vector;
+        changed.x = 9.0f;
+        const Val unchanged = vector.x, copy = before;
+        y[0] = before;
+        y[1] = after + copy;
+        y[2] = element * one + unchanged + Val(changed).x;
+        n[0] = Val(3);
+    });
+    Array<float> y = device().full<float>(3, 5.0f);
+    Array<int> n = device().zeros<int>(1);
+    k(ndrange(1), y, device().upload(std::vector<float3>{{1, 2, 3}}), n);
+    EXPECT_EQ(y.download(), (std::vector<float>{5, 12, 13}));
+    EXPECT_EQ(n.get(0), 3);
+}
+
 }  // namespace
