@@ -57,7 +57,7 @@ struct CpuDevice final : pumice_device_t {
     pumice_status run(const Command& command);
 
 private:
-    void move_bytes(void* to, const void* from, int64_t bytes);
+    void move_bytes(void* to, const void* from, int64_t bytes, int priority = 1);
     pumice_status submit(pumice_stream stream, Command& command);
     pumice_status launch_now(const Launch& launch);
     pumice_status library_of(const Bundle& bundle, const pumice_library& library, const CpuLibrary*& found);
@@ -84,6 +84,7 @@ private:
     Mutex stream_mutex;  ///< guards `streams` and the kept error; no stream's thread takes it
     List<CpuLibrary> libraries;
     List<CpuStream*> streams;
+    StreamGate gate;
     int stream_count = 0;
     bool used_streams = false;  ///< there was one
     pumice_status kept_error = PUMICE_OK;
@@ -139,7 +140,7 @@ void CpuDevice::release(pumice_memory one) {
     destroy(hooks, own);
 }
 
-void CpuDevice::move_bytes(void* to, const void* from, int64_t bytes) {
+void CpuDevice::move_bytes(void* to, const void* from, int64_t bytes, int priority) {
     struct Copy {
         char* to;
         const char* from;
@@ -152,7 +153,7 @@ void CpuDevice::move_bytes(void* to, const void* from, int64_t bytes) {
             const int64_t first = part * bytes_a_part, left = c.bytes - first;
             memcpy(c.to + first, c.from + first, size_t(left < bytes_a_part ? left : bytes_a_part));
         },
-        &whole);
+        &whole, priority);
 }
 
 pumice_status CpuDevice::write(pumice_memory to, int64_t offset, const void* from, int64_t bytes) {
@@ -192,7 +193,8 @@ pumice_status CpuDevice::run(const Command& c) {
             if (c.from == c.to)
                 memmove(host_bytes(c.to) + c.to_offset, host_bytes(c.from) + c.from_offset, size_t(c.size));
             else
-                move_bytes(host_bytes(c.to) + c.to_offset, host_bytes(c.from) + c.from_offset, c.size);
+                move_bytes(host_bytes(c.to) + c.to_offset, host_bytes(c.from) + c.from_offset, c.size,
+                           priority_of(c.launch.stream));
             return PUMICE_OK;
         case Command::Kind::fill: {
             char* const begin = host_bytes(c.to) + c.to_offset;
@@ -212,6 +214,7 @@ pumice_status CpuDevice::run(const Command& c) {
 
 /// Runs the command now on the default stream, else hands a copy to the stream.
 pumice_status CpuDevice::submit(pumice_stream stream, Command& command) {
+    command.launch.stream = stream;
     if (!stream) {
         drain();
         return run(command);
@@ -231,7 +234,8 @@ pumice_status CpuDevice::submit(pumice_stream stream, Command& command) {
 
 pumice_status CpuDevice::create_stream(int priority, pumice_stream* stream) {
     CpuStream* const made = make<CpuStream>(
-        hooks, this, priority, [](pumice_device on, const Command& c) { return static_cast<CpuDevice*>(on)->run(c); });
+        hooks, this, priority, [](pumice_device on, const Command& c) { return static_cast<CpuDevice*>(on)->run(c); }, gate,
+        pool.threads());
     if (!made) return fail(PUMICE_ERROR_MEMORY, "a stream on %s cannot be made: the system gives no more memory", name);
     pumice_status status = made->start();
     const Lock lock(stream_mutex);

@@ -52,71 +52,83 @@ void* Pool::thread_main(void* pool) {
     return nullptr;
 }
 
-void Pool::run(int n, Body* function, void* with) {
+void Pool::run(int n, Body* function, void* with, int priority) {
     if (n <= 0) return;
-    if (n == 1 || count == 1) {
+    if (hooks.parallel && n > 1 && count > 1) return hooks.parallel(hooks.user, n, function, with);
+    Job& job = jobs[priority];
+    if (n == 1 || count == 1 || pthread_mutex_trylock(&job.alone.handle) != 0) {
         for (int part = 0; part < n; ++part) function(with, part);
         return;
     }
-    if (hooks.parallel) return hooks.parallel(hooks.user, n, function, with);
-    if (pthread_mutex_trylock(&one_job.handle) != 0) {
-        for (int part = 0; part < n; ++part) function(with, part);
-        return;
-    }
-    body = function, context = with, parts = n;
-    __atomic_store_n(&next, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&done, 0, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&job, 1, __ATOMIC_SEQ_CST);  // odd: open
+    job.body = function, job.context = with;
+    __atomic_store_n(&job.next, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&job.parts, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&job.done, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&job.number, 1, __ATOMIC_SEQ_CST);  // odd: open
     if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST) < started) {
         const Lock lock(mutex);
         changed.wake_all();
     }
-    take_parts();
+    job.take_parts(nullptr, priority);
     // Threads leave the job before the next one overwrites it.
-    __atomic_fetch_add(&job, 1, __ATOMIC_SEQ_CST);
-    for (int spins = 0; __atomic_load_n(&done, __ATOMIC_ACQUIRE) < n || __atomic_load_n(&busy, __ATOMIC_SEQ_CST) > 0; ++spins) {
+    __atomic_fetch_add(&job.number, 1, __ATOMIC_SEQ_CST);
+    for (int spins = 0;;) {
+        const bool ended = __atomic_load_n(&job.done, __ATOMIC_ACQUIRE) == n && __atomic_load_n(&job.busy, __ATOMIC_SEQ_CST) == 0;
+        if (job.take_left()) continue;
+        if (ended) break;
         relax();
-        if (spins % 4096 == 4095) sched_yield();
+        if (++spins % 4096 == 0) sched_yield();
     }
-    one_job.unlock();
+    job.alone.unlock();
 }
 
-void Pool::take_parts() {
-    for (;;) {
+void Pool::Job::take_parts(const Pool* helper, int priority) {
+    while (!helper || !helper->urgent(priority)) {
         const int part = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-        if (part >= parts) return;
+        if (part >= parts) return void(take_left());
         body(context, part);
         __atomic_fetch_add(&done, 1, __ATOMIC_RELEASE);
     }
 }
 
-/// Waits until there is a job that this thread has not seen; false: the pool stops.
-bool Pool::watch(uint32_t& seen) {
-    const auto fresh = [&] {
-        const uint32_t now = __atomic_load_n(&job, __ATOMIC_SEQ_CST);
-        return (now & 1) != 0 && now != seen;
-    };
+bool Pool::Job::take_left() {
+    if (__atomic_load_n(&left, __ATOMIC_RELAXED) < 0) return false;
+    const int part = __atomic_exchange_n(&left, -1, __ATOMIC_SEQ_CST);
+    if (part >= 0) body(context, part);
+    return part >= 0;
+}
+
+bool Pool::urgent(int than) const {
+    for (int p = priorities - 1; p > than; --p)
+        if (jobs[p].open()) return true;
+    return false;
+}
+
+/// Waits until there is a job with parts to take; false: the pool stops.
+bool Pool::watch() {
     __atomic_fetch_add(&watching, 1, __ATOMIC_SEQ_CST);
     const int64_t until = clock_ns() + watch_ns;
-    while (!fresh() && !__atomic_load_n(&stops, __ATOMIC_RELAXED) && clock_ns() < until)
-        for (int i = 0; i < 32 && !fresh(); ++i) relax();
+    while (!open() && !__atomic_load_n(&stops, __ATOMIC_RELAXED) && clock_ns() < until)
+        for (int i = 0; i < 32 && !open(); ++i) relax();
     __atomic_fetch_sub(&watching, 1, __ATOMIC_SEQ_CST);
-    if (!fresh()) {
+    if (!open()) {
         const Lock lock(mutex);
-        while (!fresh() && !__atomic_load_n(&stops, __ATOMIC_SEQ_CST)) changed.wait(mutex);
+        while (!open() && !__atomic_load_n(&stops, __ATOMIC_SEQ_CST)) changed.wait(mutex);
     }
     return !__atomic_load_n(&stops, __ATOMIC_SEQ_CST);
 }
 
 void Pool::work() {
-    uint32_t seen = 0;
-    while (watch(seen)) {
-        __atomic_fetch_add(&busy, 1, __ATOMIC_SEQ_CST);
-        // The job may have closed since: its number is then even, or another one's.
-        const uint32_t now = __atomic_load_n(&job, __ATOMIC_SEQ_CST);
-        if (now & 1) seen = now, take_parts();
-        __atomic_fetch_sub(&busy, 1, __ATOMIC_SEQ_CST);
-    }
+    while (watch())
+        for (int p = priorities - 1; p >= 0; --p) {
+            Job& job = jobs[p];
+            if (!job.open()) continue;
+            __atomic_fetch_add(&job.busy, 1, __ATOMIC_SEQ_CST);
+            // The job may have closed since: its number is then even, or another one's.
+            if (job.open()) job.take_parts(this, p);
+            __atomic_fetch_sub(&job.busy, 1, __ATOMIC_SEQ_CST);
+            break;
+        }
 }
 
 }  // namespace pumice_rt

@@ -35,8 +35,8 @@ float load(const float& from) {
 
 class Run {
 public:
-    Run(const Launch& of, NativeCode& with, Blocks& from, uint32_t* ring, uint32_t number)
-        : launch(of), code(with), native(*with.record), blocks(from) {
+    Run(const Launch& of, NativeCode& with, Pool& threads, Blocks& from, uint32_t* ring, uint32_t number)
+        : launch(of), code(with), native(*with.record), pool(threads), blocks(from), priority(priority_of(of.stream)) {
         for (uint32_t i = 0; i < launch.argument_count; ++i) {
             const Launch::Argument& a = launch.arguments[i];
             arguments[i].bits = a.memory ? address(a) : a.bits;
@@ -55,14 +55,14 @@ public:
         plan_patches();
     }
 
-    pumice_status all(Pool& pool) {
+    pumice_status all() {
         if (native.sums.count == 0) {
-            share_out(pool);
+            share_out();
         } else {
             PrivateSums made(launch, native, arguments, launch.stream == nullptr, blocks);
             sums = &made;
-            share_out(pool);
-            made.add_up(pool);
+            share_out();
+            made.add_up(pool, priority);
             sums = nullptr;
         }
         // A share that finds no memory leaves its units to the others: units are left only if no share has run any.
@@ -127,7 +127,7 @@ private:
         __atomic_store(&code.group_ns, &now, __ATOMIC_RELAXED);
     }
 
-    void share_out(Pool& pool) {
+    void share_out() {
         const double whole = cost();
         const bool shared =
             units > 1 && pool.threads() > 1 && (whole >= worth_sharing_ns || (whole >= worth_sharing_awake_ns && pool.awake()));
@@ -142,10 +142,13 @@ private:
         piece = units / (pieces_a_share * shares);
         if (piece < int64_t(piece_ns / each)) piece = int64_t(piece_ns / each);
         if (piece < 1) piece = 1;
-        pool.run(shares, [](void* self, int number) { static_cast<Run*>(self)->share(number); }, this);
+        pool.run(shares, [](void* self, int number) { static_cast<Run*>(self)->share(number); }, this, priority);
     }
 
     int64_t begin_of(int part) const { return units * part / shares; }
+
+    /// True in a thread that helps, if a more urgent launch has work for it. What it leaves, the others take.
+    bool leaves() const { return shares > 1 && pool.urgent(priority) && !pthread_equal(caller, pthread_self()); }
 
     /// One thread's share: ranges of units of its own part, then of the other parts, until none are left.
     void share(int number) {
@@ -164,6 +167,9 @@ private:
                 const int64_t count = piece < left ? piece : left;
                 const bool backwards = launch.record().flags & KernelRecord::clears && shares > 1;
                 run_units(own, backwards ? begin + left - count : first, count);
+                if (!leaves()) continue;
+                pool.leave(priority, number);
+                return blocks.give(scratch);
             }
         }
         blocks.give(scratch);
@@ -182,7 +188,10 @@ private:
     const Launch& launch;
     NativeCode& code;
     const NativeRecord& native;
+    Pool& pool;
     Blocks& blocks;
+    const int priority;
+    const pthread_t caller = pthread_self();
     PrivateSums* sums = nullptr;
     FrameArgument arguments[most_arguments];
     Frame frame = {};
@@ -199,7 +208,7 @@ uint64_t Run::address(const Launch::Argument& a) {
 }  // namespace
 
 pumice_status run_native(const Launch& launch, NativeCode& code, Pool& pool, Blocks& blocks, uint32_t* ring, uint32_t number) {
-    return Run(launch, code, blocks, ring, number).all(pool);
+    return Run(launch, code, pool, blocks, ring, number).all();
 }
 
 }  // namespace pumice_rt

@@ -10,6 +10,9 @@ namespace pumice_rt {
 /// The bytes of memory of the device cpu.
 char* host_bytes(pumice_memory memory);
 
+/// The priority of the stream's work in the pool.
+inline int priority_of(pumice_stream stream) { return (stream ? stream->priority : 0) + 1; }
+
 /// A native function with what is measured of it.
 struct NativeCode {
     const NativeRecord* record;

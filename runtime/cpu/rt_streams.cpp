@@ -4,7 +4,34 @@
 
 namespace pumice_rt {
 
-CpuStream::CpuStream(pumice_device on, int with, RunCommand* runs) : run(runs) { device = on, priority = with; }
+bool StreamGate::is_free(int priority, int threads) const {
+    int urgent = 0;
+    for (int p = priority + 2; p < 3; ++p) urgent += __atomic_load_n(&busy[p], __ATOMIC_SEQ_CST);
+    return urgent < threads;
+}
+
+void StreamGate::end(int priority) {
+    count(priority, -1);
+    if (__atomic_load_n(&passing, __ATOMIC_SEQ_CST) > 0) wake();
+}
+
+void StreamGate::wake() {
+    const Lock lock(mutex);
+    changed.wake_all();
+}
+
+void StreamGate::pass(int priority, int threads, const int* waiters) {
+    if (is_free(priority, threads)) return;
+    const Lock lock(mutex);
+    __atomic_fetch_add(&passing, 1, __ATOMIC_SEQ_CST);
+    while (!is_free(priority, threads) && __atomic_load_n(waiters, __ATOMIC_SEQ_CST) == 0) changed.wait(mutex);
+    __atomic_fetch_sub(&passing, 1, __ATOMIC_SEQ_CST);
+}
+
+CpuStream::CpuStream(pumice_device on, int with, RunCommand* runs, StreamGate& of, int count)
+    : run(runs), gate(of), threads(count) {
+    device = on, priority = with;
+}
 
 pumice_status CpuStream::start() {
     started = pthread_create(&thread, nullptr, thread_main, this) == 0;
@@ -29,6 +56,7 @@ void CpuStream::stop() {
 
 uint64_t CpuStream::submit(Command* command) {
     const Lock lock(mutex);
+    if (submitted == finished) gate.begin(priority);
     (last ? last->next : first) = command;
     last = command;
     changed.wake_all();
@@ -42,7 +70,11 @@ uint64_t CpuStream::submitted_so_far() {
 
 void CpuStream::wait(uint64_t number) {
     const Lock lock(mutex);
+    if (finished >= number) return;
+    __atomic_fetch_add(&waiters, 1, __ATOMIC_SEQ_CST);
+    gate.wake();
     while (finished < number) changed.wait(mutex);
+    __atomic_fetch_sub(&waiters, 1, __ATOMIC_SEQ_CST);
 }
 
 bool CpuStream::done(uint64_t number) {
@@ -71,14 +103,20 @@ void CpuStream::work() {
         first = command->next;
         if (!first) last = nullptr;
         mutex.unlock();
+        const bool waits = command->kind == Command::Kind::wait;
+        if (waits)
+            gate.end(priority);  // a stream that waits is not busy
+        else
+            gate.pass(priority, threads, &waiters);
         const pumice_status status = run(device, *command);
         release(device->hooks, command, command->bytes);
+        if (waits) gate.begin(priority);
         mutex.lock();
         if (status != PUMICE_OK && error == PUMICE_OK) {
             error = status;
             snprintf(sentence, sizeof sentence, "%s", pumice_error());
         }
-        ++finished;
+        if (++finished == submitted) gate.end(priority);
         changed.wake_all();
     }
     mutex.unlock();

@@ -4,7 +4,9 @@
 //   other streams    a list of commands, run in order by the stream's own thread
 //
 // Why: a launch on the default stream then costs no hand-over between threads (some 0.2 us), and other streams overlap with the host.
-// Limits: priorities are a hint that is not used; a launch that meets another one in the pool runs on its own thread alone.
+// Priorities: threads of the pool leave a launch for one of a more urgent stream (rt_pool.h). A stream's work does not begin while as
+// many more urgent streams have work as the device has threads, unless something waits for it.
+// Limits: a launch that meets another one of its priority in the pool runs on its own thread alone.
 #pragma once
 #include "runtime/device/rt_device.h"
 
@@ -14,8 +16,8 @@ namespace pumice_rt {
 struct Command {
     enum class Kind { launch, fill, copy, wait } kind;
     Command* next = nullptr;
-    size_t bytes = 0;  ///< of this allocation
-    Launch launch = {};
+    size_t bytes = 0;    ///< of this allocation
+    Launch launch = {};  ///< of other kinds: its stream
     pumice_memory to = nullptr, from = nullptr;
     int64_t to_offset = 0, from_offset = 0, size = 0, pattern_size = 0;
     char pattern[64] = {};
@@ -26,8 +28,29 @@ struct Command {
 /// Runs a command; the device's.
 using RunCommand = pumice_status(pumice_device device, const Command& command);
 
+/// The device's streams that have work, by priority.
+class StreamGate {
+public:
+    void begin(int priority) { count(priority, 1); }
+    void end(int priority);
+    /// Waits while `threads` more urgent streams have work, and nobody waits for this one: `*waiters` is 0.
+    void pass(int priority, int threads, const int* waiters);
+    /// A number of waiters has changed.
+    void wake();
+
+private:
+    void count(int priority, int by) { __atomic_fetch_add(&busy[priority + 1], by, __ATOMIC_SEQ_CST); }
+    bool is_free(int priority, int threads) const;
+
+    Mutex mutex;
+    Condition changed;
+    int busy[3] = {0, 0, 0};
+    int passing = 0;  ///< streams that wait here
+};
+
 struct CpuStream : pumice_stream_t {
-    explicit CpuStream(pumice_device on, int with, RunCommand* runs);
+    /// `threads`: those of the device, which its gate counts with.
+    CpuStream(pumice_device on, int with, RunCommand* runs, StreamGate& of, int threads);
     pumice_status start();
     /// Runs all commands and ends the thread; events of the stream are then reached.
     void stop();
@@ -47,12 +70,14 @@ private:
     void work();
 
     RunCommand* const run;
+    StreamGate& gate;
+    const int threads;
     Mutex mutex;
     Condition changed;
     Command *first = nullptr, *last = nullptr;
     uint64_t submitted = 0, finished = 0;
     bool stops = false, started = false;
-    int holders = 1;
+    int holders = 1, waiters = 0;
     pthread_t thread = {};
     pumice_status error = PUMICE_OK;
     char sentence[512] = "";

@@ -51,20 +51,22 @@ bool PrivateSums::arguments_of(int share, FrameArgument* own) {
     for (uint32_t s = 0; s < native.sums.count; ++s) any = any || !in_place(share, s);
     if (!any) return true;
     Blocks::Block& copy = copies[share];
-    copy = blocks.take(bytes);
-    if (!copy.data) return false;
-    memset(copy.data, 0, bytes);
+    if (!copy.data) {
+        copy = blocks.take(bytes);
+        if (!copy.data) return false;
+        memset(copy.data, 0, bytes);
+    }
     for (uint32_t s = 0; s < native.sums.count; ++s)
         if (!in_place(share, s)) own[record(s).parameter].bits = uint64_t(reinterpret_cast<uintptr_t>(copy.data + offsets[s]));
     return true;
 }
 
-void PrivateSums::add_up(Pool& pool) {
+void PrivateSums::add_up(Pool& pool, int priority) {
     bool any = false;
     for (const Blocks::Block& copy : copies) any = any || copy.data;
     if (!any || most_elements == 0) return;
     const int64_t parts = (most_elements + piece - 1) / piece;
-    pool.run(int(parts), [](void* self, int part) { static_cast<const PrivateSums*>(self)->add_part(part); }, this);
+    pool.run(int(parts), [](void* self, int part) { static_cast<const PrivateSums*>(self)->add_part(part); }, this, priority);
 }
 
 /// Adds the elements [part * piece, ...) of every sum.

@@ -24,12 +24,12 @@ public:
     PrivateSums(const PrivateSums&) = delete;
     PrivateSums& operator=(const PrivateSums&) = delete;
 
-    /// Writes the arguments for a share to `own`: summed arrays are its own copies, which are zero. False: there is no memory.
+    /// Writes the arguments for a share to `own`: summed arrays are its own copies, which are zero at first. False: there is no memory.
     bool arguments_of(int share, FrameArgument* own);
     /// Bytes of a share's copies.
     size_t copy_bytes() const { return bytes; }
     /// Adds all copies to the arrays.
-    void add_up(Pool& pool);
+    void add_up(Pool& pool, int priority);
 
 private:
     struct Part;

@@ -95,6 +95,51 @@ static void overlap(pumice_device d) {
     pumice_array_release(&x), pumice_array_release(&y);
 }
 
+/* Work of a low stream begins when no more urgent stream has any, unless the host waits for it. */
+static void priorities(pumice_device d, int busy) {
+    pumice_stream high[2], low;
+    pumice_event ends[2], end;
+    pumice_array x[2], y = make(d, PUMICE_U32, items);
+    const uint32_t seven = 7;
+    OK(pumice_stream_create(d, -1, &low));
+    for (int i = 0; i < busy; ++i) {
+        x[i] = make(d, PUMICE_F32, 1);
+        OK(pumice_stream_create(d, i == 0 ? 1 : 0, &high[i]));
+    }
+    for (int waited = 0; waited < 2; ++waited) {
+        /* The stream is busy between its launches, too. */
+        for (int k = 0; k < 4 * busy; ++k) OK(rt_shipped_spin(d, on(1, high[k % busy]), &x[k % busy], 20000000));
+        for (int i = 0; i < busy; ++i) OK(pumice_record(d, high[i], &ends[i]));
+        OK(rt_shipped_mix(d, on(items, low), &y, 1));
+        OK(pumice_array_fill(&y, &seven, low));
+        OK(pumice_record(d, low, &end));
+        if (waited) {
+            OK(pumice_event_wait(end));
+            CHECK(!pumice_event_done(ends[0]));
+        }
+        for (int all = 0; !all && !waited;) {
+            const int low_is_done = pumice_event_done(end), first = pumice_event_done(ends[0]);
+            const int second = busy < 2 || pumice_event_done(ends[1]);
+            const int in_order = !low_is_done || first || (busy == 2 && second);
+            CHECK(in_order);
+            all = (first && second) || !in_order;
+        }
+        for (int i = 0; i < busy; ++i) pumice_event_release(ends[i]);
+        CHECK(first_of(&y) == 7);
+        pumice_event_release(end);
+    }
+    /* A stream that waits for an event is not busy. */
+    OK(rt_shipped_mix(d, on(items, low), &y, 1));
+    OK(pumice_record(d, low, &end));
+    for (int i = 0; i < busy; ++i) OK(pumice_wait_for(d, high[i], end));
+    for (int i = 0; i < busy; ++i) OK(rt_shipped_spin(d, on(1, high[i]), &x[i], 1000));
+    CHECK(first_of(&y) == 7 * 31 + 1);
+    pumice_event_release(end);
+    for (int i = 0; i < busy; ++i) pumice_stream_release(high[i]), pumice_array_release(&x[i]);
+    pumice_stream_release(low);
+    pumice_array_release(&y);
+}
+
 /* Streams, arrays and events are released while work is pending. */
 static void releases(pumice_device d) {
     for (int round = 0; round < 5; ++round) {
@@ -234,6 +279,7 @@ int main(void) {
         OK(pumice_open("cpu", NULL, &other));
         order(d);
         overlap(d);
+        priorities(d, hooks.threads);
         releases(d);
         wrong(d, other);
         pumice_close(d), pumice_close(other);
