@@ -124,9 +124,6 @@ std::string wrong_counts(const ir::Kernel& kernel, const Range& range) {
 }
 
 std::shared_ptr<ArrayState> counts_now(const KernelBase& kernel, const Range& range, const std::array<int64_t, 3>& group) {
-    if (const TraceHook* hook = trace_hook(); hook && hook->keeps_program())
-        fail("kernel \"", kernel.name(), "\" (", kernel.recorded()->where(kernel.recorded()->loc),
-             ") is launched over an indirect range, which a shipped program cannot have");
     const ScopedTraceHook aside(nullptr);
     const Range::Counts& counts = range.counts;
     const std::shared_ptr<DeviceState>& device = counts.array->device;

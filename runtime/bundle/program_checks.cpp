@@ -148,6 +148,12 @@ private:
             return wrong("a launch has another rank than its kernel");
         RT_TRY(span(c.arguments, SectionKind::command_arguments));
         if (c.arguments.count != k.parameters.count) return wrong("a launch has another number of arguments than its kernel");
+        if (c.flags & CommandRecord::counted) {
+            if (c.arguments.count == 0) return wrong("a launch over an indirect range has no counts");
+            const ParameterRecord& p = b.parameters[k.parameters.first + c.arguments.count - 1];
+            if (!p.is_array || p.type != PUMICE_I32 || p.element_bytes != 4)
+                return wrong("the counts of an indirect range are no array of i32");
+        }
         uint64_t items = 1;
         for (int axis = 0; axis < 3; ++axis) {
             RT_TRY(in_entry(e, c.start[axis]));

@@ -530,6 +530,15 @@ pumice_status CpuDevice::choose(Launch& launch, NativeCode*& code) {
 pumice_status CpuDevice::launch_now(const Launch& asked) {
     Launch launch = asked;
     NativeCode* code = nullptr;
+    if (launch.counted) {
+        const Launch::Argument& counts = launch.arguments[launch.argument_count - 1];
+        for (int axis = 0; axis < 3; ++axis) {
+            int32_t extent;
+            memcpy(&extent, host_bytes(counts.memory) + counts.offset + axis * 4, sizeof extent);
+            if (extent <= 0) return PUMICE_OK;
+            if (extent < launch.extent[axis]) launch.extent[axis] = extent;
+        }
+    }
     RT_TRY(choose(launch, code));
     if (!(launch.record().flags & KernelRecord::reports)) return run_native(launch, *code, pool, blocks, nullptr, 0);
     uint32_t number = 0;

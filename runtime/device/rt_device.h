@@ -46,6 +46,8 @@ struct Launch {
             return n;
         }
     };
+    /// The last argument is the counts of an indirect range (CommandRecord::counted): groups past them may be left out.
+    bool counted = false;
     const Argument* arguments = nullptr;  ///< one for each parameter of the kernel
     uint32_t argument_count = 0;
     pumice_stream stream = nullptr;

@@ -255,7 +255,7 @@ pumice_status ProgramEntry::make_steps() {
             step.launch = &launches[launch++];
             step.launch->bundle = program.bundle, step.launch->library = program.library, step.launch->kernel = c.kernel;
             step.launch->arguments = arguments.data() + next, step.launch->argument_count = c.arguments.count;
-            step.launch->rank = int(c.rank);
+            step.launch->rank = int(c.rank), step.launch->counted = (c.flags & CommandRecord::counted) != 0;
             step.first_patch = uint32_t(patches.size());
             for (uint32_t a = 0; a < c.arguments.count; ++a, ++next) {
                 const CommandArgumentRecord& given = program.bundle->command_arguments[c.arguments.first + a];
@@ -365,6 +365,11 @@ pumice_status ProgramEntry::resolve_launch(ProgramStep& step) {
         const int64_t alignment = p.element_bytes % 4 == 0 ? 4 : p.element_bytes % 2 == 0 ? 2 : 1;
         if (to.offset % alignment != 0) return refuse("an array at byte", to.offset);
         if (buffers[given.buffer].argument == no_index) to.memory = buffers[given.buffer].memory;
+    }
+    if (launch.counted && !step.skipped) {
+        const Launch::Argument& counts = launch.arguments[c.arguments.count - 1];
+        if (counts.bytes < 6 * 4 || launch.start[0] != 0 || launch.start[1] != 0 || launch.start[2] != 0)
+            return refuse("an indirect range with counts of bytes", counts.bytes);
     }
     return PUMICE_OK;
 }

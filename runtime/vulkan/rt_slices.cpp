@@ -76,7 +76,7 @@ pumice_status VulkanDevice::record_launch(Recording& r) {
     for (int axis = 0; axis < 3; ++axis)
         all.end[axis] = (r.launch.extent[axis] + r.launch.group[axis] - 1) / r.launch.group[axis];
     for (int axis = 0; axis < 3; ++axis) r.groups[axis] = all.end[axis];
-    if (__builtin_expect(context.plan.most_seconds <= 0 || all.groups() < fewest_timed_groups, true))
+    if (__builtin_expect(context.plan.most_seconds <= 0 || all.groups() < fewest_timed_groups, true) || r.launch.counted)
         return record_part(r, all, false);
     Pace& pace = r.pipeline.pace;
     read_pace(pace);

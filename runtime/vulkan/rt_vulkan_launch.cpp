@@ -348,6 +348,14 @@ void VulkanDevice::dispatch(VkCommandBuffer commands, const Recording& r, const 
     const uint32_t(&most)[3] = context.facts.basic.limits.maxComputeWorkGroupCount;
     uint32_t count[3];
     int64_t base[3] = {0, 0, 0};
+    // More groups than a dispatch may have all run: those past the counts do nothing.
+    if (r.launch.counted && r.groups[0] <= most[0] && r.groups[1] <= most[1] && r.groups[2] <= most[2]) {
+        const Launch::Argument& counts = r.launch.arguments[r.launch.argument_count - 1];
+        const MemoryRange& range = static_cast<const VulkanMemory*>(counts.memory)->range;
+        push_fields(commands, r, base);
+        return context.vk.CmdDispatchIndirect(commands, range.block->buffer,
+                                              VkDeviceSize(range.offset + counts.offset) + sizeof(VkDispatchIndirectCommand));
+    }
     if (r.pipeline.at_origin) {
         push_fields(commands, r, base);
         for (int axis = 0; axis < 3; ++axis) count[axis] = uint32_t(part.end[axis] - part.begin[axis]);

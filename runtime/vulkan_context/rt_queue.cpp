@@ -15,9 +15,11 @@ constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these
 constexpr uint32_t sets_of_a_pool = 128;
 
 // The stages and accesses of all commands that the queue records.
-constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkAccessFlags commands_accesses =
-    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkPipelineStageFlags commands_stages =
+    VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags commands_accesses = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT |
+                                            VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                            VK_ACCESS_TRANSFER_WRITE_BIT;
 
 /// One global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything before
 /// it.

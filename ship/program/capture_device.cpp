@@ -266,7 +266,9 @@ void Capture::launch(const std::shared_ptr<Executable>& executable, const Launch
     const ir::Kernel& kernel = *code->kernel;
     CapturedCommand c;
     c.kind = CommandKind::launch, c.kernel = code->kernel, c.rank = l.rank, c.start = l.start, c.extent = l.extent;
-    if (group_is_fixed) c.group = l.group;
+    c.counted = l.counts.memory != nullptr;
+    // The counts have numbers of groups, which Vulkan takes from there.
+    if (group_is_fixed || (c.counted && !settings.for_cpu)) c.group = l.group;
     bool varies = false;
     size_t next = 0;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
@@ -294,6 +296,8 @@ void Capture::launch(const std::shared_ptr<Executable>& executable, const Launch
         if (!kernel.params[i].is_array || kernel[kernel.params[i].memory].access == ir::Access::in) continue;
         if (Allocation* const a = l.arguments[i].array.memory) contents(memory_of(*a), varies, false, nullptr);
     }
+    // The check of the counts of an indirect range is launched without the hook.
+    given.clear(), group_is_fixed = false;
 }
 
 void Capture::launch_later(const std::shared_ptr<CaptureExecutable>& executable, const Launch& launch) {
@@ -302,7 +306,7 @@ void Capture::launch_later(const std::shared_ptr<CaptureExecutable>& executable,
         Launch real = launch;
         for (Launch::Argument& a : real.arguments)
             if (a.array.memory) a.array.memory = &real_of(memory_of(*a.array.memory));
-        real.stream = 0;
+        real.stream = 0, real.counts = {};
         inner->launch(executable->real, real);
     });
 }

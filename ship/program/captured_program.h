@@ -39,6 +39,7 @@ struct CapturedCommand {
     std::shared_ptr<const ir::Kernel> kernel;
     int rank = 1;
     std::array<int64_t, 3> start{}, extent{}, group{};
+    bool counted = false;  ///< an indirect range, whose counts are the last argument
     std::vector<CapturedArgument> arguments;
 };
 

@@ -116,7 +116,7 @@ private:
             const CapturedCommand& b = one.commands[i];
             const bool same_kernel = !a.kernel == !b.kernel && (a.kernel == b.kernel || hash_of(*a.kernel) == hash_of(*b.kernel));
             if (a.kind != b.kind || !same_kernel || a.to != b.to || a.from != b.from || a.zeroed != b.zeroed ||
-                a.rank != b.rank || a.arguments.size() != b.arguments.size())
+                a.rank != b.rank || a.counted != b.counted || a.arguments.size() != b.arguments.size())
                 differ(i);
             if (a.group != b.group)
                 refuse(text_of(a), " has groups of other sizes with ", values_of(size_t(&one - captures.data())), " than with ",
@@ -199,6 +199,7 @@ private:
 
     void launch(const CapturedCommand& c, CommandRecord& r) {
         r.kernel = kernel_number(c), r.rank = uint32_t(c.rank);
+        if (c.counted) r.flags |= CommandRecord::counted;
         for (size_t axis = 0; axis < 3; ++axis) {
             r.start[axis] = number("the start of its range", [=](const CapturedCommand& x) { return x.start[axis]; });
             r.extent[axis] = number("an extent of its range", [=](const CapturedCommand& x) { return x.extent[axis]; });

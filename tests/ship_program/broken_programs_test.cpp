@@ -71,11 +71,6 @@ TEST(BrokenProgram, HasANumberOfNoForm) {
                        "p", [](Array<float>& x) { by(ndrange(x.size()), x, 1.0f / float(x.size())); }, array),
                    "is a f32 that depends on a size");
 }
-TEST(BrokenProgram, LaunchesOverAnIndirectRange) {
-    EXPECT_REFUSED(ship::program(
-                       "p", [](Array<float>& x) { twice(indirect(x.device().full<int>(1, 4), x.size()), x); }, array),
-                   "is launched over an indirect range, which a shipped program cannot have");
-}
 TEST(BrokenProgram, AllocatesElsewhere) {
     EXPECT_REFUSED(ship::program(
                        "p",

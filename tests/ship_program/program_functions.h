@@ -132,4 +132,48 @@ inline const auto smoothed = [](Array<float, 2>& to, Array<float, 2>& from, int6
     smooth(ndrange(rows, columns), to, middle);
 };
 
+/// Indirect ranges: kernels compute how many items the next ones have.
+inline const auto count_above = kernel("count_above", [](In<float> x, InOut<int32_t> counts, Val<float> least) {
+    $if(x[global_index()] > least) {
+        auto before = atomic_add(counts[0], 1);
+        $if(before < 3) { counts[1] = 3; }
+    };
+});
+inline const auto curve = kernel("curve", Math::strict, [](InOut<float> y, In<float> x) {
+    auto i = global_index();
+    y[i] = y[i] * x[i] + x[i] * x[i] / cast<float>(global_size());
+});
+inline const auto tiled = kernel("tiled", Math::strict, static_group<16>, [](InOut<float> y, In<float> x) {
+    Local<float, 16> tile;
+    auto i = global_index(), l = local_index();
+    tile[l] = x[i] * x[i];
+    synchronize();
+    y[i] = y[i] * tile[max(l - 1, 0)];
+});
+inline const auto spread = kernel("spread", Math::strict, [](InOut<float, 2> table, In<float> x) {
+    auto [i, j] = global_index<2>();
+    auto [n, m] = global_size<2>();
+    table(i, j) += x[i] * cast<float>(j + 1) / cast<float>(n + m);
+});
+inline const auto counted = [](Array<float>& y, Array<float>& x) {
+    const int64_t n = x.size();
+    const Device device = x.device();
+    Array<int32_t> counts = device.empty<int32_t>(2);
+    Array<float, 2> table = device.zeros<float>({n, 4});
+    for (const float least : {0.6f, 0.55f, 0.7f}) {
+        counts.fill(0);
+        count_above(ndrange(n), x, counts, least);
+        curve(indirect(counts.slice(0, 1), n), y, x);
+        tiled(indirect(counts.slice(0, 1), n), y, x);
+        spread(indirect(counts, n, 4), table, x);
+    }
+    counts.fill(0);  // the reverse sweep runs over the counts of each launch
+    axpy(ndrange(n), y, 0.5f, table.flat().slice(n, 2 * n), 0);
+};
+inline const auto mark = kernel("mark", [](InOut<int32_t> hits) { hits[global_index()] += 1; });
+inline const auto marked = [](Array<int32_t>& hits, Array<int32_t>& counts) {
+    mark(indirect(counts, hits.size() - 10), hits);
+    mark(indirect(counts, hits.size()), hits);
+};
+
 }  // namespace shipped

@@ -249,6 +249,63 @@ TEST(ShipProgram, StencilHasTheDevicesOwnAdjoint) {
     }
 }
 
+TEST(ShipProgram, IndirectRangesRunOverTheCountsOfEachRun) {
+    const pumice::Device& device = devices().full;
+    for (const int64_t n : {100, 25, 333, 5000}) {
+        const shipped_programs::counted program(devices().small, n);
+        ASSERT_TRUE(program) << pumice_error();
+        for (const float scale : {1.0f, 1.2f, 0.5f}) {  // some items, more, none
+            Floats y0 = wave(n, 0.5f), x0 = wave(n, 0.2f);
+            for (float& x : x0) x *= scale;
+            auto y = device.upload(y0), dy = device.upload(wave(n, 0.9f)), x = device.upload(x0), dx = device.zeros<float>(n);
+            pumice::autodiff(pumice::Reverse, shipped::counted, pumice::Duplicated(y, dy), pumice::Duplicated(x, dx));
+            const auto forward = on_runtime(y0), ry = on_runtime(y0), rdy = on_runtime(wave(n, 0.9f)), rx = on_runtime(x0),
+                       rdx = on_runtime(Floats(size_t(n), 0.0f));
+            ASSERT_TRUE(program.forward(forward, rx)) << pumice_error();
+            ASSERT_TRUE(program.gradient(ry, rdy, rx, rdx)) << pumice_error();
+            expect_equal(back(forward), y.download(), "forward");
+            expect_equal(back(ry), y.download(), "y");
+            expect_equal(back(rdy), dy.download(), "dy");
+            expect_same_sums(back(rdx), dx.download(), "dx");
+            EXPECT_EQ(back(rdx) == Floats(size_t(n), 0.0f), scale == 0.5f);
+            EXPECT_EQ(back(forward) == y0, scale == 0.5f);
+        }
+    }
+}
+
+TEST(ShipProgram, CountsBeyondTheirLimitsAreClampedAndReported) {
+    const int64_t n = 100, line[] = {n}, one[] = {1};
+    const shipped_programs::marked program(devices().small, n);
+    const auto hits = devices().small.array<int32_t>(line), counts = devices().small.array<int32_t>(one);
+    const auto run = [&](int32_t count) {
+        const std::vector<int32_t> zeros(size_t(n), 0);
+        EXPECT_TRUE(hits.write(zeros.data(), n) && counts.write(&count, 1)) << pumice_error();
+        EXPECT_TRUE(program.forward(hits, counts)) << pumice_error();
+        const rt::Status status = devices().small.synchronize();
+        return status ? std::string() : std::string(status.message());
+    };
+    const auto expect_hits = [&](int64_t twice, int64_t once) {
+        std::vector<int32_t> got(size_t(n), 0), want(size_t(n), 0);
+        EXPECT_TRUE(hits.read(got.data(), n)) << pumice_error();
+        std::fill_n(want.begin(), once, 1), std::fill_n(want.begin(), twice, 2);
+        EXPECT_EQ(got, want);
+    };
+    EXPECT_EQ(run(77), "");
+    expect_hits(77, 77);
+    const std::string beyond = run(95);
+    EXPECT_NE(beyond.find(
+                  "ernel \"marked.mark\" fails a requirement: its indirect range has a count of 95 along dimension 0, and counts "
+                  "are from 0 to 90: it takes 90"),
+              beyond.npos)
+        << beyond;
+    EXPECT_NE(beyond.find("program_functions.h:"), beyond.npos) << beyond;
+    expect_hits(90, 95);
+    EXPECT_NE(run(-1).find("a count of -1 along dimension 0, and counts are from 0 to"), std::string::npos);
+    expect_hits(0, 0);
+    EXPECT_EQ(run(0), "");
+    expect_hits(0, 0);
+}
+
 TEST(ShipProgram, EntriesTakeTurnsInOneMemory) {
     const int64_t n = 64;
     const shipped_programs::inverse program(devices().small, n);

@@ -28,4 +28,9 @@ PUMICE_SHIP(ship::program("smoothed", shipped::smoothed,
                           ship::in<float>("from", {ship::size("rows", 20), 2 * ship::size("half", 12)}), ship::size("rows", 20),
                           2 * ship::size("half", 12))
                 .gradient());
+PUMICE_SHIP(ship::program("counted", shipped::counted, ship::inout<float>("y", {ship::size("n", 100)}),
+                          ship::in<float>("x", {ship::size("n", 100)}))
+                .gradient());
+PUMICE_SHIP(ship::program("marked", shipped::marked, ship::inout<int32_t>("hits", {ship::size("n", 100).at_least(20)}),
+                          ship::in<int32_t>("counts", {1})));
 PUMICE_SHIP(shipped::axpy);
