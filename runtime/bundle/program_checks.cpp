@@ -104,11 +104,13 @@ private:
             case ExpressionOp::scan_total: return below(x.index, e.scans, "the scan of an expression");
             case ExpressionOp::scalar: return is_argument(e, x.index, false);
             case ExpressionOp::sum: return below(x.index, e.sums, "the sum of an expression");
-            default:
-                for (uint32_t o = 0; o < operand_count(ExpressionOp(x.op)); ++o)
-                    RT_TRY(below(x.operands[o], number, "the operand of an expression"));
-                return PUMICE_OK;
+            case ExpressionOp::call: RT_TRY(below(x.index, unary_count, "the function of an expression")); break;
+            case ExpressionOp::call_two: RT_TRY(below(x.index, binary_count, "the function of an expression")); break;
+            default: break;
         }
+        for (uint32_t o = 0; o < operand_count(ExpressionOp(x.op)); ++o)
+            RT_TRY(below(x.operands[o], number, "the operand of an expression"));
+        return PUMICE_OK;
     }
     static pumice_status in_entry(const EntryRecord& e, uint32_t expression) {
         return below(expression, e.expressions.count, "the number of an expression");

@@ -150,16 +150,27 @@ enum class ExpressionOp : uint32_t {
     le,
     gt,
     ge,
-    select,   ///< operands: condition, value if it is not 0, value if it is
-    convert,  ///< from the type `index`
+    select,    ///< operands: condition, value if it is not 0, value if it is
+    convert,   ///< from the type `index`
+    call,      ///< function `index` of unary_functions
+    call_two,  ///< function `index` of binary_functions
     count
 };
+
+// Functions of C's <math.h>, by their names for double; those for float end in f. New ones are appended.
+constexpr const char* unary_functions[] = {"exp",   "exp2",  "expm1", "log",  "log2", "log10", "log1p", "sin",
+                                           "cos",   "tan",   "asin",  "acos", "atan", "sinh",  "cosh",  "tanh",
+                                           "asinh", "acosh", "atanh", "erf",  "erfc", "floor", "ceil",  "trunc"};
+constexpr const char* binary_functions[] = {"pow", "atan2", "hypot"};
+constexpr uint32_t unary_count = sizeof unary_functions / sizeof *unary_functions;
+constexpr uint32_t binary_count = sizeof binary_functions / sizeof *binary_functions;
 
 /// Operands that an expression has; the other fields of ExpressionRecord::operands are 0 and mean nothing.
 constexpr uint32_t operand_count(ExpressionOp op) {
     if (op <= ExpressionOp::sum) return 0;
     if (op == ExpressionOp::select) return 3;
-    return op == ExpressionOp::convert || (op >= ExpressionOp::neg && op <= ExpressionOp::rsqrt) ? 1 : 2;
+    return op == ExpressionOp::convert || op == ExpressionOp::call || (op >= ExpressionOp::neg && op <= ExpressionOp::rsqrt) ? 1
+                                                                                                                             : 2;
 }
 
 struct ExpressionRecord {

@@ -103,6 +103,9 @@ pumice_status ProgramEntry::order_expressions() {
                 for (uint32_t o = 0; o < operand_count(ExpressionOp(x.op)); ++o)
                     if (phases[x.operands[o]] > phase) phase = phases[x.operands[o]];
         }
+        if (const char* const missing = find_function(x))
+            return fail(PUMICE_ERROR_SYSTEM, "program \"%s\" computes %s of its scalars, and the system has no libm.so.6 with it",
+                        program.name(), missing);
         phases[i] = phase;
         if (!by_phase[phase].push(i)) return no_memory(program);
     }

@@ -1,5 +1,7 @@
 #include "runtime/program/rt_expressions.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/api/rt_api.h"
@@ -34,6 +36,20 @@ double square_root(double a) {
 #endif
 }
 
+/// The functions that were found, by number, those for float first. Every thread writes the same.
+void *unary_found[2][unary_count], *binary_found[2][binary_count];
+
+void*& function_of(const ExpressionRecord& x) {
+    const bool wide = x.type == PUMICE_F64;
+    return ExpressionOp(x.op) == ExpressionOp::call ? unary_found[wide][x.index] : binary_found[wide][x.index];
+}
+
+template <class T> T call(const ExpressionRecord& x, T a, T b) {
+    void* const function = __atomic_load_n(&function_of(x), __ATOMIC_RELAXED);
+    return ExpressionOp(x.op) == ExpressionOp::call ? reinterpret_cast<T (*)(T)>(function)(a)
+                                                    : reinterpret_cast<T (*)(T, T)>(function)(a, b);
+}
+
 template <class T> bool evaluate_as(const ExpressionRecord& x, uint64_t first, uint64_t second, uint64_t& result) {
     const T a = from_bits<T>(first), b = from_bits<T>(second);
     T made = 0;
@@ -57,6 +73,8 @@ template <class T> bool evaluate_as(const ExpressionRecord& x, uint64_t first, u
         case ExpressionOp::le: return result = a <= b, true;
         case ExpressionOp::gt: return result = a > b, true;
         case ExpressionOp::ge: return result = a >= b, true;
+        case ExpressionOp::call:
+        case ExpressionOp::call_two: made = call(x, a, b); break;
         default: return result = 0, true;
     }
     return result = to_bits(made), true;
@@ -74,6 +92,22 @@ uint64_t convert(uint32_t from, uint32_t to, uint64_t bits) {
 }
 
 }  // namespace
+
+const char* find_function(const ExpressionRecord& x) {
+    const ExpressionOp op = ExpressionOp(x.op);
+    if (op != ExpressionOp::call && op != ExpressionOp::call_two) return nullptr;
+    void*& found = function_of(x);
+    if (__atomic_load_n(&found, __ATOMIC_RELAXED)) return nullptr;
+    const char* const name = op == ExpressionOp::call ? unary_functions[x.index] : binary_functions[x.index];
+    char full[16];
+    snprintf(full, sizeof full, "%s%s", name, x.type == PUMICE_F64 ? "" : "f");
+    // The runtime does not link libm, which would cost every program some 0.1 ms at its start.
+    void* function = dlsym(RTLD_DEFAULT, full);
+    if (!function)
+        if (void* const library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL)) function = dlsym(library, full);
+    __atomic_store_n(&found, function, __ATOMIC_RELAXED);
+    return function ? nullptr : name;
+}
 
 bool evaluate(const ExpressionRecord& x, const uint64_t* values, uint64_t& result) {
     const uint32_t operands = operand_count(ExpressionOp(x.op));

@@ -13,7 +13,18 @@ namespace {
 
 using pumice_rt::ExpressionOp;
 
-std::optional<ExpressionOp> expression_op(ir::Op op) {
+/// An op of a bundle, with the number of the function that it calls.
+struct Which {
+    ExpressionOp op;
+    uint32_t index = 0;
+    Which(ExpressionOp op, uint32_t index = 0) : op(op), index(index) {}
+};
+
+std::optional<Which> expression_op(ir::Op op) {
+    for (uint32_t i = 0; i < pumice_rt::unary_count; ++i)
+        if (ir::name_of(op) == pumice_rt::unary_functions[i]) return Which(ExpressionOp::call, i);
+    for (uint32_t i = 0; i < pumice_rt::binary_count; ++i)
+        if (ir::name_of(op) == pumice_rt::binary_functions[i]) return Which(ExpressionOp::call_two, i);
     switch (op) {
         case ir::Op::add: return ExpressionOp::add;
         case ir::Op::sub: return ExpressionOp::sub;
@@ -38,9 +49,9 @@ std::optional<ExpressionOp> expression_op(ir::Op op) {
 
 [[noreturn]] void refuse(ir::Op op, Scalar type) {
     fail("a program that is shipped computes ", ir::name_of(op), " of ", name_of(type),
-         " from its scalars on the host; the runtime has + - * / abs sign min max sqrt and rsqrt of f32 and f64: pass the result "
-         "as a "
-         "parameter, or compute it in a kernel");
+         " from its scalars on the host; the runtime has + - * / abs sign min max sqrt rsqrt and functions of C's <math.h> of "
+         "f32 and f64: "
+         "pass the result as a parameter, or compute it in a kernel");
 }
 
 }  // namespace
@@ -95,7 +106,7 @@ int ScalarExpressions::of(const derive::HostScalars* scalars, int number) {
     if (step.is_input) library_bug("a traced number of a shipped program is no parameter of it");
     if (!which || (step.type != Scalar::f32 && step.type != Scalar::f64)) refuse(step.op, step.type);
     ScalarExpression e{};
-    e.op = uint32_t(*which), e.type = uint32_t(step.type);
+    e.op = uint32_t(which->op), e.type = uint32_t(step.type), e.index = which->index;
     for (int o = 0; o < step.count; ++o) {
         const auto& operand = step.operands[size_t(o)];
         e.operands[o] = uint32_t(operand.number >= 0 ? of(scalars, operand.number) : constant(step.type, operand.bits));
@@ -155,8 +166,9 @@ int ScalarExpressions::partial(const derive::HostScalars::Step& step, int number
         else {
             const auto which = expression_op(inst.op);
             if (!which) refuse(inst.op, Scalar::f64);
-            to = given.size() == 1 ? op(*which, Scalar::f64, {value(given[0])})
-                                   : op(*which, Scalar::f64, {value(given[0]), value(given[1])});
+            to = given.size() == 1 ? op(which->op, Scalar::f64, {value(given[0])})
+                                   : op(which->op, Scalar::f64, {value(given[0]), value(given[1])});
+            list.back().index = which->index;
         }
     }
     return value(made);

@@ -176,4 +176,18 @@ inline const auto marked = [](Array<int32_t>& hits, Array<int32_t>& counts) {
     mark(indirect(counts, hits.size()), hits);
 };
 
+/// Functions of scalars, whose derivatives call others.
+inline const auto add_scalars = kernel(
+    "add_scalars", Math::strict, [](InOut<float> y, Val<float> a, Val<double> b) { y[global_index()] += a + cast<float>(b); });
+inline const auto functions = [](Array<float>& y, const auto& a, const auto& b) {
+    const auto add = [&](const auto& p, const auto& q) { add_scalars(ndrange(y.size()), y, p, q); };
+    add(exp(a) + log(a), exp2(b) * expm1(b));
+    add(log2(a) - log10(a), log1p(b) + pow(b, 1.5));
+    add(pow(a, a) + sin(a), cos(b) * tan(b));
+    add(asin(0.1f * a) - acos(0.2f * a), atan(b) + atan2(b, 2.0));
+    add(hypot(a, 3.0f), sinh(b) * cosh(b));
+    add(tanh(a) * asinh(a), acosh(b + 1.0) + atanh(0.1 * b));
+    add(erf(a) + floor(4.0f * a), erfc(b) + ceil(b) * trunc(3.0 * b));
+};
+
 }  // namespace shipped

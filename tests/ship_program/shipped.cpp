@@ -33,4 +33,7 @@ PUMICE_SHIP(ship::program("counted", shipped::counted, ship::inout<float>("y", {
                 .gradient());
 PUMICE_SHIP(ship::program("marked", shipped::marked, ship::inout<int32_t>("hits", {ship::size("n", 100).at_least(20)}),
                           ship::in<int32_t>("counts", {1})));
+PUMICE_SHIP(ship::program("functions", shipped::functions, ship::inout<float>("y", {3}), ship::active("a", 1.5f),
+                          ship::active("b", 0.75))
+                .gradient());
 PUMICE_SHIP(shipped::axpy);
