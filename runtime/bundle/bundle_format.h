@@ -31,11 +31,19 @@ struct BundleHeader {
 inline uint64_t checksum(const void* data, uint64_t bytes) {
     const unsigned char* at = static_cast<const unsigned char*>(data);
     uint64_t hash = 0xcbf29ce484222325u ^ bytes;
-    for (uint64_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        __builtin_memcpy(&word, at + i, bytes - i < 8 ? size_t(bytes - i) : 8);  // little-endian, like the records
+    const auto add = [&hash](uint64_t word) {
         hash = (hash ^ word) * 0x100000001b3u;
         hash ^= hash >> 32;
+    };
+    uint64_t i = 0, word = 0;
+    for (; bytes - i >= 8; i += 8) {
+        __builtin_memcpy(&word, at + i, 8);  // little-endian, like the records
+        add(word);
+    }
+    word = 0;
+    if (bytes > i) {
+        __builtin_memcpy(&word, at + i, size_t(bytes - i));
+        add(word);
     }
     return hash;
 }

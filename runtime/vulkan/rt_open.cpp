@@ -29,12 +29,14 @@ int rank_of(VkPhysicalDeviceType type) {
     }
 }
 
+/// `known`: the facts of the device if they were read already, else null.
 pumice_status open_index(const InstanceFunctions& vk, VkPhysicalDevice physical, const Switches& switches, uint32_t index,
-                         const pumice_hooks& hooks, pumice_device* device) {
+                         const pumice_hooks& hooks, const Facts* known, pumice_device* device) {
     VulkanDevice* const made = make<VulkanDevice>(hooks, hooks);
     if (!made) return fail(PUMICE_ERROR_MEMORY, "the host has no memory for the device vulkan:%u", index);
     Context& context = made->context;
-    pumice_status status = read_facts(vk, physical, hooks, context.facts);
+    if (known) context.facts = *known;
+    pumice_status status = known ? PUMICE_OK : read_facts(vk, physical, hooks, context.facts);
     if (status == PUMICE_OK) {
         make_plan(context.facts, switches, context.plan);
         snprintf(made->name, sizeof made->name, "vulkan:%u %.200s", index, context.facts.basic.deviceName);
@@ -54,9 +56,9 @@ pumice_status open_index(const InstanceFunctions& vk, VkPhysicalDevice physical,
     return PUMICE_OK;
 }
 
-/// Reads what the choice depends on, sorted with the best device first.
+/// Reads what the choice depends on, sorted with the best device first, and the facts of that device.
 pumice_status list_candidates(const InstanceFunctions& vk, const VkPhysicalDevice* devices, uint32_t count,
-                              const Switches& switches, const pumice_hooks& hooks, Candidate* list) {
+                              const Switches& switches, const pumice_hooks& hooks, Candidate* list, Facts& best) {
     Facts facts;
     Plan plan;
     for (uint32_t i = 0; i < count; ++i) {
@@ -74,6 +76,7 @@ pumice_status list_candidates(const InstanceFunctions& vk, const VkPhysicalDevic
              --at)
             list[at] = list[at - 1];
         list[at] = one;
+        if (at == 0) best = facts;
     }
     return PUMICE_OK;
 }
@@ -111,16 +114,17 @@ pumice_status open_vulkan(const char* which, const pumice_hooks& hooks, pumice_d
         if (index >= count)
             return fail(PUMICE_ERROR_DEVICE, "there is no device vulkan:%s: Vulkan has %u device%s", which, count,
                         count == 1 ? "" : "s");
-        return open_index(vk, devices[index], switches, uint32_t(index), hooks, device);
+        return open_index(vk, devices[index], switches, uint32_t(index), hooks, nullptr, device);
     }
     Candidate list[most_devices];
-    RT_TRY(list_candidates(vk, devices, count, switches, hooks, list));
+    Facts best;
+    RT_TRY(list_candidates(vk, devices, count, switches, hooks, list, best));
     const bool gpu = strcmp(which, "gpu") == 0;
     pumice_status status = PUMICE_OK;
     for (uint32_t i = 0; i < count; ++i) {
         const Candidate& one = list[i];
         if (one.unusable[0] || (gpu ? one.is_software : !strstr(one.name, which))) continue;
-        status = open_index(vk, devices[one.index], switches, one.index, hooks, device);
+        status = open_index(vk, devices[one.index], switches, one.index, hooks, i == 0 ? &best : nullptr, device);
         if (status == PUMICE_OK) return status;
     }
     return status == PUMICE_OK ? no_device(which, list, count) : status;
