@@ -8,7 +8,7 @@ bool names_are_wanted() {
     // RenderDoc's layer is turned on by the first variable, layers that the user asks for by the others.
     for (const char* name : {"ENABLE_VULKAN_RENDERDOC_CAPTURE", "VK_INSTANCE_LAYERS", "VK_LOADER_LAYERS_ENABLE"})
         if (const char* set = debug::variable(name); set && *set) return true;
-    return debug::validate() || !debug::value("PUMICE_TRACE").empty();
+    return debug::validate();
 }
 
 void ObjectNames::set(VkDevice device, VkObjectType type, uint64_t handle, const std::string& text) const {

@@ -2,7 +2,7 @@
 //
 // Pipelines and shader modules have the kernel's name and line, "advect (sim.cpp:57)", buffers the names of the arrays in them
 // (Array::named); each batch is a labelled region of its command buffer, and each launch, copy and fill one inside of that. All
-// of it only where the extension is enabled: on an own device under PUMICE_VALIDATE, PUMICE_TRACE or a capture tool, on a wrapped
+// of it only where the extension is enabled: on an own device under PUMICE_VALIDATE or a capture tool, on a wrapped
 // one if the application has enabled it.
 #pragma once
 #include <map>

@@ -23,7 +23,7 @@ void TracedCommands::begin(VkCommandBuffer commands, uint64_t batch, uint64_t nu
     if (!current.work) return;
     current.shares_begin = !waiting.empty() && last_batch == batch && last_number + 1 == number;
     current.begin = current.shares_begin ? waiting.back().end : write(commands);
-    current.recorded = trace::now();
+    if (!context.calibrates) current.recorded = trace::now();
     last_batch = batch, last_number = number;
 }
 
@@ -67,6 +67,7 @@ int64_t TracedCommands::host_time(uint64_t ticks, int64_t recorded) {
 }
 
 void TracedCommands::collect(uint64_t reached) {
+    next_look = waiting.size() + 64;
     if (waiting.empty() || waiting.front().value > reached) return;
     calibrate();
     while (!waiting.empty() && waiting.front().value <= reached) {
@@ -78,8 +79,9 @@ void TracedCommands::collect(uint64_t reached) {
         if (waiting.empty() || !waiting.front().shares_begin) queries.give_back(one.end);
         if (!written) continue;
         const int64_t from = host_time(begin, one.recorded);
-        one.work->ran(from, std::max(from, host_time(end, 0)));
+        trace::event_at(std::move(one.work), from, std::max(from, host_time(end, 0)));
     }
+    next_look = waiting.size() + 64;
 }
 
 }  // namespace pumice::vulkan

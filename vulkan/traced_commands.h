@@ -27,7 +27,7 @@ public:
     void end(VkCommandBuffer commands, uint64_t value);
     bool any() const { return !waiting.empty(); }
     /// True if it is time to ask the driver for finished work.
-    bool many() const { return waiting.size() >= 64; }
+    bool many() const { return waiting.size() >= next_look; }
     /// Writes the events whose value is reached.
     void collect(uint64_t reached);
 
@@ -49,6 +49,7 @@ private:
     Waiting current;  ///< between begin() and end(), if there is work
     uint64_t last_batch = 0, last_number = 0;
     std::deque<Waiting> waiting;
+    size_t next_look = 64;  ///< pieces of work, at which the driver is asked again
     bool fitted = false;
     int64_t fitted_offset = 0;  ///< ns
     uint64_t ticks_then = 0;    ///< of the last calibration

@@ -33,7 +33,11 @@ public:
     double lap(std::string_view traced = {}) {
         if (!traced.empty() && trace::on()) {
             const std::chrono::duration<int64_t, std::nano> began = last.time_since_epoch();
-            trace::event("compile", traced, began.count(), trace::Details().add("kernel", kernel).text());
+            const auto event = std::make_shared<trace::Description>();
+            event->category = "compile";
+            event->name = traced;
+            event->details.add("kernel", kernel);
+            trace::event_at(event, began.count(), trace::now());
         }
         const auto now = std::chrono::steady_clock::now();
         const std::chrono::duration<double, std::milli> passed = now - last;

@@ -13,7 +13,8 @@ thread_local std::shared_ptr<const TracedWork> described;
 constexpr int64_t copied_elements = int64_t(16) << 20;  // of f32: 64 MiB, more than caches hold
 constexpr int chains = 8, steps = 512;                  // of fma: independent ones hide the latency
 constexpr int64_t chain_items = int64_t(1) << 16;
-constexpr int runs = 3;  // of which the fastest counts
+constexpr int runs = 3;            // of which the fastest counts
+constexpr double enough_s = 0.05;  // no further run after one that took so long: a slow device disturbs it less
 
 constexpr const char* copy_text = R"(kernel "pumice.roof_copy" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [] {
   %0 = global_index 0 : i32
@@ -38,17 +39,16 @@ std::string chains_text() {
     return text("kernel \"pumice.roof_fma\" math contract rank 1 (arg1: inout f32[1], arg2: i32) files [] {\n",
                 "  %0 = global_index 0 : i32\n  %1 = constant 0 : i32\n  %2 = constant 1 : i32\n  %3 = load arg1[%0] : f32\n",
                 "  %4 = constant 0.5 : f32\n  %5 = constant 0.25 : f32\n  %6 = argument arg2 : i32\n  ", results,
-                " = for %7 = %1 to %6 step %2 carry (", carried, ") : ", types, " {\n", body, "    yield ", next, "\n  }\n", sum,
-                "  store arg1[%0], %", value + chains - 1, " : f32\n  return\n}\n");
+                " = for %7 = %1 to %6 step %2 carry (", carried, ") : (", types, ") {\n", body, "    yield ", next, "\n  }\n",
+                sum, "  store arg1[%0], %", value + chains - 1, " : f32\n  return\n}\n");
 }
 
 /// Seconds of the fastest run.
-double fastest(Backend& backend, const std::string& kernel_text, Launch launch) {
-    const auto kernel = std::make_shared<const ir::Kernel>(ir::parse(kernel_text));
+double fastest(Backend& backend, const std::shared_ptr<const ir::Kernel>& kernel, Launch launch) {
     const auto executable = backend.compile(kernel);
     launch.group = backend.choose_group(*kernel, launch);
     double best = 0;
-    for (int run = 0; run <= runs; ++run) {  // the first one warms up
+    for (int run = 0; run <= runs && best < enough_s; ++run) {  // the first one warms up
         const int64_t begin = trace::now();
         backend.launch(executable, launch);
         backend.record(0)->wait();
@@ -71,18 +71,20 @@ Roof measure(Backend& backend) {
     const auto* measured = dynamic_cast<const MeasuredBackend*>(&backend);
     if (!measured || !measured->may_measure() || inside_call()) return roof;
     const trace::Span span("measure", "roof of the device");
+    const auto copying = std::make_shared<const ir::Kernel>(ir::parse(copy_text)),
+               computing = std::make_shared<const ir::Kernel>(ir::parse(chains_text()));
     try {
         const int64_t bytes = copied_elements * int64_t(sizeof(float));
         const auto from = backend.allocate(bytes, true), to = backend.allocate(bytes, true);
         Launch copy;
         copy.extent = {copied_elements, 1, 1};
         copy.arguments = {argument(*to, bytes), argument(*from, bytes)};
-        roof.bytes_per_second = 2 * double(bytes) / fastest(backend, copy_text, copy);
+        roof.bytes_per_second = 2 * double(bytes) / fastest(backend, copying, copy);
         Launch chain;
         chain.extent = {chain_items, 1, 1};
         chain.arguments = {argument(*to, chain_items * int64_t(sizeof(float))), {}};
         chain.arguments[1].bits = steps;
-        roof.operations_per_second = 2.0 * chains * steps * double(chain_items) / fastest(backend, chains_text(), chain);
+        roof.operations_per_second = 2.0 * chains * steps * double(chain_items) / fastest(backend, computing, chain);
     } catch (const Error&) {
         // Without memory for the copy, or on a lost device, the rates stand without a share of the roof.
     }
@@ -106,20 +108,16 @@ Roof roof_of(DeviceState& device) {
     return (*roofs)[device.name] = roof;
 }
 
-void TracedWork::ran(int64_t begin, int64_t end) const {
-    trace::Details all;
-    all.reserve(details.text().size() + 128);
-    all.add(details);
-    const double seconds = double(std::max<int64_t>(end - begin, 1)) * 1e-9;
-    if (bytes > 0) all.add("GB/s", bytes / seconds * 1e-9);
-    if (operations > 0) all.add("GFLOP/s", operations / seconds * 1e-9);
+void TracedWork::add_rates(trace::Details& to, int64_t nanoseconds) const {
+    const double seconds = double(std::max<int64_t>(nanoseconds, 1)) * 1e-9;
+    if (bytes > 0) to.add("GB/s", bytes / seconds * 1e-9);
+    if (operations > 0) to.add("GFLOP/s", operations / seconds * 1e-9);
     const double by_bytes = roof.bytes_per_second > 0 ? bytes / seconds / roof.bytes_per_second : 0;
     const double by_operations = roof.operations_per_second > 0 ? operations / seconds / roof.operations_per_second : 0;
     if (by_bytes > 0 || by_operations > 0) {
-        all.add("share of the roof", std::max(by_bytes, by_operations));
-        all.add("roof", by_bytes >= by_operations ? "memory" : "arithmetic");
+        to.add("share of the roof", std::max(by_bytes, by_operations));
+        to.add("roof", by_bytes >= by_operations ? "memory" : "arithmetic");
     }
-    trace::file().event(process, stream, category, name, begin, end, all.text());
 }
 
 std::shared_ptr<TracedWork> traced_work(const char* category, std::string name, const DeviceState& device, int stream) {
@@ -127,7 +125,7 @@ std::shared_ptr<TracedWork> traced_work(const char* category, std::string name, 
     work->category = category;
     work->name = std::move(name);
     work->process = trace::file().process(device.name);
-    work->stream = stream;
+    work->thread = stream;
     trace::file().name_thread(work->process, stream, stream == 0 ? "default stream" : text("stream ", stream));
     return work;
 }
@@ -140,16 +138,20 @@ TracedScope::TracedScope(const char* category, DeviceState& device, int stream, 
     begin(std::move(work));
 }
 
-void TracedScope::begin(std::shared_ptr<const TracedWork> what) {
+void TracedScope::begin(std::shared_ptr<const TracedWork> what, int64_t at) {
     before = std::exchange(described, std::move(what));
     active = true;
-    from = trace::now();
+    from = at;
 }
 
 void TracedScope::end() {
     if (!std::exchange(active, false)) return;
     // No backend knows when it ran: an event of the calling thread, since streams of several threads may overlap.
-    if (described) trace::event(described->category, described->name, from, described->details.text());
+    if (described) {
+        auto of_thread = std::make_shared<trace::Description>(*described);
+        of_thread->process = trace::File::host;
+        trace::event(std::move(of_thread), from, trace::ticks());
+    }
     described = std::move(before);
 }
 

@@ -36,16 +36,12 @@ public:
 Roof roof_of(DeviceState& device);
 
 /// A launch, a copy or a fill.
-struct TracedWork {
-    const char* category = "launch";
-    std::string name;
-    int process = 0;  ///< of the device in the trace
-    int stream = 0;
-    trace::Details details;
+struct TracedWork final : trace::Description {
+    /// Rates, and the share of the roof.
+    void add_rates(trace::Details& to, int64_t nanoseconds) const override;
+
     double bytes = 0, operations = 0;  ///< by which the event says its rates; 0: not known
     Roof roof;
-    /// Writes the event. Times in nanoseconds of the steady clock.
-    void ran(int64_t begin, int64_t end) const;
 };
 
 /// Describes the work that the calling thread gives a backend while the object lives.
@@ -54,7 +50,8 @@ public:
     TracedScope() = default;
     ~TracedScope() { end(); }
     TracedScope(const TracedScope&) = delete;
-    void begin(std::shared_ptr<const TracedWork> what);
+    /// `from`: in ticks of the trace.
+    void begin(std::shared_ptr<const TracedWork> what, int64_t from = trace::ticks());
     /// A copy or a fill of so many bytes, if the trace is on.
     TracedScope(const char* category, DeviceState& device, int stream, int64_t bytes);
     /// The work that this thread describes, once; null if there is none.

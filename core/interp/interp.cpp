@@ -202,9 +202,9 @@ public:
         if (program.reports) prepare_ring(std::shared_ptr<const ir::Kernel>(executable, &program.kernel), launch);
         struct Traced {
             const std::shared_ptr<const detail::TracedWork> work = trace::on() ? detail::TracedScope::take() : nullptr;
-            const int64_t begin = work ? trace::now() : 0;
+            const int64_t begin = work ? trace::ticks() : 0;
             ~Traced() {
-                if (work) work->ran(begin, trace::now());
+                if (work) trace::event(work, begin, trace::ticks());
             }
         } traced;
         Run run(program, launch, views_of(program, launch), scratch);

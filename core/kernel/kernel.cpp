@@ -43,6 +43,7 @@ struct KernelBase::State {
     std::unique_ptr<KernelBase> as_words;          // the kernel whose images are arrays of words
     std::recursive_mutex kept_mutex;               // recursive, since `make` may call kept()
     std::unordered_map<std::string, std::shared_ptr<void>> kept;
+    std::atomic<const char*> traced_name{nullptr};
 
     /// The kernel with its calls inlined, so that each call has the function's memory of its own.
     std::shared_ptr<const ir::Kernel> without_calls(const std::shared_ptr<const ir::Kernel>& kernel) {
@@ -56,6 +57,12 @@ struct KernelBase::State {
         const std::lock_guard lock(names_mutex);
         names_taken = true;
         return names;
+    }
+    /// The name for events of the trace.
+    const char* lasting_name() {
+        const char* known = traced_name.load(std::memory_order_relaxed);
+        if (!known) traced_name.store(known = trace::lasting(name), std::memory_order_relaxed);
+        return known;
     }
     /// Removes the executables from devices that are still open.
     ~State();
@@ -524,7 +531,7 @@ std::shared_ptr<Executable> detail::executable_of(const KernelBase& kernel, cons
 
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
     trace::Span span("host", "launch");
-    span.add("kernel", name());
+    if (span) span.add_lasting("kernel", state->lasting_name());
     const std::shared_ptr<const ir::Kernel> given = recorded();
     if (ir::has_unresolved_images(*given) || ir::has_images_as_words(*given)) return launch_with_images(range, arguments);
     const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(given);
@@ -564,7 +571,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     const bool done = hook && hook->launching(*this, counts ? detail::with_counts(range, counts) : range, arguments);
     if (!done) {
         detail::TracedScope traced;
-        if (span) traced.begin(detail::traced_launch(*this, *kernel, check.launch, device));
+        if (span) traced.begin(detail::traced_launch(*this, state->number, *kernel, check.launch, device), span.since());
         device.backend->launch(executable, check.launch);
     }
     if (timed) end = device.backend->stamp(stream);

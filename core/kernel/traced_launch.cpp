@@ -1,8 +1,10 @@
 #include "core/kernel/traced_launch.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
+#include <vector>
 
 #include "core/passes/dead.h"
 #include "core/passes/promote.h"
@@ -37,49 +39,69 @@ std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
     return out;
 }
 
-/// A kernel's last launch and its description.
-class Described {
-public:
-    explicit Described(const ir::Kernel& recorded)
-        : kernel(ir::dead(ir::simplify(ir::promote(recorded)))), always(exact(KernelCounts(kernel))) {}
+/// A launch, and the description that it shares with launches alike.
+struct LaunchKind {
+    Launch launch;
+    std::string device;
+    std::vector<bool> counted;  ///< scalar arguments on which the description depends
+    std::shared_ptr<const TracedWork> work;
 
-    std::shared_ptr<const TracedWork> work(const std::string& name, const Launch& launch, DeviceState& device) {
-        const std::lock_guard lock(mutex);
-        if (last && same(launch, device)) return last;
-        last = describe(name, launch, device);
-        of = launch;
-        device_name = device.name;
-        return last;
-    }
-
-private:
-    /// True if no launch changes the counts.
-    static bool exact(const KernelCounts& counts) {
-        return counts.float_operations().exact() && counts.integer_operations().exact() && counts.bytes_read().exact() &&
-               counts.bytes_written().exact();
-    }
-    bool same(const Launch& launch, const DeviceState& device) const {
-        if (launch.stream != of.stream || launch.rank != of.rank || launch.extent != of.extent || launch.group != of.group ||
-            !launch.counts.memory != !of.counts.memory || device.name != device_name)
+    bool holds(const Launch& other, const DeviceState& on) const {
+        if (other.stream != launch.stream || other.rank != launch.rank || other.extent != launch.extent ||
+            other.group != launch.group || !other.counts.memory != !launch.counts.memory || on.name != device)
             return false;
-        for (size_t i = 0; i < of.arguments.size(); ++i) {
-            const Launch::Argument &a = launch.arguments[i], &b = of.arguments[i];
+        for (size_t i = 0; i < launch.arguments.size(); ++i) {
+            const Launch::Argument &a = other.arguments[i], &b = launch.arguments[i];
             if (a.array.bytes != b.array.bytes || a.array.extents != b.array.extents) return false;
-            if (!always && a.bits != b.bits) return false;
+            if (i < counted.size() && counted[i] && a.bits != b.bits) return false;
         }
         return true;
     }
-    std::shared_ptr<const TracedWork> describe(const std::string& name, const Launch& launch, DeviceState& device) const;
-
-    const ir::Kernel kernel;
-    const bool always;
-    std::mutex mutex;
-    std::shared_ptr<const TracedWork> last;
-    Launch of;
-    std::string device_name;
 };
 
-std::shared_ptr<const TracedWork> Described::describe(const std::string& name, const Launch& launch, DeviceState& device) const {
+/// A kernel's launches with their descriptions.
+class Described {
+public:
+    explicit Described(const ir::Kernel& recorded) : kernel(ir::dead(ir::simplify(ir::promote(recorded)))) {}
+
+    std::shared_ptr<const LaunchKind> kind(const std::string& name, const Launch& launch, DeviceState& device) {
+        const std::lock_guard lock(mutex);
+        for (const auto& one : kinds)
+            if (one->holds(launch, device)) return one;
+        auto made = describe(name, launch, device);
+        if (kinds.size() < most_kinds)
+            kinds.push_back(made);
+        else
+            kinds[oldest++ % most_kinds] = made;
+        return made;
+    }
+
+private:
+    std::shared_ptr<const LaunchKind> describe(const std::string& name, const Launch& launch, DeviceState& device) const;
+
+    static constexpr size_t most_kinds = 32;
+    const ir::Kernel kernel;
+    std::mutex mutex;
+    std::vector<std::shared_ptr<const LaunchKind>> kinds;
+    size_t oldest = 0;
+};
+
+/// The last launches of a thread, found without a lock.
+struct Recent {
+    uint64_t number = 0;
+    bool more = false;
+    std::shared_ptr<const LaunchKind> kind;
+};
+constexpr size_t most_recent = 64;
+thread_local std::array<Recent, most_recent> recent;
+
+Recent& recent_place(uint64_t number, const Launch& launch) {
+    uint64_t hash = number;
+    for (const int64_t extent : launch.extent) hash = (hash ^ uint64_t(extent)) * 0x9e3779b97f4a7c15;
+    return recent[(hash ^ hash >> 32) % most_recent];
+}
+
+std::shared_ptr<const LaunchKind> Described::describe(const std::string& name, const Launch& launch, DeviceState& device) const {
     const Roof roof = roof_of(device);
     auto work = traced_work("launch", name, device, launch.stream);
     work->roof = roof;
@@ -112,19 +134,27 @@ std::shared_ptr<const TracedWork> Described::describe(const std::string& name, c
         .add("counts", exact                                                        ? "exact"
                        : std::isfinite(floats.most + integers.most + accessed.most) ? "at most"
                                                                                     : "at least");
-    return work;
+    auto kind = std::make_shared<LaunchKind>();
+    kind->launch = launch;
+    kind->device = device.name;
+    for (size_t i = 0; i < kernel.params.size(); ++i) kind->counted.push_back(counts.depends_on(i));
+    kind->work = std::move(work);
+    return kind;
 }
 
 }  // namespace
 
-std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, const ir::Kernel& kernel, const Launch& launch,
-                                                DeviceState& device) {
+std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, uint64_t number, const ir::Kernel& kernel,
+                                                const Launch& launch, DeviceState& device) {
     // The form of a kernel for indirect ranges may have one more parameter, and its own description.
     const bool more = launch.arguments.size() > base.recorded()->params.size();
+    Recent& place = recent_place(number, launch);
+    if (place.kind && place.number == number && place.more == more && place.kind->holds(launch, device)) return place.kind->work;
     const auto described = std::static_pointer_cast<Described>(base.kept(more ? "traced_form" : "traced_launch", [&] {
         return std::static_pointer_cast<void>(std::make_shared<Described>(kernel));
     }));
-    return described->work(base.name(), launch, device);
+    place = {number, more, described->kind(base.name(), launch, device)};
+    return place.kind->work;
 }
 
 }  // namespace pumice::detail

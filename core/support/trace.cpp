@@ -1,16 +1,27 @@
 #include "core/support/trace.h"
 
-#include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <charconv>
+#include <algorithm>
+#include <array>
 #include <chrono>
-#include <cmath>
+#include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <fstream>
+#include <mutex>
+#include <string>
 #include <system_error>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
@@ -18,216 +29,250 @@
 namespace pumice::trace {
 namespace {
 
-constexpr int host = 1;                        // the host's process in the trace
-constexpr size_t block = size_t(64) << 10;     // bytes of a write
-constexpr int64_t longest_wait = 100'000'000;  // ns between two writes while events come
-constexpr std::string_view closing = "\n]\n";
-
-void put_string(std::string& out, std::string_view value) {
-    out += '"';
-    for (const char c : value) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            constexpr char digits[] = "0123456789abcdef";
-            out += "\\u00";
-            out += digits[(c >> 4) & 15];
-            out += digits[c & 15];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
-void put_number(std::string& out, int64_t value) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
-/// Nanoseconds as microseconds with three decimals.
-void put_time(std::string& out, int64_t nanoseconds) {
-    if (nanoseconds < 0) nanoseconds = 0;
-    put_number(out, nanoseconds / 1000);
-    const int64_t rest = nanoseconds % 1000;
-    out += '.';
-    for (const int64_t unit : {int64_t(100), int64_t(10), int64_t(1)}) out += char('0' + rest / unit % 10);
-}
-
-std::string with_process_number(std::string path) {
-    for (size_t at = path.find("%p"); at != path.npos; at = path.find("%p", at)) path.replace(at, 2, std::to_string(getpid()));
-    return path;
-}
+constexpr std::chrono::milliseconds longest_wait(100);  // of an event, until it is in the file
+constexpr uint32_t capacity = 1024;                     // records of a buffer: 80 KiB a thread
+constexpr size_t most_readings = size_t(1) << 16;       // of both clocks: 1 MiB
 
 int64_t thread_number() {
     thread_local const int64_t number = gettid();
     return number;
 }
 
-std::unique_ptr<File>& opened() {
-    static auto* one = new std::unique_ptr<File>;  // never destroyed: static objects trace in their destructors
-    return *one;
+struct Record {
+    std::shared_ptr<const Description> what;  ///< null: what the texts say
+    const char* category = nullptr;
+    std::string_view name;
+    const char *key = nullptr, *text = nullptr;  ///< the only detail, if any: `text`, or else `number`
+    int64_t number = 0;
+    int64_t begin = 0, end = 0;
+    bool in_ticks = true;
+};
+
+/// Records of one thread that are not in the file yet. That thread appends, and takes no lock; one thread at a time takes out.
+struct Buffer {
+    const int64_t thread = thread_number();
+    std::atomic<bool> finished{false};  ///< the thread has ended
+    alignas(64) std::atomic<uint32_t> appended{0};
+    alignas(64) std::atomic<uint32_t> taken{0};
+    std::array<Record, capacity> records;
+};
+
+/// Nanoseconds of ticks, between readings of both clocks.
+class Clock {
+public:
+    Clock() { read(); }
+    /// Reads both clocks, for ticks up to now.
+    void read() {
+        if (!detail::counter_is_clock) return;
+        Reading best{};
+        int64_t shortest = INT64_MAX;
+        for (int attempt = 0; attempt < 4; ++attempt) {  // the system may have taken the processor away in between
+            const int64_t before = ticks(), clock = now(), took = ticks() - before;
+            if (took < shortest) shortest = took, best = {before + took / 2, clock};
+        }
+        if (!readings.empty() && (best.ticks <= readings.back().ticks || best.clock <= readings.back().clock)) return;
+        if (readings.size() >= most_readings) thin_out();
+        readings.push_back(best);
+    }
+    int64_t nanoseconds(int64_t at) const {
+        if (!detail::counter_is_clock) return at;
+        if (readings.size() < 2) return readings.back().clock;
+        size_t upper = readings.size() - 1;
+        if (at < readings[upper - 1].ticks) {
+            const auto above = std::upper_bound(readings.begin() + 1, readings.end() - 1, at,
+                                                [](int64_t ticks, const Reading& r) { return ticks < r.ticks; });
+            upper = size_t(above - readings.begin());
+        }
+        const Reading &a = readings[upper - 1], &b = readings[upper];
+        return a.clock + int64_t(double(at - a.ticks) * double(b.clock - a.clock) / double(b.ticks - a.ticks));
+    }
+
+private:
+    struct Reading {
+        int64_t ticks, clock;
+    };
+    /// Forgets every other reading of the older half.
+    void thin_out() {
+        const size_t half = readings.size() / 2;
+        size_t kept = 0;
+        for (size_t i = 0; i < readings.size(); ++i)
+            if (i >= half || i % 2 == 0) readings[kept++] = readings[i];
+        readings.resize(kept);
+    }
+    std::vector<Reading> readings;
+};
+
+/// Takes records out of the buffers and puts them into the file.
+class Writer {
+public:
+    explicit Writer(std::unique_ptr<File> to) : file(std::move(to)) {
+        try {
+            // The thread takes no signal: these are for the application's threads.
+            sigset_t all, before;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &before);
+            struct Restore {
+                const sigset_t& before;
+                ~Restore() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+            } const restore{before};
+            std::thread([this] { work(); }).detach();
+        } catch (const std::system_error&) {
+            // Without a thread, a thread whose buffer is full writes.
+        }
+    }
+
+    std::shared_ptr<Buffer> add_buffer() {
+        const auto made = std::make_shared<Buffer>();
+        const std::lock_guard lock(mutex);
+        buffers.push_back(made);
+        return made;
+    }
+
+    /// Writes every record so far.
+    void drain() {
+        const std::lock_guard lock(mutex);
+        bool any = false;
+        for (const auto& buffer : buffers)
+            any |= buffer->appended.load(std::memory_order_acquire) != buffer->taken.load(std::memory_order_relaxed);
+        if (any) {
+            std::vector<uint32_t> ends;  // records that come later wait: the clock is read after these
+            for (const auto& buffer : buffers) ends.push_back(buffer->appended.load(std::memory_order_acquire));
+            clock.read();
+            for (size_t b = 0; b < buffers.size(); ++b) take(*buffers[b], ends[b]);
+        }
+        std::erase_if(buffers, [](const auto& buffer) {
+            return buffer->finished.load(std::memory_order_acquire) &&
+                   buffer->appended.load(std::memory_order_acquire) == buffer->taken.load(std::memory_order_relaxed);
+        });
+        file->flush();
+    }
+
+    void put(const Record& record, int64_t thread) {
+        const std::lock_guard lock(mutex);
+        clock.read();
+        format(record, thread);
+        file->flush();
+    }
+
+    void wake() {
+        {
+            const std::lock_guard lock(sleep);
+            is_woken = true;
+        }
+        woken.notify_one();
+    }
+
+    const std::unique_ptr<File> file;
+    std::atomic<bool> ended{false};  ///< the program exits; each record is written at once
+
+private:
+    void work() {
+        pthread_setname_np(pthread_self(), "pumice trace");
+        for (;;) {
+            {
+                std::unique_lock lock(sleep);
+                woken.wait_for(lock, longest_wait, [&] { return is_woken; });
+                is_woken = false;
+            }
+            drain();
+        }
+    }
+
+    void take(Buffer& buffer, uint32_t end) {
+        for (uint32_t at = buffer.taken.load(std::memory_order_relaxed); at != end; ++at) {
+            Record& record = buffer.records[at % capacity];
+            format(record, buffer.thread);
+            record.what.reset();
+        }
+        buffer.taken.store(end, std::memory_order_release);
+    }
+
+    void format(const Record& record, int64_t thread) {
+        int64_t begin = record.begin, end = record.end;
+        if (record.in_ticks) begin = clock.nanoseconds(begin), end = clock.nanoseconds(end);
+        end = std::max(begin, end);
+        rest.clear();
+        if (!record.what) {
+            if (record.text)
+                rest.add(record.key, record.text);
+            else if (record.key)
+                rest.add(record.key, record.number);
+            return file->event(File::host, thread, {record.category, record.name, {rest.text(), {}}}, begin, end);
+        }
+        const Description& what = *record.what;
+        what.add_rates(rest, end - begin);
+        file->event(what.process, what.process == File::host ? thread : what.thread,
+                    {what.category, what.name, {what.details.text(), rest.text()}}, begin, end);
+    }
+
+    std::mutex mutex;  // of all but what the thread sleeps by
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    Clock clock;
+    Details rest;
+    std::mutex sleep;
+    std::condition_variable woken;
+    bool is_woken = false;
+};
+
+Writer* writer = nullptr;  // never destroyed: static objects trace in their destructors
+
+thread_local Buffer* own_buffer = nullptr;
+thread_local bool has_ended = false;
+
+/// The calling thread's buffer; null at the thread's end.
+Buffer* make_buffer() {
+    struct Owner {
+        std::shared_ptr<Buffer> buffer = writer->add_buffer();
+        ~Owner() {
+            own_buffer = nullptr, has_ended = true;
+            buffer->finished.store(true, std::memory_order_release);
+        }
+    };
+    if (has_ended || !writer->file->is_own()) return nullptr;
+    thread_local const Owner owner;
+    return own_buffer = owner.buffer.get();
+}
+
+void append(Record&& record) {
+    Buffer* const buffer = own_buffer ? own_buffer : make_buffer();
+    if (!buffer) {
+        if (writer->file->is_own()) writer->put(record, thread_number());
+        return;
+    }
+    const uint32_t at = buffer->appended.load(std::memory_order_relaxed);
+    uint32_t waiting = at - buffer->taken.load(std::memory_order_acquire);
+    if (waiting == capacity) {
+        if (!writer->file->is_own()) return;  // in a fork nobody takes the records
+        writer->drain();
+        waiting = 0;
+    }
+    buffer->records[at % capacity] = std::move(record);
+    buffer->appended.store(at + 1, std::memory_order_release);
+    if (waiting == capacity / 2) writer->wake();
+    if (writer->ended.load(std::memory_order_relaxed)) writer->drain();
 }
 
 }  // namespace
 
-void Details::begin(std::string_view key) {
-    if (!members.empty()) members += ',';
-    members += '"';
-    members += key;
-    members += "\":";
-}
-Details& Details::add(std::string_view key, std::string_view value) {
-    begin(key);
-    put_string(members, value);
-    return *this;
-}
-Details& Details::add(std::string_view key, int64_t value) {
-    begin(key);
-    put_number(members, value);
-    return *this;
-}
-Details& Details::add(std::string_view key, double value) {
-    begin(key);
-    constexpr double most = 9e12;  // in millionths it still fits 64 bits; JSON has no infinities
-    if (!(std::abs(value) < most)) value = 0;
-    const int64_t millionths = std::llround(value * 1e6);
-    if (millionths < 0) members += '-';
-    put_number(members, std::abs(millionths) / 1'000'000);
-    int64_t rest = std::abs(millionths) % 1'000'000;
-    if (rest > 0) members += '.';
-    for (int64_t unit = 100'000; rest > 0; rest %= unit, unit /= 10) members += char('0' + rest / unit);
-    return *this;
-}
-Details& Details::add(const Details& more) {
-    if (!members.empty() && !more.members.empty()) members += ',';
-    members += more.members;
-    return *this;
-}
-
-File::File(const std::string& asked, std::string& problem) : path(with_process_number(asked)), first(now()), owner(getpid()) {
-    descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-        problem = std::generic_category().message(errno);
-        return;
-    }
-    if (lseek(descriptor, 0, SEEK_SET) != 0) {
-        problem = "it is no file that can be written at any place";
-        close(descriptor);
-        descriptor = -1;
-        return;
-    }
-    waiting = "[";
-    processes["host"] = host;
-    put("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"host\"}}");
-    write();
-    if (descriptor < 0) problem = "nothing can be written to it";
-}
-
-File::~File() {
-    flush();
-    if (descriptor >= 0) close(descriptor);
-}
-
-void File::put(std::string_view event) {
-    waiting += any ? ",\n" : "\n";
-    waiting += event;
-    any = true;
-}
-
-/// Writes the waiting events over the bracket of the last write.
-void File::write() {
-    written = now();
-    if (descriptor < 0 || getpid() != owner) return waiting.clear();
-    const size_t events = waiting.size();
-    waiting += closing;
-    for (size_t done = 0; done < waiting.size();) {
-        const ssize_t some = pwrite(descriptor, waiting.data() + done, waiting.size() - done, off_t(bytes) + off_t(done));
-        if (some > 0) {
-            done += size_t(some);
-            continue;
-        }
-        if (some < 0 && errno == EINTR) continue;
-        std::fputs(text("pumice: the trace file ", path, " is not written any more: ",
-                        some < 0 ? std::generic_category().message(errno) : "there is no room", "\n")
-                       .c_str(),
-                   stderr);
-        close(descriptor);
-        descriptor = -1;
-        return waiting.clear();
-    }
-    bytes += int64_t(events);
-    waiting.clear();
-}
-
-void File::flush() {
-    const std::lock_guard lock(mutex);
-    if (!waiting.empty()) write();
-}
-
-void File::end() {
-    const std::lock_guard lock(mutex);
-    ended = true;
-    if (!waiting.empty()) write();
-}
-
-void File::event(int process, int64_t thread, std::string_view category, std::string_view name, int64_t begin, int64_t finish,
-                 std::string_view details) {
-    std::string line = "{\"ph\":\"X\",\"pid\":";
-    line.reserve(160 + details.size());
-    put_number(line, process);
-    line += ",\"tid\":";
-    put_number(line, thread);
-    line += ",\"ts\":";
-    put_time(line, begin - first);
-    line += ",\"dur\":";
-    put_time(line, finish - begin);
-    line += ",\"cat\":\"";
-    line += category;
-    line += "\",\"name\":";
-    put_string(line, name);
-    if (!details.empty()) {
-        line += ",\"args\":{";
-        line += details;
-        line += '}';
-    }
-    line += '}';
-    const std::lock_guard lock(mutex);
-    put(line);
-    if (ended || waiting.size() >= block || finish - written > longest_wait) write();
-}
-
-int File::process(const std::string& name) {
-    const std::lock_guard lock(mutex);
-    const auto [at, is_new] = processes.emplace(name, int(processes.size()) + 1);
-    if (is_new) {
-        std::string line = "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":";
-        put_number(line, at->second);
-        line += ",\"tid\":0,\"args\":{\"name\":";
-        put_string(line, name);
-        line += "}}";
-        put(line);
-    }
-    return at->second;
-}
-
-void File::name_thread(int process, int64_t thread, std::string_view name) {
-    const std::lock_guard lock(mutex);
-    if (!named.emplace((int64_t(process) << 32) + thread, true).second) return;
-    std::string line = "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":";
-    put_number(line, process);
-    line += ",\"tid\":";
-    put_number(line, thread);
-    line += ",\"args\":{\"name\":";
-    put_string(line, name);
-    line += "}}";
-    put(line);
-}
-
 namespace detail {
 
 std::atomic<int> state{-1};
+bool counter_is_clock = false;
+
+namespace {
+/// True if the system's clock is made of the time stamp counter, which then runs at one rate and alike on all processors.
+bool clock_is_counter() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
+    std::string source;
+    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+    return invariant && source == "tsc";
+#else
+    return false;
+#endif
+}
+}  // namespace
 
 bool open() {
     static std::once_flag once;
@@ -242,8 +287,13 @@ bool open() {
                        stderr);
             return state.store(0);
         }
-        opened() = std::move(made);
-        std::atexit([] { file().end(); });
+        counter_is_clock = clock_is_counter();
+        writer = new Writer(std::move(made));
+        std::atexit([] {
+            if (!writer->file->is_own()) return;
+            writer->ended.store(true);
+            writer->drain();
+        });
         state.store(1);
     });
     return state.load() > 0;
@@ -251,16 +301,58 @@ bool open() {
 
 }  // namespace detail
 
-File& file() { return *opened(); }
+File& file() { return *writer->file; }
 
-int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+void event(std::shared_ptr<const Description> what, int64_t begin, int64_t end) {
+    Record record;
+    record.what = std::move(what);
+    record.begin = begin, record.end = end;
+    append(std::move(record));
 }
 
-void event(std::string_view category, std::string_view name, int64_t begin, std::string_view details) {
-    file().event(host, thread_number(), category, name, begin, now(), details);
+void event_at(std::shared_ptr<const Description> what, int64_t begin, int64_t end) {
+    Record record;
+    record.what = std::move(what);
+    record.begin = begin, record.end = end;
+    record.in_ticks = false;
+    append(std::move(record));
 }
 
-void Span::stop() { event(running->category, running->name, running->begin, running->details.text()); }
+const char* lasting(const std::string& text) {
+    static std::mutex mutex;
+    static auto* const texts = new std::unordered_set<std::string>;
+    const std::lock_guard lock(mutex);
+    return texts->insert(text).first->c_str();  // elements of a set stay where they are
+}
+
+Details& Span::more_details() {
+    if (!more) more = std::make_unique<Description>();
+    return more->details;
+}
+
+void Span::add_number(const char* of, int64_t value) {
+    if (key || more) return void(more_details().add(of, value));
+    key = of, number = value;
+}
+
+void Span::add_text(const char* of, const std::string& value) { more_details().add(of, value); }
+
+void Span::stop() {
+    const int64_t end = ticks();
+    if (!more) {
+        Record record;
+        record.category = category, record.name = name;
+        record.key = key, record.text = text, record.number = number;
+        record.begin = begin, record.end = end;
+        return append(std::move(record));
+    }
+    if (text)
+        more->details.add(key, text);
+    else if (key)
+        more->details.add(key, number);
+    more->category = category;
+    more->name = name;
+    event(std::shared_ptr<const Description>(std::move(more)), begin, end);
+}
 
 }  // namespace pumice::trace

@@ -1,78 +1,42 @@
-// PUMICE_TRACE: one file of trace events (Chrome's JSON array format, which Perfetto and chrome://tracing read).
+// PUMICE_TRACE: events of the host and of devices, in one file.
 //
-// The host's threads are the threads of process 1 of the trace, each device is a further process, and its streams are the threads
-// of that. Events are complete ones ("ph": "X"): a begin and a length in microseconds, by the host's steady clock.
+// A thread that has an event to tell writes a record of fixed size into a buffer of its own: two readings of a clock, and pointers
+// to what is said. It takes no lock, allocates nothing and formats nothing. A thread of the trace formats the records ten times a
+// second, or when a buffer is half full, and writes them to the file (trace_file.h); a thread whose buffer is full formats them
+// itself, so that no event is lost and the memory is bounded. An aborted program loses the events of its last 100 ms at most. Cost
+// while the trace is off: one load of an atomic a span.
 //
-// Events are collected in memory and written in blocks. Each write ends with the array's bracket, which the next write
-// overwrites, so that the file is valid JSON after every write, and a program that aborts loses its last events only. A file that
-// cannot be written is said once on stderr, and the program goes on without a trace. Cost while it is off: one load of an atomic
-// a span.
+// Ticks are those of the processor's time stamp counter, where the system's own clock is made of it, and else nanoseconds. The
+// counter and the clock are read together at each formatting, and the times between interpolated.
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "core/support/trace_file.h"
 
 namespace pumice::trace {
 
-/// Members of an event's "args", as JSON text. Keys are plain words.
-class Details {
-public:
-    Details& add(std::string_view key, std::string_view value);
-    Details& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
-    Details& add(std::string_view key, const std::string& value) { return add(key, std::string_view(value)); }
-    Details& add(std::string_view key, int64_t value);
-    Details& add(std::string_view key, int value) { return add(key, int64_t(value)); }
-    Details& add(std::string_view key, double value);
-    /// Members that are JSON text already, as text() returns them.
-    Details& add(const Details& more);
-    const std::string& text() const { return members; }
-    void reserve(size_t bytes) { members.reserve(bytes); }
+/// What events of one kind say, apart from their times. Shared by these events; it does not change any more.
+struct Description {
+    Description() = default;
+    Description(const Description&) = default;
+    virtual ~Description() = default;
+    /// More details, which follow from the length of the event.
+    virtual void add_rates(Details&, int64_t /*nanoseconds*/) const {}
 
-private:
-    void begin(std::string_view key);
-    std::string members;
-};
-
-/// A trace file. Thread-safe. Used through the functions below; an object of its own is for tests.
-class File {
-public:
-    /// "%p" in the path stands for the number of the process. Sets `problem` if the file cannot be opened.
-    File(const std::string& path, std::string& problem);
-    ~File();
-    File(const File&) = delete;
-    /// Times in nanoseconds of the steady clock.
-    void event(int process, int64_t thread, std::string_view category, std::string_view name, int64_t begin, int64_t end,
-               std::string_view details);
-    /// The process of the trace with this name, made at the first call; it has named threads.
-    int process(const std::string& name);
-    void name_thread(int process, int64_t thread, std::string_view name);
-    /// Writes everything so far.
-    void flush();
-    /// The same, and later events are written one by one: the program exits.
-    void end();
-
-private:
-    void put(std::string_view event);
-    void write();
-
-    std::mutex mutex;
-    std::string path, waiting;
-    std::unordered_map<std::string, int> processes;
-    std::unordered_map<int64_t, bool> named;
-    int descriptor = -1;
-    int64_t bytes = 0;    ///< of the file without the closing bracket
-    int64_t first = 0;    ///< time 0 of the trace
-    int64_t written = 0;  ///< time of the last write
-    int64_t owner = 0;    ///< the process that writes: a fork's child does not
-    bool any = false, ended = false;
+    const char* category = "";  ///< text that lives as long as the program
+    std::string name;
+    int process = File::host;
+    int64_t thread = 0;  ///< of another process than the host, whose events are of the threads that tell them
+    Details details;
 };
 
 namespace detail {
 extern std::atomic<int> state;  ///< -1: PUMICE_TRACE is not read yet; 0: off; 1: on
+extern bool counter_is_clock;   ///< the time stamp counter makes the ticks
 bool open();
 }  // namespace detail
 
@@ -83,36 +47,59 @@ inline bool on() {
 }
 /// The file of PUMICE_TRACE, while on(). Never destroyed; written when the program exits.
 File& file();
-/// The steady clock, in nanoseconds.
-int64_t now();
-/// An event of the calling thread that ends now.
-void event(std::string_view category, std::string_view name, int64_t begin, std::string_view details = {});
 
-/// An event of the calling thread, as long as the object lives.
+/// A time for event(), while on().
+inline int64_t ticks() {
+#if defined(__x86_64__)
+    if (detail::counter_is_clock) return int64_t(__builtin_ia32_rdtsc());
+#endif
+    return now();
+}
+/// An event from `begin` to `end`, in ticks.
+void event(std::shared_ptr<const Description> what, int64_t begin, int64_t end);
+/// The same in nanoseconds of the steady clock.
+void event_at(std::shared_ptr<const Description> what, int64_t begin, int64_t end);
+/// The same text, which lives as long as the program. For texts of which a program has few.
+const char* lasting(const std::string& text);
+
+/// An event of the calling thread, as long as the object lives. Category, name and keys live as long as the program.
 class Span {
 public:
-    Span(const char* category, std::string_view name) {
-        if (on()) running.emplace(Running{category, std::string(name), {}, now()});
+    Span(const char* category, std::string_view name) : is_on(on()), category(category), name(name) {
+        if (is_on) begin = ticks();
     }
     ~Span() {
-        if (running) stop();
+        if (is_on) stop();
     }
     Span(const Span&) = delete;
     /// True if the trace is on; details need not be made otherwise.
-    explicit operator bool() const { return running.has_value(); }
-    template <class Value> void add(std::string_view key, const Value& value) {
-        if (running) running->details.add(key, value);
+    explicit operator bool() const { return is_on; }
+    /// Its begin, in ticks.
+    int64_t since() const { return begin; }
+    void add(const char* key, int64_t value) {
+        if (is_on) add_number(key, value);
+    }
+    void add(const char* key, const std::string& value) {
+        if (is_on) add_text(key, value);
+    }
+    /// A text that lives as long as the program. Costs less than another one, if it is the first detail.
+    void add_lasting(const char* key, const char* value) {
+        if (is_on) this->key = key, text = value;
     }
 
 private:
-    struct Running {
-        const char* category;
-        std::string name;
-        Details details;
-        int64_t begin;
-    };
+    void add_number(const char* of, int64_t value);
+    void add_text(const char* of, const std::string& value);
+    Details& more_details();
     void stop();
-    std::optional<Running> running;
+
+    const bool is_on;
+    const char* category;
+    std::string_view name;
+    int64_t begin = 0;
+    const char *key = nullptr, *text = nullptr;  // the first detail is `text`, or else `number`
+    int64_t number = 0;
+    std::unique_ptr<Description> more;
 };
 
 }  // namespace pumice::trace

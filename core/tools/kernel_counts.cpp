@@ -65,7 +65,8 @@ KernelCounts::KernelCounts(const Kernel& kernel, const LaunchFacts& launch)
       read_of(kernel.memories.size()),
       written_of(kernel.memories.size()),
       values(kernel.values.size()),
-      asked(kernel.values.size()) {
+      asked(kernel.values.size()),
+      asked_arguments(kernel.params.size()) {
     walk(BlockId{0}, {1, 1});
     add_up();
 }
@@ -159,11 +160,11 @@ std::optional<uint64_t> KernelCounts::known(Value v) {
 }
 
 /// The bits of what the launch gives to all items.
-std::optional<uint64_t> KernelCounts::given(const Inst& i) const {
+std::optional<uint64_t> KernelCounts::given(const Inst& i) {
     const size_t n = size_t(i.immediate);
     const auto number = [](int64_t value) { return std::optional<uint64_t>(to_bits(int32_t(value))); };
     switch (i.op) {
-        case Op::argument: return n < facts.arguments.size() ? facts.arguments[n] : std::nullopt;
+        case Op::argument: asked_arguments[n] = true; return n < facts.arguments.size() ? facts.arguments[n] : std::nullopt;
         case Op::global_size: return facts.extent[n] > 0 ? number(facts.extent[n]) : std::nullopt;
         case Op::group_size: return facts.group[n] > 0 ? number(facts.group[n]) : std::nullopt;
         case Op::group_count:

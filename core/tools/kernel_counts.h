@@ -65,12 +65,14 @@ public:
     /// Bytes of one array parameter.
     Bounds bytes_read(ir::MemoryId array) const { return read_of[array.id]; }
     Bounds bytes_written(ir::MemoryId array) const { return written_of[array.id]; }
+    /// True if the counts may depend on the value that the launch gives this scalar parameter.
+    bool depends_on(size_t argument) const { return asked_arguments[argument]; }
 
 private:
     Bounds walk(ir::BlockId block, Bounds flow);
     Bounds control(ir::InstId id, Bounds flow);
     std::optional<uint64_t> known(ir::Value v);
-    std::optional<uint64_t> given(const ir::Inst& i) const;
+    std::optional<uint64_t> given(const ir::Inst& i);
     std::optional<double> trips(const ir::Inst& loop);
     void add_up();
 
@@ -78,7 +80,7 @@ private:
     const LaunchFacts facts;
     std::vector<Bounds> executed, read_of, written_of;
     std::vector<std::optional<uint64_t>> values;
-    std::vector<bool> asked;
+    std::vector<bool> asked, asked_arguments;
     Bounds floats, integers, read, written;
 };
 

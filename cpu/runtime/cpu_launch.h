@@ -23,9 +23,9 @@ inline std::shared_ptr<const detail::TracedWork> take_traced() { return trace::o
 /// Writes an event as long as it lives, if the work is described.
 class TracedRun {
 public:
-    explicit TracedRun(const std::shared_ptr<const detail::TracedWork>& work) : work(work), begin(work ? trace::now() : 0) {}
+    explicit TracedRun(const std::shared_ptr<const detail::TracedWork>& work) : work(work), begin(work ? trace::ticks() : 0) {}
     ~TracedRun() {
-        if (work) work->ran(begin, trace::now());
+        if (work) trace::event(work, begin, trace::ticks());
     }
     TracedRun(const TracedRun&) = delete;
 

@@ -177,6 +177,18 @@ auto random_kernel(uint32_t seed, bool data_dependent) {
     });
 }
 
+TEST(KernelCounts, SayOnWhichArgumentsTheyDepend) {
+    const auto sums = kernel("sums", [](InOut<float> y, Val<int> n, Val<float> scale, Val<int> from) {
+        auto i = global_index();
+        $for(k, range(n)) { y[i] += scale; };
+        $if(i > from) { y[i] = 0; };
+    });
+    const KernelCounts counts(*sums.recorded());
+    EXPECT_FALSE(counts.depends_on(0));
+    EXPECT_TRUE(counts.depends_on(1));
+    EXPECT_FALSE(counts.depends_on(2));
+}
+
 TEST(KernelCounts, AreTheExecutionsOfTheInterpreter) {
     const Device device = Device::open("interp");
     constexpr int64_t items = 37;

@@ -1,6 +1,8 @@
 // PUMICE_TRACE: the files that programs leave, as a reader of trace events sees them. Each program is a process of its own.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "core/support/debug.h"
 #include "core/support/trace.h"
@@ -69,6 +72,8 @@ std::map<std::string, std::vector<nlohmann::json>> checked(const nlohmann::json&
         found[e.at("cat")].push_back(e);
         threads[{e["pid"], e["tid"]}].emplace_back(begin_of(e), -end_of(e));
     }
+    for (auto& [category, of_it] : found)  // each thread's events are in order, and those of several threads as they are written
+        std::stable_sort(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) { return begin_of(a) < begin_of(b); });
     for (auto& [thread, spans] : threads) {
         std::sort(spans.begin(), spans.end());
         std::vector<int64_t> open;
@@ -119,6 +124,32 @@ TEST_F(Trace, HoldsLaunchesWithTheirLineBytesAndOperations) {
     EXPECT_GT(launch["args"]["share of the roof"].get<double>(), 0);
 }
 
+/// Each element takes 1024 operations and 8 bytes.
+const auto compound = kernel("compound", [](InOut<float> x) {
+    auto i = global_index();
+    Var<float> a = x[i];
+    $for(k, range(512)) { a = a * 0.5f + 0.25f; };
+    x[i] = a;
+});
+
+TEST_F(Trace, SaysWhichRoofIsNear) {
+    const std::string device = std::getenv("PUMICE_DEVICE") ? std::getenv("PUMICE_DEVICE") : "";
+    if (device == "interp") GTEST_SKIP() << "the interpreter has no roof";
+    EXPECT_EXIT(
+        {
+            begin();
+            const Device open = Device::open();
+            Array<float> x = open.full<float>(1 << 12, 0.5f);
+            compound(ndrange(1 << 12), x);
+            open.synchronize();
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    auto by = checked(events());
+    ASSERT_EQ(by["launch"].size(), 1u);
+    EXPECT_EQ(by["launch"][0]["args"]["roof"], "arithmetic");
+}
+
 /// Times of the device are on the host's clock: a launch runs after its call began, and before a wait for it ends.
 TEST_F(Trace, DeviceTimesLieBetweenTheHostsCalls) {
     EXPECT_EXIT(
@@ -165,6 +196,61 @@ TEST_F(Trace, OfManyThreadsIsWhole) {
         },
         testing::ExitedWithCode(0), "");
     EXPECT_EQ(checked(events())["launch"].size(), 400u);
+}
+
+/// More events at once than a thread's buffer holds.
+TEST_F(Trace, LosesNoEvent) {
+    EXPECT_EXIT(
+        {
+            begin();
+            for (int k = 0; k < 50000; ++k) const trace::Span one("host", "one");
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    EXPECT_EQ(checked(events())["host"].size(), 50000u);
+}
+
+/// The atexit handlers before the trace's own run after it; destructors of the thread's objects run before.
+TEST_F(Trace, HoldsEventsOfTheProgramsEnd) {
+    EXPECT_EXIT(
+        {
+            std::atexit([] { const trace::Span late("host", "late"); });
+            begin();
+            struct Last {
+                ~Last() { const trace::Span one("host", "end of the thread"); }
+            };
+            std::thread([] {
+                thread_local const Last last;
+                (void)&last;
+                const trace::Span first("host", "first");
+            }).join();
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    const auto by = checked(events());
+    std::map<std::string, int> names;
+    for (const auto& e : by.at("host")) ++names[e["name"]];
+    EXPECT_EQ(names, (std::map<std::string, int>{{"first", 1}, {"end of the thread", 1}, {"late", 1}}));
+}
+
+/// A fork has neither the thread of the trace nor the file.
+TEST_F(Trace, OfAForkGoesNowhere) {
+    EXPECT_EXIT(
+        {
+            begin();
+            for (int k = 0; k < 10; ++k) const trace::Span one("host", "one");
+            const pid_t child = fork();
+            if (child == 0) {
+                for (int k = 0; k < 5000; ++k) const trace::Span one("host", "of the fork");
+                std::exit(0);
+            }
+            int status = 0;
+            waitpid(child, &status, 0);
+            for (int k = 0; k < 10; ++k) const trace::Span one("host", "one");
+            std::exit(status);
+        },
+        testing::ExitedWithCode(0), "");
+    EXPECT_EQ(checked(events())["host"].size(), 20u);
 }
 
 TEST_F(Trace, OfAProgramThatAbortsIsValid) {
@@ -224,19 +310,20 @@ TEST(TraceFile, IsValidAfterEveryWrite) {
     };
     EXPECT_EQ(count(), 1u);  // the host's name
     const int64_t now = trace::now();
-    file.event(1, 7, "launch", "a \"name\"\n", now, now + 1500, trace::Details().add("bytes", 3).add("rate", 0.5).text());
+    const trace::Details details = trace::Details().add("bytes", 3).add("rate", 0.5), more = trace::Details().add("more", 1);
+    file.event(1, 7, {"launch", "a \"name\"\n", {details.text(), more.text()}}, now, now + 1500);
     file.flush();
     EXPECT_EQ(count(), 2u);
-    for (int k = 0; k < 1000; ++k) file.event(1, 7, "launch", "x", now, now + 1, {});
-    file.end();
+    for (int k = 0; k < 1000; ++k) file.event(1, 7, {"launch", "x", {{}, more.text()}}, now, now + 1);
+    file.flush();
     EXPECT_EQ(count(), 1002u);
-    file.event(1, 7, "launch", "late", now, now + 1, {});  // after the end, each event is written at once
-    EXPECT_EQ(count(), 1003u);
     std::ifstream in(path);
     const auto all = nlohmann::json::parse(in);
     EXPECT_EQ(all[1]["name"], "a \"name\"\n");
     EXPECT_EQ(all[1]["args"]["bytes"], 3);
+    EXPECT_EQ(all[1]["args"]["more"], 1);
     EXPECT_EQ(all[1]["dur"], 1.5);
+    EXPECT_EQ(all[2]["args"].size(), 1u);
     fs::remove(path);
 }
 
