@@ -104,6 +104,7 @@ void LlvmEmitter::each_lane(const std::vector<Lanes>& vectors, bool branch_free,
 void LlvmEmitter::atomic(const Inst& i) {
     if (sum_lanes[i.memory.id] > 1) return lane_private_add(i);
     if (deferred_reductions.count(&i)) return defer_addend(i);
+    if (adds_vector(i)) return;
     const Address a = access(i);
     const Value r = k.result(i);
     const auto v = k.operands(i);

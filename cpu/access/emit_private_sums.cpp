@@ -57,7 +57,7 @@ void LlvmEmitter::plan_private_sums() {
         for (const InstId id : order)
             if (k[id].op == Op::atomic && k[id].memory.id == m && uniformity.structure().loop_around(id).id != none)
                 (adds_together(k[id]) ? together : apart) = true;
-        if (!sum_lanes[m] || !together || apart) continue;
+        if (!sum_lanes[m] || !together || apart || !takes_lanes(k.memories[m])) continue;
         sum_lanes[m] = std::min(width, target.width);
         std::erase_if(deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
     }

@@ -71,16 +71,18 @@ void LlvmEmitter::packet(const Mask& items, const Body& body) {
     const std::string outer_return = return_label;
     const auto outer_loads = std::exchange(loaded_before, {});
     const auto outer_stores = std::exchange(pending_stores, {});
+    const auto outer_adds = std::exchange(pending_adds, {});
     return_label = label("done");
     running = items;
     lost = false;
     in_packet = true;
     body();
-    if (!pending_stores.empty()) library_bug(text("a store of kernel ", k.name, " waits for others that do not come"));
+    if (!pending_stores.empty() || !pending_adds.empty())
+        library_bug(text("an access of kernel ", k.name, " waits for others that do not come"));
     if (open) jump(return_label);
     start(return_label);
     in_packet = false;
-    loaded_before = outer_loads, pending_stores = outer_stores;
+    loaded_before = outer_loads, pending_stores = outer_stores, pending_adds = outer_adds;
     return_label = outer_return;
     values = outer_values;
     has_value = outer_has;

@@ -275,6 +275,12 @@ private:
     using LaneBody = std::function<void(const std::string& lane, const std::vector<std::string>& own)>;
     void each_lane(const std::vector<Lanes>& vectors, bool branch_free, const LaneBody& emit);
 
+    // ---- adds to all scalars of an element (vector_adds.cpp) ----
+    std::vector<const ir::Inst*> vector_add(const ir::Inst& i) const;
+    bool adds_vector(const ir::Inst& i);
+    std::string byte_offsets(const ir::Inst& i);
+    void add_vectors(const ir::Inst& i, std::vector<std::string> addends);
+
     // ---- sums in the thread's private copies (emit_private_sums.cpp) ----
     void plan_private_sums();
     void plan_deferred_reductions(ir::InstId loop);
@@ -497,6 +503,7 @@ private:
     std::vector<ir::InstId> transposed_loads;              ///< transposed loads of the current rows
     std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
     std::vector<PendingGroupStore> pending_stores;
+    std::vector<PendingVectorAdd> pending_adds;
     std::map<const ir::Inst*, IncrementedPointer> incremented_pointers;  ///< of the current rows
     std::vector<BoundaryIndex> boundaries;                               ///< of a kernel without barriers
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.

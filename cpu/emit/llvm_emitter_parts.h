@@ -66,6 +66,13 @@ struct PendingGroupStore {
     std::vector<std::string> given;
 };
 
+/// Adds to the scalars of one element, delayed until the last of them (vector_adds.cpp).
+struct PendingVectorAdd {
+    std::vector<const ir::Inst*> all;
+    std::vector<std::string> addends;  ///< by leaf
+    size_t given = 0;
+};
+
 /// A buffer for an access of a loop's body: for each of some iterations, a vector with the elements of all items (row_tile.cpp).
 struct RowTile {
     std::vector<const ir::Inst*> accesses;

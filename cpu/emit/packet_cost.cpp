@@ -22,6 +22,7 @@
 #include "core/analysis/loop_info.h"
 #include "core/passes/cross_loop_cse.h"
 #include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/reduction_privatisation.h"
 #include "cpu/plan/tuning.h"
 
 namespace pumice::cpu {
@@ -66,7 +67,10 @@ ItemTime LlvmEmitter::time_of_access(const Inst& i, bool in_row) const {
     const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
     if (uniform && i.op != Op::compare_exchange) return {one / width + 5 * whole, one};
     if (own && lies_in_row(i)) return {3 * whole, one};
-    return {own ? tuning::added_lane : one + tuning::scattered_lane, one};
+    const size_t scalars = k[i.memory].element.leaves.size();  // one addition of a vector (cpu/access/vector_adds.cpp)
+    const double added =
+        scalars > 1 && is_vector(k[i.memory].element) ? 1.5 * tuning::added_lane / double(scalars) : tuning::added_lane;
+    return {own ? added : one + tuning::scattered_lane, one};
 }
 
 /// The iterations of a loop: of one that begins at an item's index and has a constant end and step, those of the first item.

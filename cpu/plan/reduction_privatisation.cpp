@@ -9,8 +9,8 @@
 //
 // The order of float additions is unspecified either way.
 // Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
-// have at most 4 elements an item; one copy with lanes takes at most 1 MiB. Legality: only add and sub, old values unused, scalar
-// elements of 4 or 8 bytes, no other access to the array.
+// have at most 4 elements an item; one copy with lanes takes at most 1 MiB. Legality: only add and sub, old values unused, elements
+// that are scalars of 4 or 8 bytes or vectors of them, no other access to the array. Vectors have no places for lanes.
 // Textbook: reduction parallelisation by array privatisation (Allen and Kennedy; OpenMP `reduction` clauses on arrays).
 #include "cpu/plan/reduction_privatisation.h"
 
@@ -34,6 +34,15 @@ bool can_be_added(Scalar t) { return size_of(t) >= 4; }
 
 }  // namespace
 
+bool is_vector(const Element& e) {
+    const size_t bytes = size_t(size_of(e.leaves[0].type));
+    for (size_t n = 0; n < e.leaves.size(); ++n)
+        if (e.leaves[n].type != e.leaves[0].type || e.leaves[n].offset != n * bytes) return false;
+    return e.size == e.leaves.size() * bytes;
+}
+
+bool takes_lanes(const Memory& m) { return m.element.leaves.size() == 1; }
+
 std::vector<MemoryId> only_added_to(const Kernel& k) {
     const Structure where(k);
     const Uses uses(k);
@@ -47,9 +56,7 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
     std::vector<MemoryId> found;
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
         const Memory& memory = k.memories[m];
-        const bool scalars =
-            memory.element.leaves.size() == 1 && int(memory.element.size) == size_of(memory.element.leaves[0].type);
-        if (memory.kind == MemoryKind::array && scalars && added[m] && !other[m]) found.push_back({m});
+        if (memory.kind == MemoryKind::array && is_vector(memory.element) && added[m] && !other[m]) found.push_back({m});
     }
     return found;
 }
@@ -68,8 +75,9 @@ Privatisation choose_privatisation(const Kernel& kernel, std::span<const MemoryI
     const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];
     if (all.elements == 0 || all.elements - covered.elements > most || (all.bytes - covered.bytes) * threads > most_bytes)
         return Privatisation::none;
-    return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? Privatisation::lanes
-                                                                                         : Privatisation::copies;
+    const bool lanes = std::any_of(arrays.begin(), arrays.end(), [&](MemoryId m) { return takes_lanes(kernel[m]); });
+    return lanes && width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? Privatisation::lanes
+                                                                                                  : Privatisation::copies;
 }
 
 }  // namespace pumice::cpu

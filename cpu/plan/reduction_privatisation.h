@@ -12,6 +12,10 @@ namespace pumice::cpu {
 
 /// Reduction targets: the array parameters on which a kernel only does atomic add and sub, and does not use the old values.
 std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
+/// True if an element consists of scalars of one type, side by side; also of one scalar.
+bool is_vector(const Element& element);
+/// True if the elements of a private copy may have a place for each lane: scalars.
+bool takes_lanes(const ir::Memory& array);
 
 /// Chooses how a launch reduces these arrays: in private copies if the copies need little memory and are small compared with the
 /// number of items. Arrays that `partition` covers need no copies.

@@ -43,7 +43,7 @@ class TileReductionLoops : public Rewriter {
 public:
     explicit TileReductionLoops(const Kernel& k)
         : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k), returns(uniformity.returns_early()) {
-        for (const MemoryId m : only_added_to(k)) added[m.id] = true;
+        for (const MemoryId m : only_added_to(k)) added[m.id] = takes_lanes(k[m]);
         const auto& order = uniformity.structure().order();
         barriers = std::any_of(order.begin(), order.end(),
                                [&](InstId id) { return is_barrier(k[id].op) || (step_of(id) && shared_adds(id)); });

@@ -38,8 +38,8 @@ class SumCopies {
 public:
     /// An array of a launch.
     struct Array {
-        int64_t elements = 0;
-        bool shared = false;  ///< threads own disjoint elements, and add to the array itself (cpu/plan/ownership_partition.h)
+        int64_t elements = 0;  ///< scalars
+        bool shared = false;   ///< threads own disjoint elements, and add to the array itself (cpu/plan/ownership_partition.h)
     };
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and must outlive this.
     SumCopies(std::span<const PrivatisedArray> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays,

@@ -32,7 +32,8 @@ PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const Frame
     : launch(of), native(code), arguments(given), alone(exclusive), blocks(from) {
     uint32_t lanes = 1;
     for (uint32_t s = 0; s < native.sums.count; ++s) {
-        elements[s] = launch.arguments[record(s).parameter].count();
+        const uint32_t p = record(s).parameter;
+        elements[s] = launch.arguments[p].count() * int64_t(launch.parameter(p).element_bytes / field_bytes(record(s).type));
         offsets[s] = bytes;
         bytes += (size_t(elements[s]) * record(s).lanes * field_bytes(record(s).type) + 63) / 64 * 64 + apart;
         if (elements[s] > most_elements) most_elements = elements[s];

@@ -1,0 +1,127 @@
+// Vector adds: adds to all scalars of one element, in memory of one thread, move together.
+//
+// Why: the adjoint of a load of a float4 adds to four adjacent floats. Lane by lane that is four addresses, four loads and four
+// stores for each item.
+//
+//     before:  for each lane: m[%at].x += %x;  ...;  m[%at].w += %w          4 additions a lane
+//     after:   %rows = interleave(%x, %y, %z, %w)                            8 shuffles a packet of 16
+//              for each lane: m[%at] += %rows[lane]                          1 addition of a <4 x float> a lane
+//
+// The adds of a group stand in one block and have the same index values. They move down to the last one: legal, because nothing
+// in between reads or writes the memory in another way, and additions commute. A scalar that the group leaves out gets -0.0,
+// which changes no float, or 0.
+// Cost: the shuffles. Limits: elements of 2 to 4 scalars of one type, of which at least half are added to; old values unused;
+// not where all lanes add to one element.
+// Textbook: superword-level parallelism within an item, beside that over items (Larsen and Amarasinghe, PLDI 2000).
+#include <algorithm>
+#include <bit>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/reduction_privatisation.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// The adds that move with this one, itself first; empty if it stays alone.
+std::vector<const Inst*> LlvmEmitter::vector_add(const Inst& i) const {
+    const Memory& m = k[i.memory];
+    const size_t scalars = m.element.leaves.size();
+    const auto joins = [&](const Inst& j) { return is_atomic_sum(j) && !uses.any(k.result(j)); };
+    const auto at = indices_of(k, i);
+    if (!target.rules.has(Rule::vector_adds) || width < quad || scalars < 2 || scalars > size_t(quad) || !joins(i) ||
+        m.kind == MemoryKind::private_ || !of_thread(i.memory) || !is_vector(m.element) ||
+        std::none_of(at.begin(), at.end(), [&](Value v) { return varying(v); }))
+        return {};
+    std::vector<bool> taken(scalars);
+    taken[i.leaf] = true;
+    std::vector<const Inst*> all{&i};
+    const InstId id{uint32_t(&i - k.insts.data())};
+    const auto& insts = k[uniformity.structure().block_of(id)].insts;
+    for (auto next = std::find(insts.begin(), insts.end(), id) + 1; next != insts.end(); ++next) {
+        const Inst& j = k[*next];
+        if (is_pure(j.op) || j.op == Op::extent) continue;
+        if (j.op != Op::load && j.op != Op::store && j.op != Op::atomic) break;
+        if (j.memory != i.memory) continue;
+        if (!joins(j)) break;
+        const auto there = indices_of(k, j);
+        if (taken[j.leaf] || !std::equal(at.begin(), at.end(), there.begin(), there.end())) continue;
+        taken[j.leaf] = true;
+        all.push_back(&j);
+    }
+    return 2 * all.size() >= scalars && all.size() > 1 ? all : std::vector<const Inst*>();
+}
+
+/// If an add belongs to a group: records its addend, adds the group's at its last member, and returns true.
+bool LlvmEmitter::adds_vector(const Inst& i) {
+    const auto holds = [&](const PendingVectorAdd& p) { return std::find(p.all.begin(), p.all.end(), &i) != p.all.end(); };
+    auto group = std::find_if(pending_adds.begin(), pending_adds.end(), holds);
+    if (group == pending_adds.end()) {
+        std::vector<const Inst*> all = vector_add(i);
+        if (all.empty()) return false;
+        pending_adds.push_back({std::move(all), std::vector<std::string>(k[i.memory].element.leaves.size()), 0});
+        group = pending_adds.end() - 1;
+    }
+    const std::string addend = vector(k.operands(i).back());
+    group->addends[i.leaf] = Atomic(i.immediate) == Atomic::sub ? operation(Op::neg, i.type, {addend}, true, false) : addend;
+    define(k.result(i), splat_constant(i.type, 0, true));
+    if (++group->given < group->all.size()) return true;
+    const PendingVectorAdd complete = *group;
+    pending_adds.erase(group);
+    add_vectors(i, complete.addends);
+    return true;
+}
+
+/// The distance in bytes from the memory's first element to each lane's, as a vector of i64: one instruction a vector instead of
+/// one a lane.
+std::string LlvmEmitter::byte_offsets(const Inst& i) {
+    const Memory& m = k[i.memory];
+    const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
+    bool contiguous = false;
+    int64_t more = 0;
+    const ValueRep index = offset(i, wide, contiguous, more);
+    const std::string v = vector_type("i64");
+    std::string at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+    if (!wide) at = convert("sext", vector_type("i32"), at, v);
+    at = let(text("mul ", v, " ", at, ", ", splat("i64", text(int64_t(m.element.size)))));
+    const int64_t first = more * int64_t(m.element.size);
+    return first == 0 ? at : let(text("add ", v, " ", at, ", ", splat("i64", text(first))));
+}
+
+/// Adds to the element of each active lane. `i`: one of the adds; an empty addend is neutral.
+void LlvmEmitter::add_vectors(const Inst& i, std::vector<std::string> addends) {
+    const int scalars = int(addends.size()), bytes = size_of(i.type), words = int(std::bit_ceil(unsigned(scalars)));
+    const std::string type = scalar_type(i.type), whole = text("<", scalars, " x ", type, ">"), word = text("i", 8 * bytes),
+                      integers = text("<", scalars, " x ", word, ">");
+    for (std::string& a : addends)
+        if (a.empty()) a = splat(type, is_float(i.type) ? "-0.0" : "0");
+    InterleavedGroup s;
+    s.stride = words, s.bytes = bytes, s.lanes = width;
+    std::vector<std::string> columns;
+    for (const std::string& a : addends)
+        columns.push_back(type == word ? a : convert("bitcast", vector_type(type), a, vector_type(word)));
+    columns.resize(size_t(words), "poison");
+    const std::vector<std::string> rows = interleaved(s, columns);
+    const auto row = [&](int lane) {
+        const std::string own = shuffled(word, width, rows[size_t(lane * words / width)], "poison", scalars,
+                                         [&](int n) { return lane * words % width + n; });
+        return type == word ? own : convert("bitcast", integers, own, whole);
+    };
+    std::vector<Lanes> of_lanes{{"i64", byte_offsets(i)}};
+    for (const std::string& a : addends) of_lanes.push_back({type, a});
+    each_lane(of_lanes, true, [&](const std::string& lane, const std::vector<std::string>& own) {
+        std::string addend = "poison";
+        if (lane[0] != '%')
+            addend = row(std::stoi(lane));
+        else
+            for (int n = 0; n < scalars; ++n)
+                addend = let(text("insertelement ", whole, " ", addend, ", ", type, " ", own[size_t(n + 1)], ", i32 ", n));
+        const std::string to = let(text("getelementptr i8, ptr ", memory_text(i.memory), ", i64 ", own[0]), "p");
+        const std::string old = let(text("load ", whole, ", ptr ", to, ", align ", bytes));
+        const std::string now = let(text(is_float(i.type) ? "fadd " : "add ", whole, " ", old, ", ", addend));
+        line(text("store ", whole, " ", now, ", ptr ", to, ", align ", bytes));
+    });
+}
+
+}  // namespace pumice::cpu
