@@ -14,10 +14,16 @@ namespace {
 using namespace pumice;
 
 using Make = Case (*)(const Device&);
-constexpr std::pair<const char*, Make> makes[] = {
-    {"gradient: sin*exp+x^3", elementwise}, {"gradient: diffusion", diffusion},   {"gradient: n-body", nbody},
-    {"gradient: RK4", lotka_volterra},      {"gradient: tiled matmul", matrices}, {"gradient: logsumexp", rows},
-    {"gradient: Gaussian mixture", gmm}};
+constexpr std::pair<const char*, Make> makes[] = {{"gradient: sin*exp+x^3", elementwise},
+                                                  {"gradient: diffusion", diffusion},
+                                                  {"gradient: n-body", nbody},
+                                                  {"gradient: RK4", lotka_volterra},
+                                                  {"gradient: tiled matmul", matrices},
+                                                  {"gradient: logsumexp", rows},
+                                                  {"gradient: Gaussian mixture", gmm},
+                                                  {"gradient: linear texture", linear_texels},
+                                                  {"gradient: cubic texture", cubic_texels},
+                                                  {"gradient: texture and positions", texture_positions}};
 
 /// Wall time, or the processor time of all threads.
 double milliseconds_of(const std::function<void()>& act, bool cpu) {

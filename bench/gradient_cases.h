@@ -22,6 +22,10 @@ Case elementwise(const pumice::Device& d);
 Case diffusion(const pumice::Device& d);
 Case nbody(const pumice::Device& d);
 Case lotka_volterra(const pumice::Device& d);  ///< 100 steps of RK4
+// gradient_images.cpp
+Case linear_texels(const pumice::Device& d);      ///< a linear texture by its texels
+Case cubic_texels(const pumice::Device& d);       ///< a cubic one
+Case texture_positions(const pumice::Device& d);  ///< a linear texture by texels and positions
 // gradient_sums.cpp
 Case matrices(const pumice::Device& d);
 Case rows(const pumice::Device& d);  ///< logsumexp

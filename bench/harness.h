@@ -83,6 +83,7 @@ std::vector<Case> diffusion_cases();
 std::vector<Case> matmul_cases();
 std::vector<Case> reduction_cases();
 std::vector<Case> group_cases();
+std::vector<Case> image_cases();
 std::vector<Case> launch_cases();
 std::vector<Case> first_use_cases();
 

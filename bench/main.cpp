@@ -97,7 +97,7 @@ Options parse(int argc, char** argv) {
 std::vector<Case> chosen_cases(const std::string& filter) {
     std::vector<Case> all;
     for (const auto& cases :
-         {triad_cases, diffusion_cases, matmul_cases, reduction_cases, group_cases, launch_cases, first_use_cases})
+         {triad_cases, diffusion_cases, matmul_cases, reduction_cases, group_cases, image_cases, launch_cases, first_use_cases})
         for (Case& c : cases())
             if (c.name.find(filter) != std::string::npos) all.push_back(std::move(c));
     return all;

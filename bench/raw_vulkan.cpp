@@ -194,14 +194,86 @@ void Buffer::download(void* to, size_t count) {
     std::memcpy(to, staging.mapped, count);
 }
 
+Image::Image(Device& device, uint32_t width, uint32_t height, bool linear, const std::vector<uint8_t>& pixels) : device(device) {
+    constexpr VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+    VkImageCreateInfo info{.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                           .imageType = VK_IMAGE_TYPE_2D,
+                           .format = format,
+                           .extent = {width, height, 1},
+                           .mipLevels = 1,
+                           .arrayLayers = 1,
+                           .samples = VK_SAMPLE_COUNT_1_BIT,
+                           .tiling = VK_IMAGE_TILING_OPTIMAL,
+                           .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+                           .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
+    device.check(vkCreateImage(device.device, &info, nullptr, &image), "vkCreateImage");
+    VkMemoryRequirements needs;
+    vkGetImageMemoryRequirements(device.device, image, &needs);
+    VkMemoryAllocateInfo allocate{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .allocationSize = needs.size,
+        .memoryTypeIndex = device.memory_type(needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
+    if (allocate.memoryTypeIndex == UINT32_MAX) throw std::runtime_error("raw Vulkan finds no memory for an image");
+    device.check(vkAllocateMemory(device.device, &allocate, nullptr, &memory), "vkAllocateMemory");
+    device.check(vkBindImageMemory(device.device, image, memory, 0), "vkBindImageMemory");
+
+    constexpr VkImageSubresourceRange whole{VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    Buffer staging(device, pixels.size());
+    staging.upload(pixels);
+    const auto transition = [&](VkImageLayout from, VkImageLayout to, VkAccessFlags before, VkAccessFlags after) {
+        VkImageMemoryBarrier barrier{.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                     .srcAccessMask = before,
+                                     .dstAccessMask = after,
+                                     .oldLayout = from,
+                                     .newLayout = to,
+                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                     .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                     .image = image,
+                                     .subresourceRange = whole};
+        vkCmdPipelineBarrier(device.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                             nullptr, 0, nullptr, 1, &barrier);
+    };
+    VkBufferImageCopy copy{.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {width, height, 1}};
+    device.begin();
+    transition(VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 0, VK_ACCESS_TRANSFER_WRITE_BIT);
+    vkCmdCopyBufferToImage(device.commands, staging.buffer, image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &copy);
+    transition(VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, VK_ACCESS_TRANSFER_WRITE_BIT,
+               VK_ACCESS_SHADER_READ_BIT);
+    device.submit_and_wait();
+
+    VkImageViewCreateInfo view_info{.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                    .image = image,
+                                    .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                    .format = format,
+                                    .subresourceRange = whole};
+    device.check(vkCreateImageView(device.device, &view_info, nullptr, &view), "vkCreateImageView");
+    const VkFilter filter = linear ? VK_FILTER_LINEAR : VK_FILTER_NEAREST;
+    VkSamplerCreateInfo sampler_info{.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                     .magFilter = filter,
+                                     .minFilter = filter,
+                                     .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                     .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                     .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    device.check(vkCreateSampler(device.device, &sampler_info, nullptr, &sampler), "vkCreateSampler");
+}
+
+Image::~Image() {
+    vkDestroySampler(device.device, sampler, nullptr);
+    vkDestroyImageView(device.device, view, nullptr);
+    vkDestroyImage(device.device, image, nullptr);
+    vkFreeMemory(device.device, memory, nullptr);
+}
+
 Pipeline::Pipeline(Device& device, const std::vector<uint32_t>& spirv, uint32_t buffers, uint32_t push_bytes, uint32_t max_sets,
-                   VkPipelineCache cache)
+                   VkPipelineCache cache, uint32_t images)
     : device(device), push_bytes(push_bytes) {
-    std::vector<VkDescriptorSetLayoutBinding> bindings(buffers);
-    for (uint32_t b = 0; b < buffers; ++b)
-        bindings[b] = {b, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    VkDescriptorSetLayoutCreateInfo set_info{
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = buffers, .pBindings = bindings.data()};
+    std::vector<VkDescriptorSetLayoutBinding> bindings(buffers + images);
+    for (uint32_t b = 0; b < buffers + images; ++b)
+        bindings[b] = {b, b < buffers ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1,
+                       VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    VkDescriptorSetLayoutCreateInfo set_info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                             .bindingCount = buffers + images,
+                                             .pBindings = bindings.data()};
     device.check(vkCreateDescriptorSetLayout(device.device, &set_info, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
     VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes};
     VkPipelineLayoutCreateInfo layout_info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -211,9 +283,12 @@ Pipeline::Pipeline(Device& device, const std::vector<uint32_t>& spirv, uint32_t 
                                            .pPushConstantRanges = &push};
     device.check(vkCreatePipelineLayout(device.device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
 
-    VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers * max_sets};
-    VkDescriptorPoolCreateInfo pool_info{
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = max_sets, .poolSizeCount = 1, .pPoolSizes = &size};
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers * max_sets},
+                                          {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, images * max_sets}};
+    VkDescriptorPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                         .maxSets = max_sets,
+                                         .poolSizeCount = images ? 2u : 1u,
+                                         .pPoolSizes = sizes};
     device.check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &pool), "vkCreateDescriptorPool");
 
     VkShaderModule module;
@@ -237,7 +312,7 @@ Pipeline::~Pipeline() {
     vkDestroyDescriptorSetLayout(device.device, set_layout, nullptr);
 }
 
-VkDescriptorSet Pipeline::bindings(const std::vector<const Buffer*>& buffers) {
+VkDescriptorSet Pipeline::bindings(const std::vector<const Buffer*>& buffers, const std::vector<const Image*>& images) {
     VkDescriptorSetAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                          .descriptorPool = pool,
                                          .descriptorSetCount = 1,
@@ -253,6 +328,16 @@ VkDescriptorSet Pipeline::bindings(const std::vector<const Buffer*>& buffers) {
                                    .descriptorCount = 1,
                                    .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                    .pBufferInfo = &whole};
+        vkUpdateDescriptorSets(device.device, 1, &write, 0, nullptr);
+    }
+    for (const Image* image : images) {
+        VkDescriptorImageInfo whole{image->sampler, image->view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+        VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                   .dstSet = set,
+                                   .dstBinding = binding++,
+                                   .descriptorCount = 1,
+                                   .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                                   .pImageInfo = &whole};
         vkUpdateDescriptorSets(device.device, 1, &write, 0, nullptr);
     }
     return set;

@@ -78,23 +78,40 @@ private:
     void* mapped = nullptr;
 };
 
+/// A sampled image of format rgba8_unorm with one level, in the layout for reads by shaders.
+class Image {
+public:
+    /// `linear`: its sampler filters linearly, with coordinates clamped to the edge; otherwise to the nearest texel.
+    Image(Device& device, uint32_t width, uint32_t height, bool linear, const std::vector<uint8_t>& pixels);
+    ~Image();
+    Image(const Image&) = delete;
+
+    VkImageView view = VK_NULL_HANDLE;
+    VkSampler sampler = VK_NULL_HANDLE;
+
+private:
+    Device& device;
+    VkImage image = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+};
+
 /// SPIR-V of GLSL, as `glslc -O --target-env=vulkan1.2` makes it. Throws std::runtime_error with the compiler's message.
 std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name);
 
-/// A compute shader whose storage buffers are the bindings 0, 1, ... of set 0.
+/// A compute shader whose storage buffers are the bindings 0, 1, ... of set 0, and whose sampled images are those after them.
 class Pipeline {
 public:
     /// The driver compiles anew unless `cache` already holds the pipeline. `max_sets`: how many bindings() may be made.
     Pipeline(Device& device, const std::vector<uint32_t>& spirv, uint32_t buffers, uint32_t push_bytes, uint32_t max_sets = 4,
-             VkPipelineCache cache = VK_NULL_HANDLE);
+             VkPipelineCache cache = VK_NULL_HANDLE, uint32_t images = 0);
     Pipeline(Device& device, const std::string& name, const std::string& glsl, uint32_t buffers, uint32_t push_bytes,
-             uint32_t max_sets = 4)
-        : Pipeline(device, compile_glsl(glsl, name), buffers, push_bytes, max_sets) {}
+             uint32_t max_sets = 4, uint32_t images = 0)
+        : Pipeline(device, compile_glsl(glsl, name), buffers, push_bytes, max_sets, VK_NULL_HANDLE, images) {}
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
 
-    /// A descriptor set of these buffers, which lives as long as the pipeline.
-    VkDescriptorSet bindings(const std::vector<const Buffer*>& buffers);
+    /// A descriptor set of these buffers and images, which lives as long as the pipeline.
+    VkDescriptorSet bindings(const std::vector<const Buffer*>& buffers, const std::vector<const Image*>& images = {});
     void bind();
     /// Records one dispatch; the pipeline is bound.
     void dispatch(VkDescriptorSet set, const void* push, uint32_t x, uint32_t y = 1, uint32_t z = 1);
