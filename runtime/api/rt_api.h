@@ -158,8 +158,8 @@ PUMICE_RT_API pumice_status pumice_array_copy(const pumice_array* from, const pu
 
 /* ---- streams and events ------------------------------------------------------------------------------------------ */
 
-/** An ordered queue of work. Work of different streams may overlap; that of the default stream (null) is ordered with all of it, and has
- * priority 0. On Vulkan devices priorities change nothing. */
+/** An ordered queue of work. Work of different streams may overlap; that of the default stream (null) is ordered with all of it,
+ * and has priority 0. On Vulkan devices priorities change nothing. */
 PUMICE_RT_API pumice_status pumice_stream_create(pumice_device device, int priority,
                                                  pumice_stream* stream); /**< -1 low, 0, 1 high */
 PUMICE_RT_API void pumice_stream_release(pumice_stream stream);

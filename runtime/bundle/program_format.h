@@ -99,8 +99,8 @@ struct CommandRecord {
     uint32_t kind;  ///< CommandKind
     uint32_t flags;
     static constexpr uint32_t zeroed = 1;
-    /// A launch over an indirect range: its last argument is an array of six i32, the extents, axis 0 first, and the numbers of groups
-    /// of the size `group`. The kernel itself leaves items past the extents out; devices may leave out their groups.
+    /// A launch over an indirect range: its last argument is an array of six i32, the extents, axis 0 first, and the numbers of
+    /// groups of the size `group`. The kernel itself leaves items past the extents out; devices may leave out their groups.
     static constexpr uint32_t counted = 2;
     uint32_t to, from;                       ///< buffers
     uint32_t to_offset, from_offset, bytes;  ///< expressions

@@ -11,8 +11,8 @@ namespace {
 
 constexpr bool has(uint32_t bits, uint32_t all) { return (bits & all) == all; }
 
-// The levels of the psABI (https://gitlab.com/x86-psABIs/x86-64-ABI). libgcc's __builtin_cpu_supports has tables of 4 KB, and runs
-// before main.
+// The levels of the psABI (https://gitlab.com/x86-psABIs/x86-64-ABI). libgcc's __builtin_cpu_supports has tables of 4 KB, and
+// runs before main.
 uint32_t native_level_x86() {
     constexpr uint32_t v2 = bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT;
     constexpr uint32_t v3 = bit_AVX | bit_FMA | bit_F16C | bit_MOVBE | bit_OSXSAVE;

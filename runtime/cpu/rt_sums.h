@@ -24,7 +24,8 @@ public:
     PrivateSums(const PrivateSums&) = delete;
     PrivateSums& operator=(const PrivateSums&) = delete;
 
-    /// Writes the arguments for a share to `own`: summed arrays are its own copies, which are zero at first. False: there is no memory.
+    /// Writes the arguments for a share to `own`: summed arrays are its own copies, which are zero at first. False: there is no
+    /// memory.
     bool arguments_of(int share, FrameArgument* own);
     /// Bytes of a share's copies.
     size_t copy_bytes() const { return bytes; }

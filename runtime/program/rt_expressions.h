@@ -9,8 +9,8 @@ namespace pumice_rt {
 /// that each operation rounds once.
 bool evaluate(const ExpressionRecord& expression, const uint64_t* values, uint64_t& result);
 
-/// Finds the function of a call, in the program or in the C library of the machine; the name of a function that is missing, else null.
-/// Calls of evaluate() need it.
+/// Finds the function of a call, in the program or in the C library of the machine: before evaluate(). Returns the name of a
+/// function that is missing, else null.
 const char* find_function(const ExpressionRecord& expression);
 
 /// The bits of a scalar of this type, in the low bytes.

@@ -106,8 +106,8 @@ pumice_status create_instance(const GlobalFunctions& global, bool validate, VkIn
         info.pNext = &features;
     }
     VkResult result = global.CreateInstance(&info, nullptr, &handle);
-    // Drivers on top of another interface are there on request alone. The list of extensions comes second, since the loader searches
-    // for layers and drivers for it again: 1 to 2 % of a start on lavapipe.
+    // Drivers on top of another interface are there on request alone. The list of extensions comes second, since the loader
+    // searches for layers and drivers for it again: 1 to 2 % of a start on lavapipe.
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER && has_extension(global, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
         extensions[info.enabledExtensionCount++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
         info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;

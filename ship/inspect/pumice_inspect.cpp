@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "runtime/bundle/bundle.h"
 
@@ -249,10 +250,32 @@ private:
             for (uint32_t d = 0; d < one.rank && one.is_array; ++d) parameter["extents"].push_back(extent(p, one.extents[d]));
             out["parameters"].push_back(parameter);
         }
-        for (uint32_t i = 0; i < p.entries.count; ++i) out["entries"].push_back(entry(b.entries[p.entries.first + i]));
+        for (uint32_t i = 0; i < p.entries.count; ++i) out["entries"].push_back(entry(p, b.entries[p.entries.first + i]));
         return out;
     }
-    Json entry(const EntryRecord& e) const {
+    /// The entry's integers of sizes and of totals of scans, such as "4 * n + 8". Operands come before what uses them.
+    std::vector<std::string> numbers(const ProgramRecord& p, const EntryRecord& e) const {
+        constexpr size_t longest = 400;  // those of edited bundles may double from one expression to the next
+        std::vector<std::string> all;
+        const auto factor = [](const std::string& of) { return of.find(' ') == of.npos ? of : "(" + of + ")"; };
+        for (uint32_t i = 0; i < e.expressions.count; ++i) {
+            const ExpressionRecord& x = b.expressions[e.expressions.first + i];
+            const auto operand = [&](uint32_t o) -> const std::string& { return all[x.operands[o]]; };
+            std::string text = "a number of scalars";
+            switch (ExpressionOp(x.op)) {
+                case ExpressionOp::constant: text = std::to_string(int64_t(x.bits)); break;
+                case ExpressionOp::size: text = b.text(b.program_sizes[p.sizes.first + x.index].name); break;
+                case ExpressionOp::scan_total: text = "total " + std::to_string(x.index); break;
+                case ExpressionOp::int_add: text = operand(0) + " + " + operand(1); break;
+                case ExpressionOp::int_mul: text = factor(operand(0)) + " * " + factor(operand(1)); break;
+                case ExpressionOp::int_floor_div: text = "floor(" + factor(operand(0)) + " / " + factor(operand(1)) + ")"; break;
+                default: break;
+            }
+            all.push_back(text.size() > longest ? "a long expression" : text);
+        }
+        return all;
+    }
+    Json entry(const ProgramRecord& p, const EntryRecord& e) const {
         static constexpr const char* kinds[] = {"allocate", "fill", "write", "copy", "launch", "scan", "sum"};
         Json devices = Json::array(), commands = Json::object();
         if (e.devices & EntryRecord::on_cpu) devices.push_back("cpu");
@@ -260,10 +283,26 @@ private:
         int counts[uint32_t(CommandKind::count)] = {};
         for (uint32_t i = 0; i < e.commands.count; ++i) ++counts[b.commands[e.commands.first + i].kind];
         for (uint32_t k = 0; k < uint32_t(CommandKind::count); ++k) commands[kinds[k]] = counts[k];
+        const std::vector<std::string> texts = numbers(p, e);
+        Json buffers = Json::array();
+        for (uint32_t i = 0; i < e.buffers.count; ++i) {
+            const BufferRecord& r = b.buffers[e.buffers.first + i];
+            Json buffer = Json::object();
+            if (ExpressionOp(b.expressions[e.expressions.first + r.bytes].op) == ExpressionOp::constant)
+                buffer["bytes"] = int64_t(b.expressions[e.expressions.first + r.bytes].bits);
+            else
+                buffer["bytes"] = texts[r.bytes];
+            if (BufferKind(r.kind) == BufferKind::argument) {
+                const EntryArgumentRecord& a = b.entry_arguments[e.arguments.first + r.argument];
+                buffer["parameter"] = b.text(b.program_parameters[p.parameters.first + a.parameter].name);
+                buffer["shadow"] = a.is_shadow != 0;
+            }
+            buffers.push_back(buffer);
+        }
         return {{"kind", EntryKind(e.kind) == EntryKind::forward ? "forward" : "gradient"},
                 {"devices", devices},
                 {"commands", commands},
-                {"buffers", e.buffers.count}};
+                {"buffers", buffers}};
     }
 
     const Bundle& b;

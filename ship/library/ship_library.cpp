@@ -170,7 +170,8 @@ private:
         }
         k.devices |= devices;
         for (const auto& group : use.groups)
-            if ((devices & EntryRecord::on_cpu) && std::find(k.groups.begin(), k.groups.end(), group) == k.groups.end()) k.groups.push_back(group);
+            if ((devices & EntryRecord::on_cpu) && std::find(k.groups.begin(), k.groups.end(), group) == k.groups.end())
+                k.groups.push_back(group);
     }
 
     void add_kernel(const std::shared_ptr<const ir::Kernel>& kernel, const std::string& name,

@@ -3,8 +3,9 @@
 //   b = 0.1f * sqrt(a)       #0 scalar a    #1 sqrt #0    #2 constant 0.1f    #3 mul #2 #1
 //   derivative by a          #4 sum 0       #5 convert f64 #4     #6 mul #5 (partial of mul) ...
 //
-// Operations with one right result (IEEE 754), + - * / neg abs sign min max sqrt rsqrt, are the runtime's own. It calls the functions of
-// <math.h> in the C library of its machine, as the library does: with one C library both give the same bits. All in f32 and f64.
+// Operations with one right result (IEEE 754), + - * / neg abs sign min max sqrt rsqrt, are the runtime's own. It calls the
+// functions of <math.h> in the C library of its machine, as the library does: with one C library both give the same bits. All in
+// f32 and f64.
 // Textbook name: source transformation of a Wengert list, reverse mode.
 #pragma once
 #include <map>
