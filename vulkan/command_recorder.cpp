@@ -64,7 +64,18 @@ Recorder::Recorder(std::shared_ptr<Device> on) : device(std::move(on)), queue(&d
 
 Recorder::~Recorder() { clear(); }
 
+void Recorder::report() {
+    if (recording) refuse("the reports of recorded commands are asked for");
+    device->take_recorded(*this, false);
+    device->reports.deliver();
+}
+
 void Recorder::clear() {
+    try {
+        device->take_recorded(*this, true);  // the next wait hands it out
+    } catch (const Error&) {
+        // The device is lost, and the next wait says so.
+    }
     {
         const std::lock_guard lock(queue->mutex);
         for (VkDescriptorPool pool : pools) {
@@ -132,6 +143,7 @@ void Recorder::start(VkCommandBuffer into, const Around& around) {
     is_ordered = before.stages == 0;
     stages = writing = 0;
     bound = VK_NULL_HANDLE;
+    is_reporting = false;
     hazards.clear();
     arrays.clear();
     for (const ArrayScope& one : around.arrays) {
@@ -193,6 +205,7 @@ void Recorder::finish() {
     VkAccessFlags used = after.access;
     for (const Pending& array : arrays)
         if (array.is_used) to |= array.after.stages, used |= array.after.access;
+    if (is_reporting) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     // Nothing was recorded, or nothing follows, or both sides read.
     if (transitions.barriers().empty() && (!stages || !to || (!writing && !(used & writes)))) return;
     barrier(stages ? stages : VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT), writes_of(writing),
@@ -280,6 +293,7 @@ Staging::Piece Recorder::take(int64_t bytes) {
 }
 
 void Recorder::abandon() {
+    device->abandon_recorded(*this);
     const std::lock_guard lock(queue->mutex);
     for (const auto& buffer : buffers) buffer->is_abandoned = true;
     for (const auto& image : images) image->is_abandoned = true;

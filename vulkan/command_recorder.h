@@ -40,6 +40,8 @@ public:
     void record(VkCommandBuffer into, const std::function<void()>& act, const Around& around);
     /// Throws the error for what no command buffer can hold.
     [[noreturn]] static void refuse(const std::string& what);
+    /// Hands out what executions of the commands have reported so far. They are over.
+    void report();
     /// Frees everything kept; the recorder is as new.
     void clear();
     /// Leaves everything kept to the device, until that is closed.
@@ -58,6 +60,8 @@ public:
 
     // ---- without ----
     void keep(const std::shared_ptr<Executable>& executable);
+    /// The commands report to the host, which reads when they are over.
+    void note_reports() { is_reporting = true; }
     /// Mapped memory that keeps its contents as long as the recorder lives.
     Staging::Piece take(int64_t bytes);
 
@@ -85,6 +89,7 @@ private:
     VkPipelineStageFlags stages = 0;               // of the commands recorded so far
     VkPipelineStageFlags writing = 0;              // of those that write
     bool is_writing = false, is_dispatch = false;  // of the command being recorded
+    bool is_reporting = false;                     // one of the commands recorded so far
     VkPipeline bound = VK_NULL_HANDLE;
 
     std::vector<Image*> borrowed;  // by the commands of one record()

@@ -17,6 +17,10 @@ void Recording::record(VkCommandBuffer_T* commands, const std::function<void()>&
     state->record(commands, act, around);
 }
 
+void Recording::report() {
+    if (state) state->report();
+}
+
 void Recording::release() {
     if (state) state->clear();
 }

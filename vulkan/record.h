@@ -52,15 +52,19 @@ public:
     /// buffer is a primary or secondary one, of the wrapped queue's family, begun, and outside of a render pass. The compute bind
     /// point's state is undefined afterwards. May be called several times, also for several buffers.
     ///
-    /// Throws Error for what no command buffer can hold: downloads, waits, host functions (Stream::call), kernels that print or
-    /// require, launches over indirect ranges (which report their counts), time stamps. The command buffer remains valid then, as
-    /// does what `act` recorded before.
+    /// Throws Error for what no command buffer can hold: downloads, waits, host functions (Stream::call), time stamps. The command
+    /// buffer remains valid then, as does what `act` recorded before.
     ///
     /// Work of the device given before is submitted first, if there is any. Makes no submission, and no Vulkan object, if the same
     /// work was recorded before.
     void record(VkCommandBuffer_T* commands, const std::function<void()>& act, const Around& around = {});
+    /// Hands out what kernels have reported at the executions so far, which the application has waited for: prints lines (by
+    /// launch and item; those of an item in the order of the executions), and throws Error for the first requirement that failed,
+    /// or the first count of an indirect range beyond its limit (the launch takes the limit).
+    void report();
     /// Frees what the commands use. To be called when the command buffers will not execute again: after their last execution, or
-    /// after a reset. The recording then takes the commands of the next frame; it keeps the device open until its last copy goes.
+    /// after a reset. What kernels have reported since report() is handed out at the next wait for the device. The recording then
+    /// takes the commands of the next frame; it keeps the device open until its last copy goes.
     void release();
     explicit operator bool() const { return state != nullptr; }
 

@@ -126,6 +126,9 @@ Device::~Device() {
     context.wait_idle();
     traced.collect(UINT64_MAX);
     reporting.rings.clear();
+    reporting.recorded.clear();
+    reporting.unused.clear();
+    reporting.abandoned.clear();
     locks.words.reset();
     pipelines.save();
     for (const auto& kernel : kernels) kernel->destroy(context);

@@ -229,6 +229,11 @@ private:
     void take_ring(Ring& ring, uint64_t done);
     void take_reports();
     void settle();
+    std::vector<uint32_t> read_records(const Ring& ring, size_t first, size_t count);
+    Ring& recorded_ring(const Recorder& recorder);
+    /// Takes what executions of the recording have reported; they are over. `is_last`: there will be no further ones.
+    void take_recorded(const Recorder& recorder, bool is_last);
+    void abandon_recorded(const Recorder& recorder);
 
     /// A launch that reports uses one ring, or another one if that has no room until a call returns. Nothing waits with `mutex`
     /// held. Readers of the rings hold `taking`, also during copies that wait for no call.
@@ -236,6 +241,13 @@ private:
         std::mutex taking, mutex;  // locked in this order, before the queue's mutex
         std::vector<std::unique_ptr<Ring>> rings;
         std::atomic<bool> used = false;
+        /// The ring of a recording, and the numbers of its launches, which run at each execution.
+        struct Recorded {
+            std::unique_ptr<Ring> ring;
+            std::vector<uint32_t> numbers;
+        };
+        std::map<const Recorder*, Recorded> recorded;
+        std::vector<std::unique_ptr<Ring>> unused, abandoned;  // of released recordings, and of those that failed
     } reporting;
     /// Locks for 64-bit atomics on a device without them (codegen/glsl/emit_locks.cpp): zero whenever no kernel runs. Made at
     /// first use.

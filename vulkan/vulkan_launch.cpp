@@ -82,12 +82,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         if (traced.many()) traced.collect(queue.poll());
     }
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
-    if (Recorder* const recorder = queue.recorder()) {
-        if (program.variants->reports)
-            Recorder::refuse(text(named(*program.variants->kernel),
-                                  " is launched, whose print, require or indirect range reports to the host"));
-        recorder->keep(executable);
-    }
+    if (Recorder* const recorder = queue.recorder()) recorder->keep(executable);
     if (program.variants->reports)
         launch_reporting(program, launch);
     else

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/host/ring.h"
+#include "vulkan/command_recorder.h"
 #include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
@@ -18,11 +19,20 @@ void Device::launch_reporting(const VulkanProgram& program, const Launch& launch
     const int64_t words = words_printed(*kernel) * items;
     Launch with = launch;
     with.arguments.push_back({});
-    Ring& ring = ring_for(words);
+    Recorder* const recorder = queue.recorder();
+    Ring& ring = recorder ? recorded_ring(*recorder) : ring_for(words);
     const uint32_t number = reports.add(kernel, {launch.start, launch.extent, launch.group, launch.rank});
     with.arguments.back().array.memory = ring.buffer.get();
     with.arguments.back().array.bytes = ring_bytes;
     with.arguments.back().bits = number;
+    if (recorder) {
+        {
+            const std::lock_guard lock(reporting.mutex);
+            reporting.recorded.at(recorder).numbers.push_back(number);
+        }
+        recorder->note_reports();
+        return launch_now(program, with);  // the number of one that fails stays until the recording is released
+    }
     const auto last = std::make_shared<std::atomic<uint64_t>>(Ring::not_recorded);
     {
         const std::lock_guard lock(reporting.mutex);
@@ -137,6 +147,17 @@ void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     std::memcpy(to.data(), piece.received(), to.size_bytes());
 }
 
+/// `count` words of records, from the word `first` of the records on.
+std::vector<uint32_t> Device::read_records(const Ring& ring, size_t first, size_t count) {
+    std::vector<uint32_t> records(count);
+    for (size_t at = 0; at < count;) {
+        const size_t part = std::min(count - at, size_t(Staging::largest_piece) / 4);
+        read_ring(ring, ring::records + first + at, {records.data() + at, part});
+        at += part;
+    }
+    return records;
+}
+
 /// Takes the reports of launches up to this value, which is reached. reporting.taking is held.
 void Device::take_ring(Ring& ring, uint64_t done) {
     std::vector<uint32_t> ended;
@@ -153,12 +174,7 @@ void Device::take_ring(Ring& ring, uint64_t done) {
     std::vector<uint32_t> head(ring::records);
     read_ring(ring, 0, head);
     const size_t written = std::min(head[ring::used], head[ring::capacity]);
-    std::vector<uint32_t> records(written - std::min(written, ring.taken.words));
-    for (size_t at = 0; at < records.size();) {
-        const size_t part = std::min(records.size() - at, size_t(Staging::largest_piece) / 4);
-        read_ring(ring, ring::records + ring.taken.words + at, {records.data() + at, part});
-        at += part;
-    }
+    const std::vector<uint32_t> records = read_records(ring, ring.taken.words, written - std::min(written, ring.taken.words));
     const std::lock_guard lock(reporting.mutex);
     // A launch may have begun meanwhile.
     all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
@@ -188,6 +204,71 @@ void Device::take_reports() {
         const bool idle = ring->launches.empty() && ring->beginning == 0;
         return idle && kept[ring->of_calls] > 0 ? true : (++kept[ring->of_calls], false);
     });
+}
+
+Device::Ring& Device::recorded_ring(const Recorder& recorder) {
+    {
+        const std::lock_guard lock(reporting.mutex);
+        if (const auto known = reporting.recorded.find(&recorder); known != reporting.recorded.end()) return *known->second.ring;
+        if (!reporting.unused.empty()) {
+            auto& mine = reporting.recorded[&recorder];
+            mine.ring = std::move(reporting.unused.back());
+            reporting.unused.pop_back();
+            return *mine.ring;
+        }
+    }
+    const Recorder::Suspended outside;
+    auto made = new_ring();
+    if (!made->buffer->range.block->mapped) {  // cleared by commands, before the application's buffer executes
+        const std::lock_guard lock(queue.mutex);
+        queue.submit();
+    }
+    const std::lock_guard lock(reporting.mutex);
+    auto& mine = reporting.recorded[&recorder];
+    mine.ring = std::move(made);
+    return *mine.ring;
+}
+
+void Device::take_recorded(const Recorder& recorder, bool is_last) {
+    const Recorder::Suspended outside;
+    const std::lock_guard one_at_a_time(reporting.taking);
+    Ring* ring = nullptr;
+    std::vector<uint32_t> numbers;
+    {
+        const std::lock_guard lock(reporting.mutex);
+        const auto known = reporting.recorded.find(&recorder);
+        if (known == reporting.recorded.end()) return;
+        ring = known->second.ring.get();
+        numbers = known->second.numbers;
+    }
+    std::vector<uint32_t> head(ring::records);
+    read_ring(*ring, 0, head);
+    const size_t written = std::min(head[ring::used], head[ring::capacity]);
+    if (written > 0 || head[ring::failed] > 0) {
+        const std::vector<uint32_t> records = read_records(*ring, 0, written);
+        Reports::Taken taken;
+        reports.take(head, records, numbers, true, taken, true);
+        clear_ring(*ring, ring::records + written);
+        if (!ring->buffer->range.block->mapped) {
+            const std::lock_guard lock(queue.mutex);
+            queue.submit();
+        }
+    }
+    if (!is_last) return;
+    for (const uint32_t number : numbers) reports.drop(number);
+    const std::lock_guard lock(reporting.mutex);
+    const auto known = reporting.recorded.find(&recorder);
+    reporting.unused.push_back(std::move(known->second.ring));
+    reporting.recorded.erase(known);
+}
+
+/// Commands that may still execute write to the ring.
+void Device::abandon_recorded(const Recorder& recorder) {
+    const std::lock_guard lock(reporting.mutex);
+    const auto known = reporting.recorded.find(&recorder);
+    if (known == reporting.recorded.end()) return;
+    reporting.abandoned.push_back(std::move(known->second.ring));
+    reporting.recorded.erase(known);
 }
 
 /// After every wait: writes the events of work that is done, and delivers the reports of launches that are done.

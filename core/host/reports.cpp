@@ -120,7 +120,7 @@ void Reports::take(std::span<const uint32_t> all) {
 }
 
 bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all,
-                   Taken& taken) {
+                   Taken& taken, bool may_run_again) {
     const std::lock_guard lock(mutex);
     std::vector<uint32_t> sorted(ended.begin(), ended.end());
     std::sort(sorted.begin(), sorted.end());
@@ -144,7 +144,7 @@ bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
     if (all) tell_lost(head[ring::lost], head[ring::capacity]);
     // Records of launches that have ended may follow the record of one that still runs.
     const bool whole = all || at >= area.size();
-    if (whole) std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+    if (whole && !may_run_again) std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
     return whole;
 }
 
