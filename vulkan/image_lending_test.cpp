@@ -219,6 +219,49 @@ TEST_P(WrapImages, TheApplicationUsesAnImageOfPumices) {
     EXPECT_EQ(picture.bytes[0], 227);
 }
 
+TEST_P(WrapImages, ACubeOfTheApplicationHasItsFaces) {
+    constexpr int64_t side = 4;
+    VkImageCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    info.flags = VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
+    info.imageType = VK_IMAGE_TYPE_2D;
+    info.format = VK_FORMAT_R8G8B8A8_UNORM;
+    info.extent = {uint32_t(side), uint32_t(side), 1};
+    info.mipLevels = 1, info.arrayLayers = 6;
+    info.samples = VK_SAMPLE_COUNT_1_BIT;
+    info.usage = transfers | VK_IMAGE_USAGE_SAMPLED_BIT;
+    VkImage image = VK_NULL_HANDLE;
+    ASSERT_EQ(app.vk.CreateImage(app.device, &info, nullptr, &image), VK_SUCCESS);
+    VkMemoryRequirements needs{};
+    app.vk.GetImageMemoryRequirements(app.device, image, &needs);
+    Picture picture(app, transfers);
+    const VkDeviceMemory memory = picture.allocate(needs, 0);
+    app.vk.BindImageMemory(app.device, image, memory, 0);
+    {
+        const Device device = vulkan::wrap(app.application());
+        ImagePlace place{image, VK_FORMAT_R8G8B8A8_UNORM, info.usage, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL};
+        EXPECT_EQ(error_of([&] { vulkan::image_cube<float4>(device, place, 0); }),
+                  "an image of extent 0 along dimension 0 is lent: extents are positive");
+        const auto cube = vulkan::image_cube<float4>(device, place, side);
+        EXPECT_EQ(cube.layers(), 6);
+        const auto face_of = [](int64_t face) {
+            return std::vector<float4>(size_t(side * side), float4{float(face) / 255, 0.0f, 1.0f, 1.0f});
+        };
+        for (int64_t face = 0; face < 6; ++face) cube.upload(face_of(face), 0, face);
+        vulkan::submit(device);
+        place.before = VK_IMAGE_LAYOUT_GENERAL;  // the contents stay
+        const auto again = vulkan::image_cube<float4>(device, place, side);
+        for (int64_t face = 0; face < 6; ++face) {
+            const std::vector<std::byte> pixels = again.download_pixels(0, face);
+            EXPECT_EQ(pixels[0], std::byte(face));
+            EXPECT_EQ(pixels[2], std::byte(255));
+        }
+    }
+    app.wait();
+    app.vk.DestroyImage(app.device, image, nullptr);
+    app.vk.FreeMemory(app.device, memory, nullptr);
+}
+
 TEST_P(WrapImages, WrongImagesAreSentences) {
     Picture picture(app, transfers | VK_IMAGE_USAGE_SAMPLED_BIT);
     const Device device = vulkan::wrap(app.application());

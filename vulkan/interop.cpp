@@ -3,7 +3,8 @@
 // Shared memory is one allocation with one buffer, made for this purpose: arrays of the suballocator lie in memory that cannot be
 // exported. An importer makes the same buffer and allocates by importing; for opaque descriptors, Vulkan wants the exporter's size
 // and memory type. Ownership goes through the external queue family, as Vulkan has it for memory that is used elsewhere. Cost: an
-// allocation of the driver an array. Limits: Linux's file descriptors; no images.
+// allocation of the driver an array. Semaphores are exported and imported by opaque descriptors, with permanent payloads: both
+// processes have the same one. Limits: Linux's file descriptors; no images.
 #include "vulkan/interop.h"
 
 #include <algorithm>
@@ -60,8 +61,8 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
     of_device(found.GetMemoryFd, "vkGetMemoryFdKHR");
     of_device(found.GetMemoryFdProperties, "vkGetMemoryFdPropertiesKHR");
     of_device(found.GetMemoryHostPointerProperties, "vkGetMemoryHostPointerPropertiesEXT");
-    PFN_vkGetSemaphoreFdKHR semaphore_fd = nullptr;
-    of_device(semaphore_fd, "vkGetSemaphoreFdKHR");
+    of_device(found.GetSemaphoreFd, "vkGetSemaphoreFdKHR");
+    of_device(found.ImportSemaphoreFd, "vkImportSemaphoreFdKHR");
     const auto buffers = reinterpret_cast<PFN_vkGetPhysicalDeviceExternalBufferProperties>(
         get(instance, "vkGetPhysicalDeviceExternalBufferProperties"));
     const auto semaphores = reinterpret_cast<PFN_vkGetPhysicalDeviceExternalSemaphoreProperties>(
@@ -79,7 +80,7 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
         return properties.externalMemoryProperties.externalMemoryFeatures;
     };
     const auto semaphore_features = [&](VkSemaphoreType type) -> VkExternalSemaphoreFeatureFlags {
-        if (!semaphores || !semaphore_fd) return 0;
+        if (!semaphores || !found.GetSemaphoreFd || !found.ImportSemaphoreFd) return 0;
         VkSemaphoreTypeCreateInfo of_type{};
         of_type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
         of_type.semaphoreType = type;
@@ -288,6 +289,89 @@ void Device::hand_over(Buffer& buffer, bool take) {
                                   &barrier, 0, nullptr);
     used(buffer, true);
     queue.end();
+}
+
+// ---- semaphores ----------------------------------------------------------------------------------------------------
+
+struct SharedSemaphore::State {
+    State(Device& device, bool is_timeline, bool is_exported)
+        : device(std::static_pointer_cast<Device>(device.shared_from_this())), is_timeline(is_timeline) {
+        VkExportSemaphoreCreateInfo exported{};
+        exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
+        exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+        VkSemaphoreTypeCreateInfo type{};
+        type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+        type.pNext = is_exported ? &exported : nullptr;
+        type.semaphoreType = is_timeline ? VK_SEMAPHORE_TYPE_TIMELINE : VK_SEMAPHORE_TYPE_BINARY;
+        VkSemaphoreCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+        info.pNext = &type;
+        device.context.check(device.context.vk.CreateSemaphore(device.context.device, &info, nullptr, &semaphore),
+                             "vkCreateSemaphore");
+    }
+    ~State() {
+        const std::lock_guard lock(device->queue.mutex);
+        device->queue.retire(device->queue.last(), [context = &device->context, semaphore = semaphore] {
+            context->vk.DestroySemaphore(context->device, semaphore, nullptr);
+        });
+    }
+    State(const State&) = delete;
+
+    const std::shared_ptr<Device> device;
+    const bool is_timeline;
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+};
+
+namespace {
+const SharedSemaphore::State& held(const SharedSemaphore& semaphore, const char* what) {
+    if (!semaphore.state) fail(what, " is called for a semaphore that was never made");
+    return *semaphore.state;
+}
+
+const char* name_of(bool is_timeline) { return is_timeline ? "a timeline semaphore" : "a binary semaphore"; }
+}  // namespace
+
+Point SharedSemaphore::point(uint64_t value) const { return {held(*this, "SharedSemaphore::point").semaphore, value}; }
+
+bool SharedSemaphore::is_timeline() const { return held(*this, "SharedSemaphore::is_timeline").is_timeline; }
+
+SharedSemaphore shareable_semaphore(const pumice::Device& device, bool is_timeline) {
+    Device& backend = wrapped(device, "shareable_semaphore");
+    const Interop& can = backend.interop.table;
+    if (is_timeline ? !can.timeline_out : !can.binary_out)
+        fail(device.name(), " cannot give ", name_of(is_timeline),
+             " away: the driver cannot, or the application has not enabled VK_KHR_external_semaphore_fd (vulkan::interop)");
+    return {std::make_shared<SharedSemaphore::State>(backend, is_timeline, true)};
+}
+
+int share(const SharedSemaphore& semaphore) {
+    const SharedSemaphore::State& state = held(semaphore, "vulkan::share");
+    VkSemaphoreGetFdInfoKHR info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
+    info.semaphore = state.semaphore;
+    info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const Device& backend = *state.device;
+    int fd = -1;
+    state.device->context.check(backend.interop.GetSemaphoreFd(backend.context.device, &info, &fd), "vkGetSemaphoreFdKHR");
+    return fd;
+}
+
+SharedSemaphore shared_semaphore(const pumice::Device& device, int fd, bool is_timeline) {
+    Device& backend = wrapped(device, "shared_semaphore");
+    const Interop& can = backend.interop.table;
+    if (is_timeline ? !can.timeline_in : !can.binary_in)
+        fail(device.name(), " cannot take ", name_of(is_timeline),
+             " from a descriptor: the driver cannot, or the application has not enabled VK_KHR_external_semaphore_fd "
+             "(vulkan::interop)");
+    if (fd < 0) fail("a shared semaphore is taken from the descriptor ", fd, ", which is none");
+    SharedSemaphore made{std::make_shared<SharedSemaphore::State>(backend, is_timeline, false)};
+    VkImportSemaphoreFdInfoKHR info{};
+    info.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR;
+    info.semaphore = made.state->semaphore;
+    info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+    info.fd = fd;
+    backend.context.check(backend.interop.ImportSemaphoreFd(backend.context.device, &info), "vkImportSemaphoreFdKHR");
+    return made;
 }
 
 }  // namespace pumice::vulkan

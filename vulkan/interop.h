@@ -1,4 +1,5 @@
-// Arrays in memory that other processes, other interfaces or the host have as well. Public; needs no Vulkan header.
+// Arrays in memory that other processes, other interfaces or the host have as well, and semaphores that order them. Public; needs
+// no Vulkan header.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -59,5 +60,23 @@ template <class T, std::size_t E> Array<T, 1> host_array(const pumice::Device& d
 /// acquire() before its next work; in between, the processes order themselves, by a semaphore or by their hosts.
 template <class T, int N> void release(const Array<T, N>& array) { hand_over(detail::held(array.state), false); }
 template <class T, int N> void acquire(const Array<T, N>& array) { hand_over(detail::held(array.state), true); }
+
+/// A semaphore that other processes have, too. Copies share it; it goes with the last copy, when the device is done with it.
+class SharedSemaphore {
+public:
+    /// For submit() and wait_for(): the value of a timeline semaphore, 0 for a binary one.
+    Point point(uint64_t value = 0) const;
+    bool is_timeline() const;
+
+    struct State;
+    std::shared_ptr<State> state;
+};
+/// A semaphore that share() can give away, unsignalled or at 0. Throws Error if the device cannot (Interop).
+SharedSemaphore shareable_semaphore(const pumice::Device& device, bool is_timeline);
+/// A new opaque descriptor of the semaphore, which the caller closes or gives away. A binary semaphore is then one payload for both
+/// processes: one signals it, and the other waits.
+int share(const SharedSemaphore& semaphore);
+/// The semaphore that another process has shared. Takes the descriptor over if there is no Error.
+SharedSemaphore shared_semaphore(const pumice::Device& device, int fd, bool is_timeline);
 
 }  // namespace pumice::vulkan

@@ -10,6 +10,8 @@ struct InteropFunctions {
     Interop table;
     PFN_vkGetMemoryFdKHR GetMemoryFd = nullptr;
     PFN_vkGetMemoryFdPropertiesKHR GetMemoryFdProperties = nullptr;
+    PFN_vkGetSemaphoreFdKHR GetSemaphoreFd = nullptr;
+    PFN_vkImportSemaphoreFdKHR ImportSemaphoreFd = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerProperties = nullptr;
 };
 /// `snapshot`: with what is enabled alone.

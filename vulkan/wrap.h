@@ -156,6 +156,15 @@ template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_a
     for (size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
     return Image<T, int(N), ImageLayout::layered>(lend(device, place, shape, detail::element_of<T>()));
 }
+/// The same for a cube, an image of six square layers made with VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT. `n`: pixels of a side.
+template <class T> Image<T, 2, ImageLayout::cube> image_cube(const pumice::Device& device, const ImagePlace& place, int64_t n) {
+    ImageShape shape;
+    shape.dimensions = 2;
+    shape.layout = ImageLayout::cube;
+    shape.layers = 6;
+    shape.extents[0] = shape.extents[1] = n;
+    return Image<T, 2, ImageLayout::cube>(lend(device, place, shape, detail::element_of<T>()));
+}
 /// The VkImage of an image of Pumice's. From now on, each submit() leaves the image in this VkImageLayout, in which the
 /// application has to leave it, too. Valid while a handle of the image lives.
 template <class T, int N, ImageLayout L> ImagePlace place(const Image<T, N, L>& image, int32_t layout) {

@@ -17,14 +17,18 @@ using tests::error_of;
 using vulkan::FdKind;
 using vulkan::Interop;
 using vulkan::SharedMemory;
+using vulkan::SharedSemaphore;
 
 const auto step = kernel("step", [](InOut<int> y, Val<int> frame) {
     auto i = global_index();
     y[i] = frame * 1000 + i % 1000;
 });
 
+const auto step_on = kernel("step_on", [](InOut<int> y) { y[global_index()] += 1; });
+
 constexpr int items = 5000;
 constexpr int frames = 10000;
+constexpr int ordered_frames = 200;
 
 /// True if all elements are those of the frame.
 bool is_frame(const std::vector<int>& y, int frame) {
@@ -37,6 +41,16 @@ bool give_turn(int fd) { return write(fd, "x", 1) == 1; }
 bool take_turn(int fd) {
     char turn;
     return read(fd, &turn, 1) == 1;
+}
+
+/// This program once more, for one test; 0 if it does not start.
+pid_t start_again(const std::string& test) {
+    std::string filter = "--gtest_filter=" + test;
+    char self[4096] = {};
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return 0;
+    char* const arguments[] = {self, filter.data(), nullptr};
+    pid_t child = 0;
+    return posix_spawn(&child, self, nullptr, nullptr, arguments, environ) == 0 ? child : 0;
 }
 
 class Interoperability : public tests::FrameTest {};
@@ -100,13 +114,9 @@ TEST_F(Interoperability, TwoProcessesShareAnArray) {
     close(memory.fd);
     setenv("PUMICE_TEST_SHARED",
            text(fd, " ", memory.bytes, " ", memory.allocated, " ", memory.memory_type, " ", there[0], " ", back[1]).c_str(), 1);
-    const std::string program = "/proc/self/exe", filter = "--gtest_filter=Interoperability.OtherProcess";
-    char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(filter.c_str()), nullptr};
-    char self[4096] = {};
-    ASSERT_GT(readlink(program.c_str(), self, sizeof self - 1), 0);
-    pid_t child = 0;
-    ASSERT_EQ(posix_spawn(&child, self, nullptr, nullptr, arguments, environ), 0);
+    const pid_t child = start_again("Interoperability.OtherProcess");
     unsetenv("PUMICE_TEST_SHARED");
+    ASSERT_GT(child, 0);
     close(fd), close(there[0]), close(back[1]);
     bool whole = true;
     for (int frame = 1; frame <= frames && whole; frame += 2) {
@@ -124,6 +134,100 @@ TEST_F(Interoperability, TwoProcessesShareAnArray) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     vulkan::acquire(y);
     EXPECT_TRUE(is_frame(y.download(), frames));
+}
+
+/// The other process of the test below; alone, it does nothing.
+TEST_F(Interoperability, OtherProcessWithSemaphores) {
+    const char* const given = std::getenv("PUMICE_TEST_SEMAPHORES");
+    if (!given) GTEST_SKIP() << "SKIPPED: runs as the other process of TwoProcessesAreOrderedBySemaphores";
+    SharedMemory memory;
+    int forward, backward, is_timeline, in, out;
+    long long bytes, allocated;
+    ASSERT_EQ(std::sscanf(given, "%d %lld %lld %u %d %d %d %d %d", &memory.fd, &bytes, &allocated, &memory.memory_type, &forward,
+                          &backward, &is_timeline, &in, &out),
+              9);
+    memory.bytes = bytes, memory.allocated = allocated;
+    const Device device = wrap();
+    const Array<int> y = vulkan::shared<int>(device, memory, {items});
+    const SharedSemaphore ready = vulkan::shared_semaphore(device, forward, is_timeline != 0),
+                          done = vulkan::shared_semaphore(device, backward, is_timeline != 0);
+    for (int frame = 1; frame <= ordered_frames; ++frame) {
+        ASSERT_TRUE(take_turn(in));  // the signal is submitted, as Vulkan wants it before a wait by another process
+        vulkan::wait_for(device, ready.point(is_timeline ? uint64_t(frame) : 0));
+        vulkan::acquire(y);
+        step_on(ndrange(items), y);
+        vulkan::release(y);
+        vulkan::submit(device, {.signal = {done.point(is_timeline ? uint64_t(frame) : 0)}});
+        ASSERT_TRUE(give_turn(out));
+    }
+    device.synchronize();
+}
+
+/// The hosts order the submissions only; the semaphores order the work.
+TEST_F(Interoperability, TwoProcessesAreOrderedBySemaphores) {
+    const Device device = wrap();
+    const Interop can = vulkan::interop(device);
+    if (!can.opaque_out || !can.opaque_in) GTEST_SKIP() << "SKIPPED: the driver shares no memory by opaque descriptors";
+    const bool is_timeline = can.timeline_out && can.timeline_in;
+    if (!is_timeline && !(can.binary_out && can.binary_in)) GTEST_SKIP() << "SKIPPED: the driver shares no semaphores";
+    const Array<int> y = vulkan::shareable<int>(device, {items});
+    const SharedSemaphore ready = vulkan::shareable_semaphore(device, is_timeline),
+                          done = vulkan::shareable_semaphore(device, is_timeline);
+    EXPECT_EQ(ready.is_timeline(), is_timeline);
+    const SharedMemory memory = vulkan::share(y);
+    int there[2], back[2];
+    ASSERT_EQ(pipe(there), 0);
+    ASSERT_EQ(pipe(back), 0);
+    std::vector<int> own = {memory.fd, vulkan::share(ready), vulkan::share(done)}, given;
+    for (const int fd : own) given.push_back(dup(fd)), close(fd);  // the driver's ones are closed by exec
+    setenv("PUMICE_TEST_SEMAPHORES",
+           text(given[0], " ", memory.bytes, " ", memory.allocated, " ", memory.memory_type, " ", given[1], " ", given[2], " ",
+                int(is_timeline), " ", there[0], " ", back[1])
+               .c_str(),
+           1);
+    const pid_t child = start_again("Interoperability.OtherProcessWithSemaphores");
+    unsetenv("PUMICE_TEST_SEMAPHORES");
+    ASSERT_GT(child, 0);
+    for (const int fd : given) close(fd);
+    close(there[0]), close(back[1]);
+    bool whole = true;
+    for (int frame = 1; frame <= ordered_frames && whole; ++frame) {
+        if (frame > 1) {
+            vulkan::wait_for(device, done.point(is_timeline ? uint64_t(frame - 1) : 0));
+            vulkan::acquire(y);
+        }
+        step_on(ndrange(items), y);
+        vulkan::release(y);
+        vulkan::submit(device, {.signal = {ready.point(is_timeline ? uint64_t(frame) : 0)}});
+        whole = give_turn(there[1]) && take_turn(back[0]);
+    }
+    EXPECT_TRUE(whole);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(there[1]), close(back[0]);
+    vulkan::wait_for(device, done.point(is_timeline ? uint64_t(ordered_frames) : 0));
+    vulkan::acquire(y);
+    EXPECT_EQ(y.download(), std::vector<int>(items, 2 * ordered_frames));
+}
+
+TEST_F(Interoperability, SemaphoresThatTheDeviceCannotShareAreAnError) {
+    const Device device = wrap();
+    const Interop can = vulkan::interop(device);
+    EXPECT_EQ(error_of([&] { vulkan::share(SharedSemaphore()); }), "vulkan::share is called for a semaphore that was never made");
+    if (!can.timeline_out) {
+        EXPECT_NE(error_of([&] { vulkan::shareable_semaphore(device, true); }).find("cannot give a timeline semaphore away"),
+                  std::string::npos);
+        EXPECT_NE(error_of([&] { vulkan::shared_semaphore(device, 0, true); }).find("cannot take a timeline semaphore"),
+                  std::string::npos);
+    }
+    if (!can.binary_out) {
+        EXPECT_NE(error_of([&] { vulkan::shareable_semaphore(device, false); }).find("cannot give a binary semaphore away"),
+                  std::string::npos);
+    } else {
+        EXPECT_EQ(error_of([&] { vulkan::shared_semaphore(device, -1, false); }),
+                  "a shared semaphore is taken from the descriptor -1, which is none");
+    }
 }
 
 TEST_F(Interoperability, AnArrayInTheHostsMemory) {
