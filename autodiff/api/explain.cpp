@@ -80,21 +80,14 @@ void put_tape(std::string& out, const Primal& p) {
     if (!any) out += "no tape: the reverse sweep computes what it needs again\n";
 }
 
-/// The reason for which additions to a memory's shadow are not gathered; the conditions are those of Gather.
+/// The reason for which additions to a memory's shadow are not gathered.
 std::string no_gather(const Primal& p, MemoryId m) {
+    const Gather::Refusal refusal = p.gather.why_not(m);
+    if (!refusal.condition) return "one kernel is not gathered and scattered at once";
     const ir::Kernel& k = p.kernel;
-    const MemoryEffects effects(k, k.body().insts);
-    if (k.whole_groups) return "items past the range run";
-    for (const InstId id : p.where.order()) {
-        if (is_loop(k[id].op)) return text("the kernel has a loop (", k.where(k[id].loc), ")");
-        if (is_barrier(k[id].op)) return text("the kernel has a barrier (", k.where(k[id].loc), ")");
-        const MemoryId used = k[id].memory;
-        if (used.id != none && is_atomic(k[id].op)) return text("the kernel has an atomic (", k.where(k[id].loc), ")");
-        if (used.id != none && effects.reads(used) && effects.writes(used))
-            return text("the kernel reads and writes ", tools::name_of(k, used));
-    }
-    if (k[m].rank != k.rank) return "the array has another number of dimensions than the range";
-    return "an index is not the item's own plus a constant";
+    const std::string where = refusal.at.id == none ? "" : text(" (", k.where(k[refusal.at].loc), ")");
+    const std::string memory = refusal.memory.id == none ? "" : " " + tools::name_of(k, refusal.memory);
+    return text(refusal.condition, memory, where);
 }
 
 void put_additions(std::string& out, const Primal& p, const std::vector<Accumulated>& accumulated) {

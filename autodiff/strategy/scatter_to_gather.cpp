@@ -94,24 +94,31 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
         for (size_t o = 0; o < v.size(); ++o)
             if ((analysis.moves(id) || k[id].op == Op::yield) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
     }
-    if (!straight_line() || (split_mode && stores_need_loads())) return;
-    std::vector<uint32_t> refused;
+    of_kernel = why_not_straight_line();
+    if (!of_kernel.condition && split_mode && stores_need_loads())
+        of_kernel = {"in two kernels, contributions to stored elements may not depend on loads"};
+    if (of_kernel.condition) return;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         if (i.op != Op::load || !analysis.active(k.result(i))) continue;
         Load load{id, {}, {}};
         Loads& list = loads[i.memory.id];
-        if (!find_index(i, load) || (!list.empty() && list[0].axes != load.axes)) refused.push_back(i.memory.id);
+        const char* problem = find_index(i, load);
+        if (!problem && !list.empty() && list[0].axes != load.axes)
+            problem = "loads of the array name the axes of the range in different orders";
+        if (problem) of_memories.try_emplace(i.memory.id, Refusal{problem});
         list.push_back(load);
     }
-    for (const uint32_t m : refused) loads.erase(m);
+    for (const auto& [m, problem] : of_memories) loads.erase(m);
     // A memory with one offset needs no gather: the elements of different items are disjoint. In halves, the contribution of
     // another item must not depend on loads: the arrays may have changed, and the tape of an item holds only its own values.
     std::erase_if(loads, [&](const auto& entry) {
         const auto& list = entry.second;
         if (split_mode &&
-            std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); }))
+            std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); })) {
+            of_memories[entry.first] = {"in two kernels, a contribution may not depend on loads"};
             return true;
+        }
         return std::all_of(list.begin(), list.end(), [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
     });
 }
@@ -126,35 +133,49 @@ bool Gather::exclusive(InstId a, InstId c) const {
     }
 }
 
-bool Gather::straight_line() const {
-    if (k.whole_groups || k.rank == 0) return false;
+Gather::Refusal Gather::why_not(MemoryId m) const {
+    if (of_kernel.condition) return of_kernel;
+    const auto known = of_memories.find(m.id);
+    return known == of_memories.end() ? Refusal() : known->second;
+}
+
+/// The condition of the kernel that does not hold, if there is one.
+Gather::Refusal Gather::why_not_straight_line() const {
+    if (k.whole_groups) return {"items past the range run"};
+    if (k.rank == 0) return {"a function has no range"};
     const MemoryEffects effects(k, k.body().insts);
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         if (is_pure(i.op) && !of_the_group(i.op)) continue;
         if (i.op == Op::return_ || i.op == Op::yield || i.op == Op::if_) continue;
-        if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array) return false;
-        if (effects.reads(i.memory) && effects.writes(i.memory)) return false;
+        if (is_loop(i.op)) return {"the kernel has a loop", id};
+        if (is_barrier(i.op)) return {"the kernel has a barrier", id};
+        if (i.memory.id != none && is_atomic(i.op)) return {"the kernel has an atomic", id};
+        if (i.op != Op::load && i.op != Op::store) return {"an instruction has another result for another item", id};
+        if (k[i.memory].kind != MemoryKind::array) return {"the kernel has memory of its own", id};
+        if (effects.reads(i.memory) && effects.writes(i.memory)) return {"the kernel reads and writes", {}, i.memory};
     }
     // An item stores each scalar of an element at most once.
     for (const InstId a : where.order())
         for (const InstId c : where.order())
             if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory &&
                 k[a].leaf == k[c].leaf && !exclusive(a, c))
-                return false;
-    return true;
+                return {"an item may store to one element more than once", c};
+    return {};
 }
 
-bool Gather::find_index(const Inst& inst, Load& load) const {
-    if (k[inst.memory].rank != k.rank) return false;
+/// Parses the indices. Returns the condition that does not hold, if there is one.
+const char* Gather::find_index(const Inst& inst, Load& load) const {
+    if (k[inst.memory].rank != k.rank) return "the array has another number of dimensions than the range";
     size_t dimension = 0;
     for (const Value v : indices_of(k, inst)) {
         Index index;
-        if (!parse(k, v, index) || index.axis >= k.rank || load.index[size_t(index.axis)].axis >= 0) return false;
+        if (!parse(k, v, index)) return "an index is not the item's own plus a constant";
+        if (index.axis >= k.rank || load.index[size_t(index.axis)].axis >= 0) return "two indices follow one axis of the range";
         load.index[size_t(index.axis)] = index;
         load.axes[dimension++] = index.axis;
     }
-    return true;
+    return nullptr;
 }
 
 bool Gather::Load::simple() const {

@@ -36,6 +36,15 @@ public:
     /// `split_mode`: the halves run as separate kernels, so the contribution of another item must not depend on loads.
     Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool split_mode);
 
+    /// A condition that does not hold: "the kernel has a loop", at the instruction, or "the kernel reads and writes" a memory.
+    struct Refusal {
+        const char* condition = nullptr;
+        ir::InstId at{};
+        ir::MemoryId memory{};
+    };
+    /// The reason for which the shadow of a memory is not gathered; none if it is, or if each item adds to elements of its own.
+    Refusal why_not(ir::MemoryId m) const;
+
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
     /// The active loads of each gathered memory.
@@ -57,9 +66,9 @@ public:
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 
 private:
-    bool straight_line() const;
+    Refusal why_not_straight_line() const;
     bool exclusive(ir::InstId a, ir::InstId c) const;
-    bool find_index(const ir::Inst& inst, Load& load) const;
+    const char* find_index(const ir::Inst& inst, Load& load) const;
     bool needs_loads(ir::Value v) const;
     bool path_needs_loads(ir::BlockId block) const;
     bool stores_need_loads() const;
@@ -69,6 +78,8 @@ private:
     const ir::Structure& where;
     const Analysis& analysis;
     std::vector<std::vector<std::pair<ir::InstId, size_t>>> users_of;
+    Refusal of_kernel;  ///< of all memories
+    std::map<uint32_t, Refusal> of_memories;
 };
 
 }  // namespace pumice::derive

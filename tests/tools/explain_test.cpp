@@ -91,6 +91,36 @@ TEST(Explain, SaysWhyAdditionsAreNotGathered) {
                         "constant\n"});
 }
 
+/// The reasons are those of the strategy itself.
+TEST(Explain, SaysWhichConditionOfTheGatherDoesNotHold) {
+    const auto row = kernel("row", [](Out<float, 2> y, In<float> x) {
+        auto [i, j] = global_index<2>();
+        y(i, j) = x[j] * x[j + 1];
+    });
+    EXPECT_NE(explain(row).find("no gather: the array has another number of dimensions than the range"), std::string::npos)
+        << explain(row);
+    const auto diagonal = kernel("diagonal", [](Out<float, 2> y, In<float, 2> x) {
+        auto [i, j] = global_index<2>();
+        y(i, j) = x(i, i) * x(i + 1, i);
+    });
+    EXPECT_NE(explain(diagonal).find("no gather: two indices follow one axis of the range"), std::string::npos)
+        << explain(diagonal);
+    const auto turned = kernel("turned", [](Out<float, 2> y, In<float, 2> x) {
+        auto [i, j] = global_index<2>();
+        y(i, j) = x(i, j) * x(j, i);
+    });
+    EXPECT_NE(explain(turned).find("no gather: loads of the array name the axes of the range in different orders"),
+              std::string::npos)
+        << explain(turned);
+    const auto twice = kernel("twice", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        y[i] = x[i] * x[i + 1];
+        y[i + 1] = x[i];
+    });
+    EXPECT_NE(explain(twice).find("no gather: an item may store to one element more than once"), std::string::npos)
+        << explain(twice);
+}
+
 TEST(Explain, OfAProgramAddsUpItsLaunches) {
     const Device device = Device::open("interp");
     Array<float> x = device.zeros<float>(100), y = device.zeros<float>(100);
