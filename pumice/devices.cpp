@@ -1,7 +1,9 @@
 // The list of backends: which devices there are, and which one a name means.
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "core/host/device.h"
 #include "core/interp/interp.h"
@@ -82,6 +84,19 @@ std::optional<Device> first_vulkan(std::string& reasons, bool software_too, cons
     return std::nullopt;
 }
 
+bool asks_for_coverage() { return !debug::value("PUMICE_COVERAGE").empty(); }
+
+/// Said once for each device.
+void say_what_is_not_covered(const std::string& spec) {
+    static std::mutex mutex;
+    static auto* const said = new std::set<std::string>;
+    const std::lock_guard lock(mutex);
+    if (said->insert(spec).second)
+        std::fputs(
+            text("pumice: PUMICE_COVERAGE counts launches on the device interp; those on ", spec, " are not counted\n").c_str(),
+            stderr);
+}
+
 }  // namespace
 
 Device Device::open(const std::string& spec) {
@@ -92,6 +107,7 @@ Device Device::open(const std::string& spec) {
                 return open(debug::device());
             } catch (const Error& e) { throw e.within("while opening the device that PUMICE_DEVICE names"); }
         }
+        if (asks_for_coverage()) return open_interp_device();
         // A software driver runs on the same processor as our own code, and slower.
         if (auto gpu = first_vulkan(reasons, false)) return *gpu;
         if (cpu::unavailable_reason().empty()) return open_cpu();
@@ -99,6 +115,7 @@ Device Device::open(const std::string& spec) {
         return open_interp_device();
     }
     if (spec == "interp") return open_interp_device();
+    if (asks_for_coverage()) say_what_is_not_covered(spec);
     if (spec == "cpu") {
         if (const std::string reason = cpu::unavailable_reason(); !reason.empty())
             fail("the device cpu cannot be used: ", reason);

@@ -33,7 +33,8 @@ constexpr Switch table[] = {
     {"PUMICE_TRACE", "a file; %p in it is the process's number", "no trace",
      "writes a trace of host calls, launches, copies and compilation, which Perfetto opens"},
     {"PUMICE_COVERAGE", "a folder", "no coverage",
-     "writes there which lines of kernels ran on interp, and which carried adjoints, as LCOV tracefiles"},
+     "writes there which lines of kernels ran on interp, the default device then, and which carried adjoints, as LCOV "
+     "tracefiles"},
     {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
     {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},
     {"PUMICE_CPU_TARGET", "native, x86-64-v2, x86-64-v3, x86-64-v4", "native",

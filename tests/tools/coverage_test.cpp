@@ -108,6 +108,32 @@ TEST_F(CoverageFiles, HoldTheLinesThatRanAndThoseThatCarriedAdjoints) {
     fs::remove_all(folder);
 }
 
+TEST_F(CoverageFiles, AreThoseOfTheDefaultDevice) {
+    EXPECT_EXIT(
+        {
+            unsetenv("PUMICE_DEVICE");
+            setenv("PUMICE_COVERAGE", folder.c_str(), 1);
+            debug::reload();
+            const std::string name = Device::open().name();
+            fs::remove_all(folder);
+            std::exit(name == "interp" ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CoverageFiles, OfAnotherDeviceAreMissingAndThatIsSaid) {
+    EXPECT_EXIT(
+        {
+            setenv("PUMICE_COVERAGE", folder.c_str(), 1);
+            debug::reload();
+            try {
+                (void)Device::open("cpu");
+            } catch (const Error&) {}  // there may be no LLVM
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "PUMICE_COVERAGE counts launches on the device interp; those on cpu are not counted");
+}
+
 TEST_F(CoverageFiles, ThatCannotBeWrittenAreSaid) {
     EXPECT_EXIT(
         {
