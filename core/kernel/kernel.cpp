@@ -32,13 +32,12 @@ struct KernelBase::State {
     detail::SourceLocation location;
     std::function<void(detail::Recorder&)> record;
     uint64_t number;
-    std::mutex mutex;
+    std::mutex mutex, images_mutex;
     std::shared_ptr<const ir::Kernel> recorded, inlined;
     std::mutex names_mutex;  // not `mutex`, which a recording holds
     std::vector<std::string> names;
     bool names_taken = false;  // by the first use
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
-    std::mutex images_mutex;
     std::map<std::string, KernelBase> for_images;  // by the formats and samplers of the images
     std::unique_ptr<KernelBase> as_words;          // the kernel whose images are arrays of words
     std::recursive_mutex kept_mutex;               // recursive, since `make` may call kept()
@@ -57,12 +56,6 @@ struct KernelBase::State {
         const std::lock_guard lock(names_mutex);
         names_taken = true;
         return names;
-    }
-    /// The name for events of the trace.
-    const char* lasting_name() {
-        const char* known = traced_name.load(std::memory_order_relaxed);
-        if (!known) traced_name.store(known = trace::lasting(name), std::memory_order_relaxed);
-        return known;
     }
     /// Removes the executables from devices that are still open.
     ~State();
@@ -531,7 +524,7 @@ std::shared_ptr<Executable> detail::executable_of(const KernelBase& kernel, cons
 
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
     trace::Span span("host", "launch");
-    if (span) span.add_lasting("kernel", state->lasting_name());
+    if (span) span.add_lasting("kernel", detail::lasting_name(state->name, state->traced_name));
     const std::shared_ptr<const ir::Kernel> given = recorded();
     if (ir::has_unresolved_images(*given) || ir::has_images_as_words(*given)) return launch_with_images(range, arguments);
     const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(given);

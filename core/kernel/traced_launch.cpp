@@ -144,6 +144,12 @@ std::shared_ptr<const LaunchKind> Described::describe(const std::string& name, c
 
 }  // namespace
 
+const char* lasting_name(const std::string& name, std::atomic<const char*>& known) {
+    const char* there = known.load(std::memory_order_relaxed);
+    if (!there) known.store(there = trace::lasting(name), std::memory_order_relaxed);
+    return there;
+}
+
 std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, uint64_t number, const ir::Kernel& kernel,
                                                 const Launch& launch, DeviceState& device) {
     // The form of a kernel for indirect ranges may have one more parameter, and its own description.
