@@ -19,10 +19,6 @@
 #include <utility>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "core/support/debug.h"
 #include "core/support/error.h"
 
@@ -260,14 +256,13 @@ std::atomic<int> state{-1};
 bool counter_is_clock = false;
 
 namespace {
-/// True if the system's clock is made of the time stamp counter, which then runs at one rate and alike on all processors.
+/// True if the system's clock is made of the time stamp counter: it then has found that the counter runs at one rate, and alike on
+/// all processors.
 bool clock_is_counter() {
 #if defined(__x86_64__)
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    const bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
     std::string source;
     std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
-    return invariant && source == "tsc";
+    return source == "tsc";
 #else
     return false;
 #endif
