@@ -11,11 +11,11 @@
 // A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither:
 // what is at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
 // The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s
-// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item. Wide packets must save a
-// third.
+// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, and a sum at one address three
+// passes over the addends. Instructions in loops count as often as they run. Wide packets must save a third.
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
-// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times, no reductions with a place for each
-// lane.
+// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times; sums with a place for each lane only
+// where all items of a packet add to one element.
 // Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here only
 // where the wide form is complete.
 #include <algorithm>
@@ -32,6 +32,7 @@ using namespace ir;
 namespace {
 constexpr size_t most_widened = 200;     ///< instructions of a kernel that has wide packets
 constexpr double least_saved = 1.0 / 3;  ///< part of the vector instructions that wide packets must save
+constexpr double passes_of_sum = 3;      ///< vector instructions for a vector of addends to one element
 }  // namespace
 
 /// The widest lanes that an instruction reads, computes with or writes as a vector, in bytes; 0 if its results are scalars.
@@ -58,14 +59,23 @@ bool LlvmEmitter::whole_in_wide_packets(const Inst& i) const {
 /// Vector instructions for the items of one packet of the device's width, if a wide packet has `factor` times as many.
 double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int factor) const {
     const auto vectors = [&](int bytes) { return double(std::max(1, factor * width * bytes / register_bytes())) / factor; };
+    const auto times = [&](InstId id) {
+        double all = 1;
+        for (InstId loop = uniformity.structure().loop_around(id); loop.id != none;
+             loop = uniformity.structure().loop_around(loop))
+            all *= iterations_of(loop);
+        return all;
+    };
     double all = 0;
     for (const InstId id : uniformity.structure().order()) {
         const Inst& i = k[id];
         if (!needed[id.id]) continue;
         if (is_pure(i.op)) {
-            if (const int bytes = lane_bytes(i)) all += instructions_of(i) * vectors(bytes);
+            if (const int bytes = lane_bytes(i)) all += times(id) * instructions_of(i) * vectors(bytes);
+        } else if (adds_together(i)) {
+            all += times(id) * passes_of_sum * vectors(size_of(i.type));
         } else if (i.memory.id != none && i.op != Op::extent) {
-            all += whole_in_wide_packets(i) ? vectors(size_of(i.type)) : width;
+            all += times(id) * (whole_in_wide_packets(i) ? vectors(size_of(i.type)) : width);
         }
     }
     return all;
@@ -99,10 +109,12 @@ std::vector<bool> LlvmEmitter::needed_by_effects() const {
 int LlvmEmitter::choose_wide() const {
     const auto& order = uniformity.structure().order();
     if (!target.rules.has(Rule::wide_packets) || width == 1 || width != target.width || has_barriers ||
-        order.size() > most_widened || variant.sums == Privatisation::lanes)
+        order.size() > most_widened)
         return 1;
-    for (const InstId id : order)
-        if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && diverges(id))) return 1;
+    for (const InstId id : order) {
+        const bool apart = k[id].op == Op::atomic && variant.sums == Privatisation::lanes && !adds_together(k[id]);
+        if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && diverges(id)) || apart) return 1;
+    }
     const std::vector<bool> needed = needed_by_effects();
     int best = 1;
     double least = vector_instructions(needed, 1) * (1 - least_saved);

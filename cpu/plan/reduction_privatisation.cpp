@@ -9,14 +9,17 @@
 //
 // The order of float additions is unspecified either way.
 // Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
-// have at most 4 elements an item; one copy with lanes takes at most 1 MiB. Legality: only add and sub, old values unused, elements
-// that are scalars of 4 or 8 bytes or vectors of them, no other access to the array. Vectors have no places for lanes.
+// have at most 4 elements an item; one copy with lanes takes at most 1 MiB, and adds in loops are not all on conditions on data.
+// Legality: only add and sub, old values unused, elements that are scalars of 4 or 8 bytes or vectors of them, no other access to
+// the array. Vectors have no places for lanes.
 // Textbook: reduction parallelisation by array privatisation (Allen and Kennedy; OpenMP `reduction` clauses on arrays).
 #include "cpu/plan/reduction_privatisation.h"
 
 #include <algorithm>
 
+#include "core/analysis/linear_index.h"
 #include "core/analysis/memory_effects.h"
+#include "core/analysis/uniformity.h"
 #include "core/analysis/uses.h"
 #include "core/ir/structure.h"
 
@@ -32,6 +35,18 @@ constexpr int64_t most_elements_an_item = 4;
 
 bool can_be_added(Scalar t) { return size_of(t) >= 4; }
 
+/// True for a condition on the item's indices alone, such as a guard or a triangle.
+bool on_indices(const Kernel& k, const LinearIndex& affine, Value condition) {
+    const InstId source = k[condition].inst;
+    if (source.id == none) return false;
+    const Inst& i = k[source];
+    const auto v = k.operands(i);
+    if (i.op == Op::in_range || i.op == Op::constant) return true;
+    if (i.op == Op::and_ || i.op == Op::or_ || i.op == Op::not_)
+        return std::all_of(v.begin(), v.end(), [&](Value of) { return on_indices(k, affine, of); });
+    return v.size() == 2 && std::all_of(v.begin(), v.end(), [&](Value of) { return affine.of(of).known; });
+}
+
 }  // namespace
 
 bool is_vector(const Element& e) {
@@ -42,6 +57,27 @@ bool is_vector(const Element& e) {
 }
 
 bool takes_lanes(const Memory& m) { return m.element.leaves.size() == 1; }
+
+bool adds_on_data(const Kernel& k, std::span<const MemoryId> arrays) {
+    if (arrays.empty()) return false;
+    const Uniformity uniformity(k);
+    const LinearIndex affine(k, uniformity);
+    const Structure& where = uniformity.structure();
+    bool found = false;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.op != Op::atomic || std::ranges::find(arrays, i.memory) == arrays.end() || where.loop_around(id).id == none)
+            continue;
+        bool on_data = false;
+        for (InstId at = where.around(id); at.id != none && !is_loop(k[at].op); at = where.around(at)) {
+            const Value condition = k.operands(k[at])[0];
+            on_data = on_data || (uniformity.of(condition) == Scope::item && !on_indices(k, affine, condition));
+        }
+        if (!on_data) return false;
+        found = true;
+    }
+    return found;
+}
 
 std::vector<MemoryId> only_added_to(const Kernel& k) {
     const Structure where(k);

@@ -17,6 +17,10 @@ bool is_vector(const Element& element);
 /// True if the elements of a private copy may have a place for each lane: scalars.
 bool takes_lanes(const ir::Memory& array);
 
+/// True if all adds to these arrays in loops are under conditions on data, which few items meet: a place for each lane saves little
+/// then, and costs the iterations over blocks of elements (tile_reduction_loops.cpp).
+bool adds_on_data(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays);
+
 /// Chooses how a launch reduces these arrays: in private copies if the copies need little memory and are small compared with the
 /// number of items. Arrays that `partition` covers need no copies.
 Privatisation choose_privatisation(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays,

@@ -311,7 +311,8 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
     const Rules& rules = compiler->target.rules;
     if (!added_to.empty() && rules.has(Rule::privatised_reductions)) {
         wanted.sums = choose_privatisation(*kernel, added_to, shared, launch, compiler->target.width, threads);
-        if (wanted.sums == Privatisation::lanes && !rules.has(Rule::lane_private_sums)) wanted.sums = Privatisation::copies;
+        if (wanted.sums == Privatisation::lanes && (added_on_data || !rules.has(Rule::lane_private_sums)))
+            wanted.sums = Privatisation::copies;
     }
     wanted.streaming = streams(launch, threads);
     // Groups that begin early do not cover the same columns in all rows.

@@ -83,6 +83,7 @@ public:
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it has print or require
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
+    const bool added_on_data = adds_on_data(*kernel, added_to);
     const bool movable;         ///< items do not depend on groups, which may begin anywhere
     const uint32_t stencil;     ///< of a movable kernel: axes_of_stencils()
     const int across;           ///< the argument whose rows are along axis 1 of the range, or -1

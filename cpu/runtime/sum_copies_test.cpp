@@ -8,6 +8,7 @@
 
 #include "core/host/array.h"
 #include "core/kernel/kernel.h"
+#include "core/language/control.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
 
@@ -28,6 +29,34 @@ TEST(ReductionPrivatisation, FindsArraysThatAreOnlyAddedTo) {
     std::vector<std::string> names;
     for (const ir::MemoryId m : only_added_to(*k.recorded())) names.push_back(std::to_string((*k.recorded())[m].argument));
     EXPECT_EQ(names, (std::vector<std::string>{"0", "1"}));
+}
+
+/// Conditions on data let few items add; guards, triangles and additions outside of loops do not count as such.
+TEST(ReductionPrivatisation, FindsAddsUnderConditionsOnData) {
+    const auto on_data = [](const auto& k) { return adds_on_data(*k.recorded(), only_added_to(*k.recorded())); };
+    EXPECT_TRUE(on_data(kernel("matches", [](InOut<int> found, In<int> x) {
+        auto i = global_index();
+        $for(p, range(found.size(0))) {
+            $if(x[i] == p) { atomic_add(found[p], 1); }
+        }
+    })));
+    EXPECT_FALSE(on_data(kernel("triangle", [](InOut<int> found, In<int> x) {
+        auto i = global_index();
+        $for(p, range(found.size(0))) {
+            $if(p <= i && in_range()) { atomic_add(found[p], x[i]); }
+        }
+    })));
+    EXPECT_FALSE(on_data(kernel("also", [](InOut<int> found, In<int> x) {
+        auto i = global_index();
+        $for(p, range(found.size(0))) {
+            $if(x[i] == p) { atomic_add(found[p], 1); }
+            atomic_add(found[0], 1);
+        }
+    })));
+    EXPECT_FALSE(on_data(kernel("once", [](InOut<int> found, In<int> x) {
+        auto i = global_index();
+        $if(x[i] == 3) { atomic_add(found[0], 1); }
+    })));
 }
 
 /// Each thread adds to its own copy; the first one to the array itself, unless another launch uses the array.
