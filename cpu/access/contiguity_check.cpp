@@ -1,4 +1,4 @@
-// Contiguity check: a load whose index is clamped or wrapped uses a vector load in the packets whose lanes lie side by side.
+// Contiguity check: an access whose index is clamped or wrapped uses a whole vector in the packets whose lanes lie side by side.
 //
 // Why: clamp(j + d, 0, n - 1) moves by one element from lane to lane but for the packets at the rim. A gather of eight elements
 // takes as long as ten to twenty vector loads.
@@ -11,12 +11,14 @@
 //
 //              else if %index - splat(%index[0]) < 8 { %v = permute(load <8 x float>, %index - %index[0]) } else { gather }
 //
-// Only for indices that are made of an index with step 1 by min, max, select, rem, and, or by a sum with what is uniform: others
-// would pay for a test that fails.
+// Only for indices with a probable step of 1: made of indices with constant steps by sums and casts, by min, max and select, and
+// by rem, and, xor with what is uniform. These three keep the step where a packet crosses none of the other operand's bits.
+// Others would pay for a test that fails. Stores make the same check before they scatter. Examples: the partner `lane ^ distance` of a
+// butterfly, the pair `2 * p - (p & (distance - 1))` of a bitonic network.
 // Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
 // Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
-// Limits: the packet is complete; the other indices are uniform; elements are single scalars. Stores stay scatters. In kernels
-// without loops and barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
+// Limits: the packet is complete; the other indices are uniform; elements are single scalars. In kernels without loops and
+// barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
 // Textbook: loop versioning for contiguous accesses (LLVM's LoopAccessAnalysis versions symbolic strides); here an access is
 // versioned, not the loop.
 #include "core/support/error.h"
@@ -52,9 +54,35 @@ bool LlvmEmitter::is_nearly_affine(Value v, int depth) const {
     }
 }
 
-/// True if a load should test whether its lanes lie side by side.
+/// The step of a value from lane to lane in most packets; none if there is none that is likely.
+std::optional<int64_t> LlvmEmitter::probable_step(Value v, int depth) const {
+    if (kind_of(v) == ValueKind::uniform) return 0;
+    if (kind_of(v) == ValueKind::affine) return lane_step(v);
+    const InstId source = k[v].inst;
+    if (source.id == none || depth > most_nested) return std::nullopt;
+    const Inst& i = k[source];
+    const auto o = k.operands(i);
+    const auto of = [&](size_t operand) { return probable_step(o[operand], depth + 1); };
+    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
+    switch (i.op) {
+        case Op::add:
+        case Op::sub: {
+            const auto a = of(0), b = of(1);
+            if (!a || !b) return std::nullopt;
+            return int64_t(uint64_t(*a) + (i.op == Op::add ? uint64_t(*b) : 0 - uint64_t(*b)));
+        }
+        case Op::xor_: return uniform(1) ? of(0) : uniform(0) ? of(1) : std::nullopt;
+        case Op::rem:
+        case Op::and_: return uniform(1) ? of(0) : std::nullopt;
+        case Op::cast: return is_int(k.type_of(o[0])) ? of(0) : std::nullopt;
+        default: return is_nearly_affine(v, depth) ? std::optional<int64_t>(1) : std::nullopt;
+    }
+}
+
+/// True if a load or store should test whether its lanes lie side by side.
 bool LlvmEmitter::checks_contiguity(const Inst& i) const {
-    if (!target.rules.has(Rule::contiguity_checks) || i.op != Op::load || width == 1) return false;
+    if (!target.rules.has(Rule::contiguity_checks) || width == 1) return false;
+    if (i.op != Op::load && (i.op != Op::store || !target.rules.has(Rule::checked_stores))) return false;
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_ || int(m.element.size) != size_of(i.type)) return false;
     const auto indices = indices_of(k, i);
@@ -63,7 +91,8 @@ bool LlvmEmitter::checks_contiguity(const Inst& i) const {
     for (const Value v : indices.first(indices.size() - 1))
         if (kind_of(v) != ValueKind::uniform) return false;
     return kind_of(indices.back()) == ValueKind::vector && !affine.of(indices.back()).step(index_bits(i, indices.back())) &&
-           size_of(k.type_of(indices.back())) == 4 && is_nearly_affine(indices.back());
+           size_of(k.type_of(indices.back())) == 4 &&
+           (is_nearly_affine(indices.back()) || (target.rules.has(Rule::checked_stores) && probable_step(indices.back()) == 1));
 }
 
 /// True if the packets at the rim permute a vector of the memory. It is read past its end by less than a vector, for which
@@ -81,6 +110,27 @@ std::string LlvmEmitter::permuted_by(const std::string& type, const std::string&
     declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
     const std::string moved = let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
     return type == lanes ? moved : convert("bitcast", lanes, moved, type);
+}
+
+/// An i1: the lanes of an index lie side by side.
+std::string LlvmEmitter::in_a_row(const std::string& index) {
+    const std::string t = vector_type("i32"), begin = splat("i32", extract("i32", index, "0"));
+    const std::string apart = let(text("sub ", t, " ", index, ", ", begin));
+    const std::string same = let(text("icmp eq ", t, " ", apart, ", ", lanes("i32", 1)));
+    return let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1"));
+}
+
+/// The store in two ways.
+void LlvmEmitter::checked_store(const Inst& i, const Address& a, const std::string& whole, const std::string& value) {
+    const auto indices = indices_of(k, i);
+    const std::string row = label("row"), scattered = label("scattered"), end = label("stored");
+    branch(in_a_row(vector(indices.back())), row, scattered);
+    start(row);
+    line(text("store ", whole, " ", value, ", ptr ", extract("ptr", a.pointer, "0"), ", align ", a.align));
+    jump(end);
+    start(scattered);
+    masked_store(i, value, a);
+    start(end);
 }
 
 /// The load in two or three ways. Returns the loaded vector, of type `whole`.

@@ -350,6 +350,7 @@ void LlvmEmitter::store(InstId id) {
         const std::string part = resized(scalar_text, value, width, running.first);
         return line(text("store <", running.first, " x ", scalar_text, "> ", part, ", ptr ", a.pointer, ", align ", a.align));
     }
+    if (a.how == Address::How::scattered && running.all() && checks_contiguity(i)) return checked_store(i, a, whole, value);
     masked_store(i, value, a);
 }
 

@@ -1,8 +1,12 @@
-// Packets of several vectors give the results of single items, for loops and rows of any length.
+// Packets of several vectors, packets of more items and iterations without masks give the results of single items, for loops and
+// rows of any length.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "core/host/array.h"
 #include "core/host/device.h"
+#include "core/interp/interp.h"
 #include "core/kernel/kernel.h"
 #include "core/language/control.h"
 #include "core/language/functions.h"
@@ -69,6 +73,143 @@ TEST(ChooseWidth, straight_code_takes_several_vectors_a_packet) {
         k(ndrange(n), y, given);
         const std::vector<uint32_t> got = y.download();
         for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], mixed<60>(x[i])) << i << " of " << n;
+    }
+}
+
+/// Loops whose index or whose bound moves by a constant from lane to lane, with values that they carry and a jump of all lanes.
+const auto strided = kernel("strided", static_group<1, 64>, [](Out<uint32_t, 2> y, In<uint32_t> x, Val<int> stop, Val<int> step) {
+    auto [row, lane] = global_index<2>();
+    const auto n = x.size(0);
+    Var hash = 7u, triangle = 5u, from = 3u, least = 1u;
+    Var last = -1;
+    $for(j, range(lane, n, 64)) { hash = hash * 31u + (x[j] ^ cast<uint32_t>(j)); }
+    $for(j, range(min(3 * lane, n), n, step)) {
+        $if(j > stop) { $break; }
+        triangle = triangle * 17u + x[j];
+        last = j;
+    }
+    $for(j, range(lane - 70, n)) {
+        $if(row == 1 && x[max(j, 0)] % 5u == 0u) { $continue; }
+        from = from * 13u + x[max(j, 0)];
+    }
+    $for(j, range(min(2 * lane + stop, n))) { least = least * 11u + x[j]; }
+    $for(j, range(lane, -9, -step)) { least += cast<uint32_t>(j) * least; }
+    y(row, lane) = hash + 3u * triangle + 5u * from + 7u * least + cast<uint32_t>(last);
+});
+
+TEST(FullIterations, give_the_results_of_the_interpreter) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open()), reference(open_interp());
+    for (const int n : {1, 7, 15, 16, 63, 64, 65, 127, 128, 300, 1001})
+        for (const int stop : {0, 9, 200})
+            for (const int step : {1, 5, 64}) {
+                std::vector<uint32_t> x(size_t(n), 0u);
+                for (size_t i = 0; i < x.size(); ++i) x[i] = uint32_t(i) * 2654435761u >> 7;
+                const auto of = [&](const Device& d) {
+                    const Array<uint32_t, 2> y = d.zeros<uint32_t>({2, 64});
+                    strided(ndrange(2, 64), y, d.upload(x), stop, step);
+                    return y.download();
+                };
+                ASSERT_EQ(of(device), of(reference)) << n << " elements, stop " << stop << ", step " << step;
+            }
+}
+
+/// Indices up to 2^31 - 1, and bounds that wrap in some lanes.
+TEST(FullIterations, end_where_an_index_overflows) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open()), reference(open_interp());
+    const auto k = kernel("overflow", static_group<64>, [](Out<uint32_t> y, Val<int> from, Val<int> to, Val<int> step) {
+        auto lane = global_index();
+        Var steps = 1u, bounds = 1u, below = 1u;
+        $for(j, range(from + lane, to, step)) { steps = steps * 3u + cast<uint32_t>(j); }
+        $for(j, range(from, to - 40 + lane, step)) { bounds = bounds * 5u + cast<uint32_t>(j); }
+        $for(j, range(from, to - lane, step)) { below = below * 7u + cast<uint32_t>(j); }
+        y[lane] = steps + 3u * bounds + 5u * below;
+    });
+    constexpr int most = 2'147'483'647;
+    for (const int from : {most - 700, most - 100, most - 64})
+        for (const int to : {most, most - 3, most - 39, most - 60, -most + 20})
+            for (const int step : {1, 13, 64, 1000}) {
+                const auto of = [&](const Device& d) {
+                    const Array<uint32_t> y = d.zeros<uint32_t>(64);
+                    k(ndrange(64), y, from, to, step);
+                    return y.download();
+                };
+                ASSERT_EQ(of(device), of(reference)) << from << " to " << to << " step " << step;
+            }
+}
+
+/// Pairs of a bitonic network and partners of a butterfly, side by side or apart by the distance, in local memory and in an array.
+TEST(CheckedStores, store_pairs_at_any_distance) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open()), reference(open_interp());
+    const auto exchange = [](auto&& at, const Val<int>& first, const Val<int>& second) {
+        const auto a = at[first], b = at[second];
+        at[first] = min(a, b) * 3u;
+        at[second] = max(a, b) + 1u;
+    };
+    const auto in_groups = kernel("in_groups", static_group<128>, [=](InOut<uint32_t> x, Val<int> distance) {
+        Local<uint32_t, 256> block;
+        auto l = local_index();
+        const auto base = group_index() * 256;
+        block[l] = x[base + l];
+        block[l + 128] = x[base + l + 128];
+        synchronize();
+        const auto low = 2 * l - (l & (distance - 1));
+        exchange(block, low, low + distance);
+        synchronize();
+        const auto mine = block[l], other = block[l + 128];
+        synchronize();
+        block[l ^ distance / 2] = mine;
+        block[(l ^ distance / 2) + 128] = other;
+        synchronize();
+        x[base + l] = block[l];
+        x[base + l + 128] = block[l + 128];
+    });
+    const auto in_array = kernel("in_array", [=](InOut<uint32_t> x, Val<int> distance) {
+        auto l = global_index();
+        const auto low = 2 * l - (l & (distance - 1));
+        exchange(x, low, low + distance);
+    });
+    std::vector<uint32_t> x(1024, 0u);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = uint32_t(i) * 2654435761u;
+    for (const int distance : {1, 2, 4, 8, 16, 32, 64, 128}) {
+        const auto of = [&](const Device& d, const auto& k) {
+            const Array<uint32_t> all = d.upload(x);
+            k(ndrange(512), all, distance);
+            return all.download();
+        };
+        ASSERT_EQ(of(device, in_groups), of(reference, in_groups)) << distance;
+        ASSERT_EQ(of(device, in_array), of(reference, in_array)) << distance;
+    }
+}
+
+TEST(WidePackets, count_bytes_in_loops) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open());
+    const auto k = kernel("occurrences", [](InOut<int32_t> counts, In<uint8_t> text, In<uint8_t, 2> patterns) {
+        auto i = global_index();
+        $for(p, range(patterns.size(0))) {
+            Var same = true;
+            $for(c, range(patterns.size(1))) { same = same && text[i + c] == patterns(p, c); }
+            $if(same) { atomic_add(counts[p], 3); }
+        }
+    });
+    for (const int n : {1, 15, 64, 65, 200, 1000, 70001}) {
+        std::vector<uint8_t> text(size_t(n + 2), uint8_t(0));
+        for (size_t i = 0; i < text.size(); ++i) text[i] = uint8_t(i * i * 2654435761u >> 13) % 3;
+        const std::vector<uint8_t> patterns{0, 0, 1, 0, 1, 2, 2, 2, 2, 1, 0, 2};
+        const Array<int32_t> counts = device.zeros<int32_t>(4);
+        k(ndrange(n), counts, device.upload(text), device.upload(patterns, {4, 3}));
+        const std::vector<int32_t> got = counts.download();
+        for (size_t p = 0; p < 4; ++p) {
+            int32_t expected = 0;
+            for (size_t i = 0; i < size_t(n); ++i)
+                if (std::equal(patterns.begin() + int64_t(3 * p), patterns.begin() + int64_t(3 * p) + 3,
+                               text.begin() + int64_t(i)))
+                    expected += 3;
+            ASSERT_EQ(got[p], expected) << "pattern " << p << " of " << n;
+        }
     }
 }
 

@@ -14,6 +14,15 @@
 // the square of a block's length.
 // Cost: a divergent loop runs as often as its slowest lane, plus some mask instructions an iteration. Limits: return in a kernel
 // with barriers: see emit_barrier_regions.cpp.
+// Full iterations: a `for` whose lanes leave at different times, because its index or its bound has a constant step from lane to
+// lane, begins with a loop without masks, for the iterations that all lanes run. The masked loop runs the rest, mostly one:
+//
+//     for %k = %lane to %n step 128 {}        bound = min(%n, 2^31 - 128) - (width - 1)
+//                                             while (k < bound) { vectors without masks; k += 128 }   k: that of lane 0
+//                                             the masked loop from there
+//
+// Why: masked accesses, conversions of masks and additions lane by lane under a mask cost as much as the body, above all on AVX2.
+// Cost: the body once more. Textbook name: peeling of the last iterations.
 // Textbook name: whole-function vectorisation (Karrenberg and Hack, CGO 2011); predicated execution of SPMD code (Pharr and Mark,
 // ispc, 2012).
 #include <algorithm>
@@ -147,6 +156,73 @@ void LlvmEmitter::instruction_without_line(InstId id) {
 
 // ---- loops ----
 
+/// True if a divergent loop should run the iterations of all lanes without masks first.
+bool LlvmEmitter::has_full_iterations(InstId id, const LoopState& l) const {
+    constexpr int most_insts = 100;
+    constexpr double least_iterations = 8;
+    const Inst& i = k[id];
+    if (!target.rules.has(Rule::full_iterations) || i.op != Op::for_ || !running.all() || !l.tracked || l.masked) return false;
+    if (!l.left.name.empty() || unrolls(id)) return false;
+    const auto v = k.operands(i);
+    const Value index = k[i.blocks[0]].params[0];
+    const auto plain = [&](Value of) { return kind_of(of) != ValueKind::vector; };
+    if (k.type_of(index) != Scalar::i32 || !plain(index) || !plain(v[1]) || kind_of(v[2]) != ValueKind::uniform) return false;
+    if (kind_of(index) == ValueKind::affine && *lane_step(index) < 0) return false;  // lanes below -2^31 would wrap
+    int insts = 0;
+    bool scalarised = false;  // a loop over the lanes of a mask: repeated addresses stall the unrolled additions
+    each_inside(k, i,
+                [&](InstId inner) { ++insts, scalarised = scalarised || (is_atomic(k[inner].op) && lane_by_lane(k[inner])); });
+    return insts <= most_insts && !scalarised && iterations_of(id) >= least_iterations;
+}
+
+/// The loop over these iterations. It ends before an iteration that some lane does not run, or after which an index overflows.
+void LlvmEmitter::full_iterations(InstId id, const LoopState& masked, const Alloca& index) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const Value param = k[i.blocks[0]].params[0];
+    const auto wide = [&](Value of) { return let(text("sext i32 ", scalar(of), " to i64")); };
+    const auto to_last = [&](Value of) { return kind_of(of) == ValueKind::affine ? *lane_step(of) * (width - 1) : 0; };
+    declare("declare i64 @llvm.smin.i64(i64, i64)");
+    // Bounds are those of lane 0's index: the others are at most `ahead` greater.
+    const int64_t ahead = std::max<int64_t>(to_last(param), 0), behind = std::min<int64_t>(to_last(v[1]), 0);
+    const std::string step = wide(v[2]), to = let(text("add i64 ", wide(v[1]), ", ", behind));
+    const std::string last = let(text("sub i64 ", int64_t(INT32_MAX) + 1, ", ", step));
+    const std::string least = let(text("call i64 @llvm.smin.i64(i64 ", to, ", i64 ", last, ")"));
+    std::string upwards = let(text("icmp sgt i64 ", step, ", 0"));
+    if (const int64_t beyond = to_last(v[1]); beyond > 0) {  // lanes' bounds above 2^31 - 1 would wrap
+        const std::string inside = let(text("icmp sle i64 ", to, ", ", INT32_MAX - beyond));
+        upwards = let(text("and i1 ", upwards, ", ", inside));
+    }
+    const std::string bound =
+        let(text("select i1 ", upwards, ", i64 ", let(text("sub i64 ", least, ", ", ahead)), ", i64 ", INT64_MIN));
+    const std::string header = label("full_loop"), body = label("full"), rest = label("rest");
+    LoopState l = masked;
+    l.tracked = false;
+    l.latch = label("full_latch");
+    const std::vector<bool> had = has_value;
+    start(header);
+    for (uint32_t c = 0; c < i.result_count; ++c) read(k[i.blocks[0]].params[leading_params(i.op) + c], l.carried[c]);
+    read(param, index);
+    branch(let(text("icmp slt i64 ", wide(param), ", ", bound)), body, rest);
+    start(body);
+    loops.push_back(l);
+    sequence(k[i.blocks[0]].insts);
+    loops.pop_back();
+    start(l.latch);
+    const std::string next = let(text("add nsw i32 ", let(text("load i32, ptr ", index.name)), ", ", scalar(v[2])));
+    line(text("store i32 ", next, ", ptr ", index.name));
+    if (LoopHint(i.immediate) == LoopHint::rolled) {
+        line(text("br label %", header, ", !llvm.loop ", metadata("distinct !{$, !{!\"llvm.loop.unroll.disable\"}}")));
+        open = false;
+    } else {
+        jump(header);
+    }
+    start(rest);
+    running = masked.entered;
+    lost = false;
+    has_value = had;
+}
+
 void LlvmEmitter::loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
@@ -184,6 +260,7 @@ void LlvmEmitter::loop(InstId id) {
     open_deferred_reductions(id);
     const bool outer_lost = lost;
     lost = false;
+    if (tiling.tiles.empty() && has_full_iterations(id, l)) full_iterations(id, l, index);
     start(header);
     if (l.tracked) running = read_mask(l.alive);
     if (l.masked) line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.continued.name));

@@ -241,6 +241,19 @@ std::string striding_loop() {
 
 TEST(Emit, strided_loops_prefetch) { EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1); }
 
+TEST(Emit, iterations_that_all_lanes_run_have_no_masks) {
+    const auto loop = [](const std::string& from, const std::string& to) {
+        return emitted("%2 = constant 64 : i32\nfor %3 = " + from + " to " + to +
+                           " step %2 {\n%4 = load arg2[%3] : i32\nstore arg1[%0], %4 : i32\nyield\n}\n",
+                       8, {64, 1, 1}, true);
+    };
+    const std::string by_index = loop("%0", "%1"), by_bound = loop("%1", "%0");
+    EXPECT_EQ(count(by_index, "= load <8 x i32>"), 1) << by_index;
+    EXPECT_EQ(count(by_index, "@llvm.masked.load.v8i32.p0(ptr %"), 1);
+    EXPECT_EQ(count(by_bound, "store <8 x i32>"), 1) << by_bound;
+    EXPECT_EQ(count(loop("%1", "%2"), "masked"), 0);
+}
+
 TEST(Emit, carried_values_are_stored_once) {
     // Stores: at the loop's start, of the loaded value (out of its guard, and across the barrier), of the sum, of the result.
     // A copy of the sum for the next iteration would be one more.

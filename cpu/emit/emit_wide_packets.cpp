@@ -11,7 +11,7 @@
 // A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither:
 // what is at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
 // The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s
-// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, and a sum at one address three
+// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, a sum at one address three
 // passes over the addends. Instructions in loops count as often as they run. Wide packets must save a third.
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
 // Limits: no barriers, no subgroup operations, no loops that lanes leave at different times; sums with a place for each lane only

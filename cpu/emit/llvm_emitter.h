@@ -156,11 +156,14 @@ private:
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
-    // ---- loads whose lanes lie side by side in most packets (contiguity_check.cpp) ----
+    // ---- accesses whose lanes lie side by side in most packets (contiguity_check.cpp) ----
     bool is_nearly_affine(ir::Value v, int depth = 0) const;
+    std::optional<int64_t> probable_step(ir::Value v, int depth = 0) const;
     bool checks_contiguity(const ir::Inst& i) const;
     bool permutes_window(const ir::Inst& i) const;
     std::string permuted_by(const std::string& type, const std::string& vector, const std::string& of);
+    std::string in_a_row(const std::string& index);
+    void checked_store(const ir::Inst& i, const Address& a, const std::string& whole, const std::string& value);
     std::string checked_load(const ir::Inst& i, const Address& a, const std::string& whole,
                              const std::function<std::string()>& gather);
 
@@ -319,6 +322,8 @@ private:
     void instruction(ir::InstId id);
     void instruction_without_line(ir::InstId id);
     void loop(ir::InstId id);
+    bool has_full_iterations(ir::InstId id, const LoopState& l) const;
+    void full_iterations(ir::InstId id, const LoopState& masked, const Alloca& index);
     void for_header(ir::InstId id, LoopState& l, const Alloca& index);
     void for_latch(const ir::Inst& i, const LoopState& l, const Alloca& index);
     void terminator(ir::InstId id);
