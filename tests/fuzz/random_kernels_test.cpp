@@ -1,5 +1,5 @@
 // Random kernels of every type that the device has: straight-line code, variables, branches, bounded loops, casts, private
-// memory, local memory with barriers, and commutative atomics; on the device against the interpreter. A failure prints its seed
+// memory, local memory with barriers, commutative atomics, and images; on the device against the interpreter. A failure prints its seed
 // and the shortest kernel of that seed that fails. PUMICE_FUZZ_SEED=n runs seed n alone, PUMICE_FUZZ_COUNT=n runs n seeds.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/ir/ops.h"
+#include "tests/fuzz/random_images.h"
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;
@@ -53,7 +54,8 @@ std::vector<Scalar> types_of(const Device& device) {
 /// Makes one kernel of a seed. `budget` is the number of statements: a smaller budget gives a shorter kernel with the same start.
 class Generator {
 public:
-    Generator(uint64_t seed, std::vector<Scalar> of, int budget) : random(seed), types(std::move(of)), budget(budget), b(k) {
+    Generator(uint64_t seed, std::vector<Scalar> of, int budget)
+        : random(seed), types(std::move(of)), budget(budget), b(k), images(seed) {
         k.name = text("fuzz_", seed);
         k.files = {"fuzz"};
         k.math = ir::Math::strict;
@@ -66,8 +68,12 @@ public:
         const ir::MemoryId in_f = array(Scalar::f32, ir::Access::in), in_i = array(Scalar::i32, ir::Access::in),
                            in_u = array(Scalar::u32, ir::Access::in);
         const ir::MemoryId sums = array(Scalar::i32, ir::Access::inout);
+        if (images.used) {
+            texture = image(images.texture_parameter(), ir::Access::in);
+            own = image(images.own_parameter(), ir::Access::inout);
+        }
         b.enter(b.new_block());
-        const ir::Value i = b.index(ir::Op::global_index, 0);
+        const ir::Value i = item = b.index(ir::Op::global_index, 0);
         add(i);
         add(b.load(in_f, 0, {&i, 1}));
         add(b.load(in_i, 0, {&i, 1}));
@@ -125,6 +131,15 @@ private:
         m.extents = {size};
         k.memories.push_back(m);
         return {uint32_t(k.memories.size() - 1)};
+    }
+
+    ir::MemoryId image(ir::Memory m, ir::Access access) {
+        m.name = text("arg", k.params.size() + 1);
+        m.access = access;
+        m.argument = int(k.params.size());
+        k.memories.push_back(m);
+        k.params.push_back({true, m.element.leaves[0].type, {uint32_t(k.memories.size() - 1)}});
+        return k.params.back().memory;
     }
 
     void add(ir::Value v) { values.push_back(v); }
@@ -193,6 +208,34 @@ private:
         return b.load(m, 0, {&at, 1});
     }
 
+    /// A sample or a texel of the texture, or the item's own texel, which it may also store to.
+    void access_image() {
+        const auto channel = [&](ir::MemoryId m) { return uint32_t(roll(k[m].element.leaves.size())); };
+        if (roll(3) == 0) {
+            const uint32_t leaf = channel(own);
+            if (roll(2)) return b.store(own, leaf, {&item, 1}, pick(k[own].element.leaves[leaf].type));
+            const ir::Value v = b.load(own, leaf, {&item, 1});
+            return add(is_float(k.type_of(v)) ? tamed(v) : v);
+        }
+        std::vector<ir::Value> operands;
+        if (images.filters() && roll(3) != 0) {
+            operands.push_back(pick(Scalar::f32));  // the level of detail
+            for (int n = 0; n < images.shape.dimensions; ++n) {
+                const ir::Value at = pick(Scalar::f32), part = b.constant_float(Scalar::f32, 1.0 / 64);
+                operands.push_back(roll(4) ? b.op(ir::Op::mul, {at, part}) : at);
+            }
+            return add(tamed(b.sample(texture, channel(texture), operands)));
+        }
+        const auto inside = [&](int64_t extent) {
+            return b.op(ir::Op::max, {b.op(ir::Op::min, {pick(Scalar::i32), i32(extent - 1)}), i32(0)});
+        };
+        operands.push_back(inside(images.shape.levels));
+        for (int axis = images.shape.dimensions - 1; axis >= 0; --axis)
+            operands.push_back(inside(images.shape.extent(axis, images.shape.levels - 1)));
+        const ir::Value v = b.load(texture, channel(texture), operands);
+        add(is_float(k.type_of(v)) ? tamed(v) : v);
+    }
+
     ir::Value pick(Scalar t) {
         std::vector<ir::Value> of_type;
         for (const ir::Value v : values)
@@ -238,6 +281,10 @@ private:
         const size_t kept = values.size();
         const int statements = 2 + int(roll(6));
         for (int s = 0; s < statements && budget > 0; ++s, --budget) {
+            if (images.used && roll(4) == 0) {
+                access_image();
+                continue;
+            }
             switch (roll(depth > 0 ? 10 : 6)) {
                 case 0:
                 case 1: add(operation()); break;
@@ -303,11 +350,15 @@ private:
     ir::Builder b;
     std::vector<ir::Value> values, variables;
     int loops = 0, memories = 0;
+    const fuzz::RandomImages images;
+    ir::MemoryId texture, own;
+    ir::Value item;
 };
 
 struct Outputs {
     std::vector<float> f;
     std::vector<int> i, sums;
+    std::vector<uint32_t> texels;
 };
 
 Outputs run(const Device& device, const AnyKernel& kernel, uint64_t seed) {
@@ -323,8 +374,19 @@ Outputs run(const Device& device, const AnyKernel& kernel, uint64_t seed) {
     Array<float> out_f = device.zeros<float>(items), in_f = device.upload(f);
     Array<int> out_i = device.zeros<int>(items), in_i = device.upload(i), sums = device.full<int>(slots, 3);
     Array<uint32_t> in_u = device.upload(u);
-    kernel(ndrange(items).group(group), out_f, out_i, in_f, in_i, in_u, sums);
-    return {out_f.download(), out_i.download(), sums.download()};
+    const Range range = ndrange(items).group(group);
+    const fuzz::RandomImages images(seed);
+    if (!images.used) {
+        kernel(range, out_f, out_i, in_f, in_i, in_u, sums);
+        return {out_f.download(), out_i.download(), sums.download(), {}};
+    }
+    const auto texture = images.make_texture(device), own = images.make_own(device, items);
+    const auto arrays = detail::host_arguments(out_f, out_i, in_f, in_i, in_u, sums);
+    std::vector<detail::HostArgument> all(arrays.begin(), arrays.end());
+    all.push_back(fuzz::RandomImages::argument(texture));
+    all.push_back(fuzz::RandomImages::argument(own));
+    kernel.launch(range, all);
+    return {out_f.download(), out_i.download(), sums.download(), fuzz::RandomImages::channels_of(own)};
 }
 
 /// The first difference between the device and the interpreter; "" if they agree.
@@ -342,6 +404,7 @@ std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budg
     for (size_t s = 0; s < slots; ++s)
         if (want.sums[s] != got.sums[s])
             return text("sum ", s, ": ", got.sums[s], ", and the interpreter ", want.sums[s], "\n", any.ir());
+    if (want.texels != got.texels) return text("texels differ: ", fuzz::RandomImages(seed).text(), "\n", any.ir());
     return "";
 }
 
