@@ -23,6 +23,7 @@
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
+#include "core/analysis/float_range.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 #include "core/support/error.h"
@@ -385,6 +386,7 @@ std::string GlslEmitter::exact_pattern(const Inst& i) const {
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
         return "pm_float_of_unsigned($0)";
+    if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, k.operands(i)[0])) return "int($0)";
     if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
     if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);
     uint64_t bits = 0;

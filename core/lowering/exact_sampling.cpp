@@ -96,8 +96,10 @@ private:
         }
         Value x = mul({u, size_f});
         if (texture.filter != Filter::nearest) x = sub({x, real(0.5)});
-        // Indices far outside would not fit an i32; beyond 4 texels nothing changes.
-        if (wrap() == Wrap::clamp || wrap() == Wrap::border) x = max({min({x, add({size_f, real(4)})}), real(-4)});
+        // Positions far outside would not fit an i32. Extents are at most 32768; beyond some texels nothing changes. A comparison
+        // with NaN is false, which makes the cast a plain conversion (core/analysis/float_range.h).
+        x = select({b.op(Op::lt, {x, real(65536)}), x, real(65536)});
+        x = select({b.op(Op::gt, {x, real(-8)}), x, real(-8)});
         const Value floor = b.op(Op::floor, {x}), index = b.cast(Scalar::i32, floor);
         Taps t;
         t.part = sub({x, floor});

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/analysis/float_range.h"
 #include "core/ir/ops.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
@@ -121,6 +122,9 @@ void LlvmEmitter::pure(const Inst& i) {
     if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
     std::vector<std::string> operands;
     for (const Value o : v) operands.push_back(text_of(o, kind));
+    if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, v[0]))
+        return define(
+            r, convert("fptosi", vectors ? vector_type("float") : "float", operands[0], vectors ? vector_type("i32") : "i32"));
     if (i.op == Op::cast) return define(r, cast(from, i.type, operands[0], vectors));
     if (i.op == Op::bitcast) {
         const std::string a = type_of(from, kind), b = type_of(i.type, kind);

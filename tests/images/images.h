@@ -46,7 +46,8 @@ inline Taps taps(float u, int64_t size, pumice::Filter filter, pumice::Wrap wrap
     }
     float x = u * float(size);
     if (filter != Filter::nearest) x = x - 0.5f;
-    if (wrap == Wrap::clamp || wrap == Wrap::border) x = std::max(std::min(x, float(size) + 4.0f), -4.0f);
+    x = x < 65536.0f ? x : 65536.0f;
+    x = x > -8.0f ? x : -8.0f;
     const float below = std::floor(x);
     Taps t;
     t.part = x - below;
