@@ -10,8 +10,8 @@
 // The adds of a group stand in one block and have the same index values. They move down to the last one: legal, because nothing
 // in between reads or writes the memory in another way, and additions commute. A scalar that the group leaves out gets -0.0,
 // which changes no float, or 0.
-// Cost: the shuffles. Limits: elements of 2 to 4 scalars of one type, of which at least half are added to; old values unused;
-// not where all lanes add to one element.
+// Cost: the shuffles. Limits: elements of 2 to 4 scalars of one type of at least 32 bits, of which at least half are added to;
+// old values unused; not where all lanes add to one element.
 // Textbook: superword-level parallelism within an item, beside that over items (Larsen and Amarasinghe, PLDI 2000).
 #include <algorithm>
 #include <bit>
@@ -31,7 +31,7 @@ std::vector<const Inst*> LlvmEmitter::vector_add(const Inst& i) const {
     const auto joins = [&](const Inst& j) { return is_atomic_sum(j) && !uses.any(k.result(j)); };
     const auto at = indices_of(k, i);
     if (!target.rules.has(Rule::vector_adds) || width < quad || scalars < 2 || scalars > size_t(quad) || !joins(i) ||
-        m.kind == MemoryKind::private_ || !of_thread(i.memory) || !is_vector(m.element) ||
+        size_of(i.type) < 4 || m.kind == MemoryKind::private_ || !of_thread(i.memory) || !is_vector(m.element) ||
         std::none_of(at.begin(), at.end(), [&](Value v) { return varying(v); }))
         return {};
     std::vector<bool> taken(scalars);
