@@ -23,9 +23,9 @@
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
-#include "core/analysis/float_range.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
+#include "core/ranges/float_range.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {

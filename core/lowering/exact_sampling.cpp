@@ -97,7 +97,7 @@ private:
         Value x = mul({u, size_f});
         if (texture.filter != Filter::nearest) x = sub({x, real(0.5)});
         // Positions far outside would not fit an i32. Extents are at most 32768; beyond some texels nothing changes. A comparison
-        // with NaN is false, which makes the cast a plain conversion (core/analysis/float_range.h).
+        // with NaN is false, which makes the cast a plain conversion (core/ranges/float_range.h).
         x = select({b.op(Op::lt, {x, real(65536)}), x, real(65536)});
         x = select({b.op(Op::gt, {x, real(-8)}), x, real(-8)});
         const Value floor = b.op(Op::floor, {x}), index = b.cast(Scalar::i32, floor);

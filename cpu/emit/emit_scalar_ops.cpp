@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/analysis/float_range.h"
 #include "core/ir/ops.h"
+#include "core/ranges/float_range.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"

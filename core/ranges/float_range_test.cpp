@@ -1,4 +1,4 @@
-#include "core/analysis/float_range.h"
+#include "core/ranges/float_range.h"
 
 #include <gtest/gtest.h>
 

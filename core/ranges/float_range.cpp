@@ -10,7 +10,7 @@
 // what they choose from. Anything else is any number, or NaN.
 // Cost: constant a value. Limits: no arithmetic, no conditions of branches.
 // Textbook name: interval (value range) analysis.
-#include "core/analysis/float_range.h"
+#include "core/ranges/float_range.h"
 
 #include <algorithm>
 #include <bit>
