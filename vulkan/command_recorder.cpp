@@ -82,13 +82,16 @@ void Recorder::clear() {
             device->context.vk.ResetDescriptorPool(device->context.device, pool, 0);
             device->unused_pools.push_back(pool);
         }
+        for (KeptSet* set : sets) --set->recordings;
     }
+    sets.clear();
     pools.clear();
     for (auto& block : blocks) device->recorded_blocks.give_back(std::move(block));
     blocks.clear();
     // Destructors take the queue's mutex.
     executables.clear();
     buffers.clear();
+    images.clear();
 }
 
 Recorder* Recorder::current() { return recording; }
@@ -192,7 +195,7 @@ void Recorder::end() {
     const VkPipelineStageFlags stage = is_dispatch ? compute : transfer;
     stages |= stage;
     if (is_writing) writing |= stage;
-    raise_messages();
+    if (device->recording_messages) raise_messages();
 }
 
 void Recorder::finish() {
@@ -274,8 +277,13 @@ void Recorder::borrow(Image& image) {
 }
 
 void Recorder::keep(const std::shared_ptr<Executable>& executable) {
-    if (!executables.empty() && executables.back() == executable) return;
-    if (std::find(executables.begin(), executables.end(), executable) == executables.end()) executables.push_back(executable);
+    if (std::exchange(static_cast<VulkanProgram&>(*executable).recorded_in, batch) != batch) executables.push_back(executable);
+}
+
+void Recorder::keep(KeptSet& set) {
+    if (std::exchange(set.recorded_in, batch) == batch) return;
+    sets.push_back(&set);
+    ++set.recordings;
 }
 
 Staging::Piece Recorder::take(int64_t bytes) {
@@ -300,6 +308,7 @@ void Recorder::abandon() {
     for (const auto& executable : executables) static_cast<VulkanProgram&>(*executable).is_abandoned = true;
     device->abandoned_pools.insert(device->abandoned_pools.end(), pools.begin(), pools.end());
     device->abandoned_blocks.insert(device->abandoned_blocks.end(), blocks.begin(), blocks.end());
+    sets.clear();  // which stay in use
     pools.clear();
     blocks.clear();
 }

@@ -14,6 +14,7 @@ namespace pumice::vulkan {
 class Device;
 class Buffer;
 class Image;
+struct KeptSet;
 
 /// Takes the place of the queue's batch on the thread that records: the queue's begin(), end() and so on call the functions of the
 /// same name here. Keeps what the commands use until it is destroyed. Used by one thread at a time.
@@ -54,12 +55,13 @@ public:
     void bind(VkPipeline pipeline);
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers);
     void keep(Buffer& buffer);
+    void keep(const std::shared_ptr<Executable>& executable);
+    void keep(KeptSet& set);
     /// Keeps an image. The commands find it in the layout that the application leaves it in, and leave it as they promise the
     /// application; both are GENERAL for an image of Pumice's that was promised in no other.
     void borrow(Image& image);
 
     // ---- without ----
-    void keep(const std::shared_ptr<Executable>& executable);
     /// The commands report to the host, which reads when they are over.
     void note_reports() { is_reporting = true; }
     /// Mapped memory that keeps its contents as long as the recorder lives.
@@ -97,6 +99,7 @@ private:
     std::vector<std::shared_ptr<Buffer>> buffers;
     std::vector<std::shared_ptr<Image>> images;
     std::vector<std::shared_ptr<Executable>> executables;
+    std::vector<KeptSet*> sets;           // of the executables
     std::vector<VkDescriptorPool> pools;  // the last one is in use
     std::vector<std::shared_ptr<Block>> blocks;
     int64_t taken = 0;  // bytes of the last block

@@ -32,12 +32,17 @@ constexpr uint64_t first_staging_id = uint64_t(1) << 63, first_image_id = uint64
 
 constexpr int64_t dummy_bytes = 256;
 
+std::atomic<uint64_t> buffer_numbers{0};
+
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<Device> on, MemoryRange of, int64_t size) : device(std::move(on)), range(of) { bytes = size; }
+Buffer::Buffer(std::shared_ptr<Device> on, MemoryRange of, int64_t size)
+    : device(std::move(on)), range(of), number(++buffer_numbers) {
+    bytes = size;
+}
 
 Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
-    : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes} {
+    : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes}, number(++buffer_numbers) {
     bytes = lent->bytes;
 }
 

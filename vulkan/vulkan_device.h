@@ -37,6 +37,7 @@ public:
     std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's, or shared with others
     SharedMemory shared;          ///< of a block that is shared
     const MemoryRange range;
+    const uint64_t number;      ///< unique in the process, unlike the address
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
     bool is_abandoned = false;  ///< its range is not released; guarded likewise
 };
@@ -50,6 +51,7 @@ public:
 
     const std::weak_ptr<Device> device;
     const std::shared_ptr<Variants> variants;
+    uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
     bool is_abandoned = false;  ///< its variants live as long as the device
 };
 
@@ -184,6 +186,9 @@ private:
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
     uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
                            std::atomic<uint64_t>* last = nullptr);
+    bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder);
+    void keep_launch(const Variant::Recorded& recorded, const Launch& launch);
+    KeptSet* take_set(Variant& variant);
     GroupRange take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
@@ -198,8 +203,14 @@ private:
     std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
                      const Staging::Piece* block);
+    bool take_binding(const Variant& variant, uint64_t batch);
+    void bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers, bool is_bound,
+                      VkDescriptorSet written = VK_NULL_HANDLE);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
                          const BufferRanges& buffer_ranges) const;
+    void fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+                             const Extents& groups, const Extents& base);
+    void push_constants(VkCommandBuffer commands, const Variant& variant);
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
                      const Extents& groups, const Extents& base);
     void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups);
@@ -270,6 +281,7 @@ private:
     std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
     std::vector<BufferAccess> accesses;                   // of the command being recorded
     std::vector<std::byte> push;                          // its push constants
+    std::vector<VkDescriptorBufferInfo> descriptors;      // its buffers
 
     /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
     /// previous one skips them.

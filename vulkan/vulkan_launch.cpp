@@ -19,13 +19,6 @@
 namespace pumice::vulkan {
 namespace {
 
-/// A scalar argument in the push-constant block: sign-extended integers, all else zero-extended.
-uint64_t widened(Scalar type, uint64_t bits) {
-    const int unused = 64 - 8 * size_of(type);
-    if (is_signed_int(type)) return uint64_t(int64_t(bits << unused) >> unused);
-    return bits << unused >> unused;
-}
-
 /// The shader as it is, if the device takes debug information.
 codegen::Shader for_debuggers(const Context& context, codegen::Shader shader) {
     if (!context.plan.non_semantic_info) shader.spirv = codegen::without_source_debug_info(shader.spirv);
@@ -76,13 +69,21 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
-    queue.make_room();
+    Recorder* const recorder = queue.recorder();
+    if (recorder)
+        context.require_alive();  // the batches are the application's
+    else
+        queue.make_room();
     if (trace::on()) {
         const std::lock_guard lock(queue.mutex);
         if (traced.many()) traced.collect(queue.poll());
     }
+    if (launch_again(executable, launch, recorder)) return;
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
-    if (Recorder* const recorder = queue.recorder()) recorder->keep(executable);
+    if (recorder) {
+        const std::lock_guard lock(queue.mutex);
+        recorder->keep(executable);
+    }
     if (program.variants->reports)
         launch_reporting(program, launch);
     else
@@ -102,7 +103,7 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
     const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
     std::optional<Staging::Piece> block = argument_block(*variant, launch, buffer_ranges);
     if (variant->locks && !locks.made) make_locks();
-    const Variant::Recorded recorded{*variant, pipeline, buffer_ranges, block ? &*block : nullptr};
+    const Variant::Recorded recorded{*program.variants, *variant, pipeline, buffer_ranges, block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     if (is_timed(launch)) {
@@ -174,6 +175,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 queue.end();
             }
     if (last) *last = value;
+    keep_launch(recorded, launch);
     return value;
 }
 
@@ -247,18 +249,12 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const B
 
 void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
                          const Staging::Piece* block) {
-    bool same = bound.batch == queue.batch() && bound.variant == &variant;
-    if (!same) {
-        bound.batch = queue.batch();
-        bound.variant = &variant;
-        bound.push.clear();
-    }
-    if (variant.buffers.empty()) return;
-    const Variant* const now = std::exchange(bound.variant, nullptr);  // null until nothing can fail any more
+    bool is_bound = take_binding(variant, queue.batch());
     const auto whole = [](const auto& range, int64_t bytes) {
         return Variant::BufferRange{&*range.block, range.offset, range.offset + bytes};
     };
-    if (bind_images(variant, launch)) same = false;
+    if (bind_images(variant, launch)) is_bound = false;
+    descriptors.assign(variant.buffers.size(), {});
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         if (variant.bound[i].arguments.empty()) continue;  // an image
         const int argument = variant.bound[i].arguments.front();
@@ -268,24 +264,46 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
                                                                                  : whole(dummy, dummy.bytes);
         // Shaders may access small elements as whole words: the last one is within the range, whose size is rounded up.
         const int64_t bytes = (range.end - range.begin + 3) / 4 * 4;
-        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.begin), VkDeviceSize(bytes)};
+        descriptors[i] = {range.block->buffer, VkDeviceSize(range.begin), VkDeviceSize(bytes)};
+    }
+    bind_buffers(commands, variant, descriptors, is_bound);
+}
+
+/// True if the variant's last descriptors are bound. bind_buffers() follows; until then none are.
+bool Device::take_binding(const Variant& variant, uint64_t batch) {
+    const bool is_bound = bound.batch == batch && bound.variant == &variant;
+    bound.variant = nullptr;  // until nothing can fail any more
+    if (is_bound) return true;
+    bound.batch = batch;
+    bound.push.clear();
+    return false;
+}
+
+/// Binds the variant's descriptors with these buffers. `is_bound`: those of its images, and its last buffers, are bound already.
+/// `written`: a set that has them, if there is one.
+void Device::bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers,
+                          bool is_bound, VkDescriptorSet written) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        const VkDescriptorBufferInfo& info = buffers[i];
         VkDescriptorBufferInfo& last = variant.buffers[i];
-        same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
+        is_bound = is_bound && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
     }
     const uint32_t count = uint32_t(variant.writes.size());
-    if (same || context.plan.push_descriptors) {
-        if (!same)
-            context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
-                                               variant.writes.data());
-        bound.variant = now;
+    if (is_bound || count == 0) {
+        bound.variant = &variant;
         return;
     }
-    const VkDescriptorSet set = queue.descriptor_set(variant.set_layout, count);
-    for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
-    context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
-    context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
-    bound.variant = now;
+    if (context.plan.push_descriptors) {
+        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
+                                           variant.writes.data());
+    } else {
+        const VkDescriptorSet set = written ? written : queue.descriptor_set(variant.set_layout, count);
+        for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
+        if (!written) context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
+        context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
+    }
+    bound.variant = &variant;
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
@@ -297,8 +315,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
         case Kind::end: return uint64_t(launch.start[axis] + launch.extent[axis]);
         case Kind::size: return uint64_t(launch.extent[axis]);
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
-        case Kind::argument:
-            return widened(variant.argument_types[size_t(field.index)], launch.arguments[size_t(field.index)].bits);
+        case Kind::argument: return variant.scalar(launch, size_t(field.index));
         case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
@@ -319,11 +336,10 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
     library_bug("a field that each dispatch has of its own is asked for of a launch");
 }
 
-/// Pushes the fields for the dispatch whose first group is `base`, of `groups` in all.
-void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
-                         const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
+/// Computes the push constants for the dispatch whose first group is `base`, of `groups` in all.
+void Device::fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+                                 const Extents& groups, const Extents& base) {
     using Kind = codegen::Field::Kind;
-    if (variant.shader.push_bytes == 0) return;
     for (const codegen::Field& field : variant.shader.push) {
         const size_t axis = size_t(field.axis);
         uint64_t value = 0;
@@ -335,10 +351,20 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }
-    const uint32_t bytes = (variant.shader.push_bytes + 3) / 4 * 4;
+}
+
+void Device::push_constants(VkCommandBuffer commands, const Variant& variant) {
+    const uint32_t bytes = variant.push_bytes();
+    if (bytes == 0) return;
     if (std::equal(bound.push.begin(), bound.push.end(), push.begin(), push.begin() + bytes)) return;
     bound.push.assign(push.begin(), push.begin() + bytes);
     context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
+}
+
+void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
+                         const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
+    fill_push_constants(variant, launch, buffer_ranges, groups, base);
+    push_constants(commands, variant);
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.

@@ -252,6 +252,7 @@ void Variant::destroy(Context& context) {
     for (const Made& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
     made.clear();
     // Vulkan ignores null handles.
+    context.vk.DestroyDescriptorPool(context.device, pool, nullptr);
     context.vk.DestroyPipelineLayout(context.device, layout, nullptr);
     context.vk.DestroyDescriptorSetLayout(context.device, set_layout, nullptr);
     context.vk.DestroyShaderModule(context.device, module, nullptr);
@@ -279,6 +280,37 @@ Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysi
         for (const ArrayRange& array : arrays) range.end = std::max(range.end, array.end);
     }
     return result;
+}
+
+KeptSet* Variant::new_set(Context& context) {
+    constexpr uint32_t most = 16;
+    if (kept_sets.size() == most) return nullptr;
+    if (!pool) {
+        const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, most * uint32_t(bound.size())};
+        VkDescriptorPoolCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+        info.maxSets = most;
+        info.poolSizeCount = 1;
+        info.pPoolSizes = &size;
+        context.check(context.vk.CreateDescriptorPool(context.device, &info, nullptr, &pool), "vkCreateDescriptorPool");
+    }
+    VkDescriptorSetAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    info.descriptorPool = pool;
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &set_layout;
+    auto set = std::make_unique<KeptSet>();
+    context.check(context.vk.AllocateDescriptorSets(context.device, &info, &set->handle), "vkAllocateDescriptorSets");
+    kept_sets.push_back(std::move(set));
+    return kept_sets.back().get();
+}
+
+uint64_t Variant::scalar(const Launch& launch, size_t parameter) const {
+    const Scalar type = argument_types[parameter];
+    const uint64_t bits = launch.arguments[parameter].bits;
+    const int unused = 64 - 8 * size_of(type);
+    if (is_signed_int(type)) return uint64_t(int64_t(bits << unused) >> unused);
+    return bits << unused >> unused;
 }
 
 Extents groups_of(const Launch& launch) {

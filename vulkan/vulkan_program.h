@@ -12,6 +12,7 @@
 #include "core/host/backend.h"
 #include "vulkan/context.h"
 #include "vulkan/pipeline_cache.h"
+#include "vulkan/repeated_launch.h"
 #include "vulkan/slices.h"
 #include "vulkan/staging.h"
 #include "vulkan/vulkan_memory.h"
@@ -32,6 +33,8 @@ struct ArrayRange {
 /// The first byte of a binding that covers all of these arrays of one buffer: the last valid offset that is a whole number of
 /// elements before each array. None if there is no such offset, or if the binding would be too long.
 std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const VkPhysicalDeviceLimits& limits);
+
+class Variants;
 
 /// One shader on the device with a pipeline for every group size launched so far. Handles are destroyed by destroy(), which the
 /// caller calls when the device is done with them.
@@ -73,6 +76,7 @@ public:
     using BufferRanges = std::vector<BufferRange>;  // by binding
     /// The state that the slices of a launch share.
     struct Recorded {
+        Variants& variants;
         Variant& variant;
         Pipeline pipeline;
         const BufferRanges& buffer_ranges;
@@ -80,6 +84,10 @@ public:
     };
     /// The buffer ranges of the arrays' bindings, by binding; other bindings have none.
     BufferRanges buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
+    /// A scalar argument as a field has it: sign-extended integers, all else zero-extended.
+    uint64_t scalar(const Launch& launch, size_t parameter) const;
+    /// Of the push constants: a multiple of 4.
+    uint32_t push_bytes() const { return (shader.push_bytes + 3) / 4 * 4; }
 
     const codegen::Shader shader;
     const std::string label;         ///< for tools: "advect (sim.cpp:57)"
@@ -99,6 +107,9 @@ public:
     std::vector<VkDescriptorBufferInfo> buffers;
     std::vector<VkDescriptorImageInfo> textures;
     std::vector<VkWriteDescriptorSet> writes;
+    /// A new set for launches that come again, without contents; null if there are many. The queue's mutex is held.
+    KeptSet* new_set(Context& context);
+    std::vector<std::unique_ptr<KeptSet>> kept_sets;
 
 private:
     struct Made {
@@ -110,6 +121,7 @@ private:
     void make_layouts(Context& context);
 
     VkShaderModule module = VK_NULL_HANDLE;
+    VkDescriptorPool pool = VK_NULL_HANDLE;  // of kept_sets
     std::vector<Made> made;
 };
 
@@ -132,7 +144,8 @@ public:
     void destroy(Context& context);
 
     const std::shared_ptr<const ir::Kernel> kernel;
-    const bool reports;  ///< it has print or require, so that a binding is the device's ring
+    const bool reports;         ///< it has print or require, so that a binding is the device's ring
+    RepeatedLaunches repeated;  ///< guarded by the queue's mutex
 
 private:
     struct Made {

@@ -20,9 +20,10 @@ template <class Act> void each_argument(const ir::Kernel& kernel, std::span<cons
 
 std::string wrong_image(const ir::Kernel& kernel, size_t parameter, const HostArgument& given) {
     const ir::Parameter& p = kernel.params[parameter];
-    const std::string who = kernel.label(parameter);
     const ImageInfo none;
     const ImageInfo& wanted = p.is_array ? kernel[p.memory].image : none;
+    if (!wanted && !given.image) return "";
+    const std::string who = kernel.label(parameter);
     if (!wanted) return given.image ? text(who, " is ", named(given.image->info.kind), ", and the kernel takes none there") : "";
     if (!given.image)
         return text(who, given.array ? text(" is an array, and the kernel takes ", named(wanted.kind))

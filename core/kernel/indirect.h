@@ -8,7 +8,7 @@ namespace pumice::detail {
 inline constexpr int64_t counts_bytes = 6 * sizeof(int32_t);
 
 /// The kernel's code for the device; compiled at the first call.
-std::shared_ptr<Executable> executable_of(const KernelBase& kernel, const std::shared_ptr<DeviceState>& device);
+const std::shared_ptr<Executable>& executable_of(const KernelBase& kernel, const std::shared_ptr<DeviceState>& device);
 
 /// The fault of the range's counts or limits, as the rest of a sentence about the launch; "" if there is none.
 std::string wrong_counts(const ir::Kernel& kernel, const Range& range);

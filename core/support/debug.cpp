@@ -50,9 +50,10 @@ constexpr size_t count = std::size(table);
 
 struct Environment {
     std::mutex reading;
-    bool read = false;
+    std::atomic<bool> read = false;
     std::array<std::string, count> values;
-    std::atomic<bool> dump_checked = false;  ///< check_dump has printed
+    std::atomic<bool> validates = false, times = false, logs = false;  ///< of values, since launches ask
+    std::atomic<bool> dump_checked = false;                            ///< check_dump has printed
     std::mutex saying;
     std::set<std::string> said;  ///< lines of log_once
 };
@@ -62,9 +63,29 @@ Environment& environment() {
     return *one;
 }
 
-bool on(std::string_view name) {
-    const std::string& v = value(name);
-    return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no";
+bool is_on(const std::string& v) { return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no"; }
+
+const std::string& value_of(const Environment& e, std::string_view name) {
+    for (size_t i = 0; i < count; ++i)
+        if (table[i].name == name) return e.values[i];
+    library_bug(text("there is no debug switch ", name));
+}
+
+/// The environment, read.
+Environment& read_environment() {
+    Environment& e = environment();
+    if (e.read.load(std::memory_order_acquire)) return e;
+    const std::lock_guard lock(e.reading);
+    if (e.read) return e;
+    for (size_t i = 0; i < count; ++i) {
+        const char* set = variable(table[i].name.data());
+        e.values[i] = set ? set : "";
+    }
+    e.validates = is_on(value_of(e, "PUMICE_VALIDATE"));
+    e.times = is_on(value_of(e, "PUMICE_TIME"));
+    e.logs = is_on(value_of(e, "PUMICE_LOG"));
+    e.read.store(true, std::memory_order_release);
+    return e;
 }
 
 /// Calls f with every nonempty word of PUMICE_DUMP's list.
@@ -96,18 +117,7 @@ const char* variable(const char* name) { return secure_getenv(name); }
 
 std::span<const Switch> switches() { return table; }
 
-const std::string& value(std::string_view name) {
-    Environment& e = environment();
-    const std::lock_guard lock(e.reading);
-    for (size_t i = 0; i < count && !e.read; ++i) {
-        const char* set = variable(table[i].name.data());
-        e.values[i] = set ? set : "";
-    }
-    e.read = true;
-    for (size_t i = 0; i < count; ++i)
-        if (table[i].name == name) return e.values[i];
-    library_bug(text("there is no debug switch ", name));
-}
+const std::string& value(std::string_view name) { return value_of(read_environment(), name); }
 
 void reload() {
     Environment& e = environment();
@@ -120,9 +130,9 @@ void reload() {
     e.read = false;
 }
 
-bool validate() { return on("PUMICE_VALIDATE"); }
-bool time() { return on("PUMICE_TIME"); }
-bool log() { return on("PUMICE_LOG"); }
+bool validate() { return read_environment().validates; }
+bool time() { return read_environment().times; }
+bool log() { return read_environment().logs; }
 
 std::string cache_folder() {
     const std::string& set = value("PUMICE_CACHE_DIR");

@@ -1,0 +1,101 @@
+// Memoisation of the checks of a launch, by value: range, group, and of every array its memory, place, extents and type.
+//
+// A program launches the same kernels on the same arrays step by step. The checks of a launch (launch_check.h) depend on nothing but
+// these values, the kernel, and the device, so that a launch with the same values passes, too. Two conditions may change meanwhile,
+// and are checked each time: an array may be released, and the device may be another one at the same address. Cost: a comparison
+// of some words an array. Limits: few launches a kernel; launches with images, streams, time stamps and indirect ranges are not kept.
+#include "core/kernel/checked_launch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pumice::detail {
+namespace {
+
+constexpr size_t most_launches = 8, misses_of_replacement = 16;
+
+bool is_same_owner(const std::weak_ptr<DeviceState>& a, const std::shared_ptr<DeviceState>& b) {
+    return !a.owner_before(b) && !b.owner_before(a);
+}
+
+}  // namespace
+
+CheckedLaunch::CheckedLaunch(const ir::Kernel& kernel, const Range& range, std::span<const HostArgument> arguments,
+                             const std::shared_ptr<DeviceState>& device, const std::shared_ptr<Executable>& executable,
+                             Launch launch)
+    : device(device),
+      backend(device->backend.get()),
+      executable(&executable),
+      launch(std::move(launch)),
+      rank(range.rank),
+      group_rank(range.group_rank),
+      from(range.from),
+      to(range.to),
+      group_extents(range.group_extents) {
+    size_t next = 0;
+    for (size_t p = 0; p < kernel.params.size(); ++p) {
+        if (kernel.params[p].origin != ir::ParameterOrigin::argument) continue;
+        const HostArgument& a = arguments[next++];
+        given.push_back({p, a.is_array, a.type, arrays.size()});
+        if (a.is_array) arrays.push_back({a.element, a.rank, a.extents, a.array->memory.get(), a.array->offset, a.array->bytes});
+    }
+}
+
+bool CheckedLaunch::is_like(const Range& range, std::span<const HostArgument> arguments) const {
+    if (range.rank != rank || range.group_rank != group_rank || arguments.size() != given.size()) return false;
+    for (size_t d = 0; d < ir::max_rank; ++d)
+        if (range.to[d] != to[d] || range.from[d] != from[d] || range.group_extents[d] != group_extents[d]) return false;
+    for (size_t i = 0; i < given.size(); ++i) {
+        const HostArgument& a = arguments[i];
+        if (a.is_array != given[i].is_array) return false;
+        if (!a.is_array) {
+            if (a.type != given[i].type) return false;
+            continue;
+        }
+        const GivenArray& array = arrays[given[i].array];
+        if (!a.array || a.array->released || a.image || a.element != array.element || a.rank != array.rank ||
+            a.array->memory.get() != array.memory || a.array->offset != array.offset || a.array->bytes != array.bytes ||
+            !is_same_owner(device, a.device))
+            return false;
+        for (size_t d = 0; d < ir::max_rank; ++d)
+            if (a.extents[d] != array.extents[d]) return false;
+    }
+    return true;
+}
+
+const Launch& CheckedLaunch::with(std::span<const HostArgument> arguments) {
+    for (size_t i = 0; i < given.size(); ++i)
+        if (!given[i].is_array) launch.arguments[given[i].parameter].bits = arguments[i].bits;
+    return launch;
+}
+
+bool CheckedLaunches::takes(const Range& range, std::span<const HostArgument> arguments) {
+    bool any = false;
+    for (const HostArgument& a : arguments) {
+        any = any || a.is_array;
+        if (a.image) return false;
+    }
+    return any && !range.counts && !range.is_timed && !range.stream.state;
+}
+
+CheckedLaunch* CheckedLaunches::find(const Range& range, std::span<const HostArgument> arguments) {
+    for (size_t n = 0; n < launches.size(); ++n) {
+        const size_t at = last + n < launches.size() ? last + n : last + n - launches.size();
+        if (launches[at].is_like(range, arguments)) return &launches[last = at];
+    }
+    return nullptr;
+}
+
+bool CheckedLaunches::takes_more() { return launches.size() < most_launches || ++misses % misses_of_replacement == 0; }
+
+void CheckedLaunches::add(CheckedLaunch launch) {
+    if (launches.size() < most_launches) {
+        last = launches.size();
+        launches.push_back(std::move(launch));
+    } else {
+        last = (last + 1) % launches.size();
+        launches[last] = std::move(launch);
+    }
+}
+
+}  // namespace pumice::detail

@@ -1,0 +1,169 @@
+// Memoisation of launches: a program launches the same kernels on the same arrays again and again, frame by frame or step by step.
+//
+// Key: the range, the group, and every array argument (buffer, offset, bytes, extents). Value: variant, pipeline, accesses,
+// descriptors, push constants. Scalars are no part of the key, since many change with each launch: they are written into the push
+// constants each time. A buffer's number, not its address, tells buffers apart: an allocation may get the address of a freed one.
+//
+//   relax(cells, b, a, d)    computed, and kept
+//   relax(cells, a, b, d)    computed, and kept
+//   relax(cells, b, a, d)    found: barrier, descriptors, push constants, dispatch
+//
+// Devices without push descriptors bind a descriptor set that was written for the launch when it was kept (KeptSet). A set is
+// written again, for another launch, once neither the queue nor a recording uses it.
+//
+// Cost: a comparison of some words an array and launch. Limits: few launches a kernel; launches of one dispatch, whose arguments
+// fit the push constants, without images, locks, reports and indirect ranges (launch_now in vulkan_launch.cpp does those).
+#include "vulkan/repeated_launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "vulkan/command_recorder.h"
+#include "vulkan/vulkan_device.h"
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr size_t most_launches = 8, misses_of_replacement = 16;
+
+bool same(const Launch::Array& a, const Launch::Array& b) {
+    int64_t other = (a.offset ^ b.offset) | (a.bytes ^ b.bytes);
+    for (size_t d = 0; d < a.extents.size(); ++d) other |= a.extents[d] ^ b.extents[d];
+    return a.memory == b.memory && other == 0;
+}
+bool same(const std::array<int64_t, 3>& a, const std::array<int64_t, 3>& b) {
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])) == 0;
+}
+
+/// Writes the scalars into the push constants.
+void fill_scalars(const RepeatedLaunch& again, const Launch& launch, std::byte* push) {
+    for (const codegen::Field& field : again.scalars) {
+        const uint64_t value = again.variant->scalar(launch, size_t(field.index));
+        std::memcpy(push + field.offset, &value, size_t(size_of(field.type)));
+    }
+}
+
+}  // namespace
+
+bool RepeatedLaunch::is_like(const Launch& launch) const {
+    if (!same(launch.extent, extent) || !same(launch.group, group) || !same(launch.start, start)) return false;
+    for (const Argument& argument : arrays) {
+        const Launch::Array& array = launch.arguments[argument.index].array;
+        if (!same(array, argument.array)) return false;
+        if (array.memory && static_cast<const Buffer*>(array.memory)->number != argument.buffer) return false;
+    }
+    return true;
+}
+
+const RepeatedLaunch* RepeatedLaunches::find(const Launch& launch) {
+    for (size_t n = 0; n < launches.size(); ++n) {
+        const size_t at = last + n < launches.size() ? last + n : last + n - launches.size();
+        if (launches[at].is_like(launch)) return &launches[last = at];
+    }
+    return nullptr;
+}
+
+bool RepeatedLaunches::takes_more() { return launches.size() < most_launches || ++misses % misses_of_replacement == 0; }
+
+void RepeatedLaunches::add(RepeatedLaunch launch) {
+    if (launches.size() < most_launches) {
+        last = launches.size();
+        launches.push_back(std::move(launch));
+    } else {
+        last = (last + 1) % launches.size();
+        if (launches[last].set) launches[last].set->is_kept = false;
+        launches[last] = std::move(launch);
+    }
+}
+
+/// Keeps a launch that was just recorded, if it is one that launch_again() can do. The queue's mutex is held.
+void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch) {
+    const Variant& variant = recorded.variant;
+    Variants& variants = recorded.variants;
+    const GroupRange groups{{}, groups_of(launch)};
+    if (recorded.block || variant.locks || variant.shares_bindings || !variant.images.empty() || variants.reports ||
+        launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || !variants.repeated.takes_more())
+        return;
+    RepeatedLaunch again;
+    again.start = launch.start, again.extent = launch.extent, again.group = launch.group;
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+        if (i >= variant.element_bytes.size() || variant.element_bytes[i] == 0) continue;
+        const Launch::Array& array = launch.arguments[i].array;
+        again.arrays.push_back({i, array, array.memory ? static_cast<const Buffer*>(array.memory)->number : 0});
+    }
+    again.variant = &recorded.variant;
+    again.pipeline = recorded.pipeline.handle;
+    for (size_t axis = 0; axis < 3; ++axis) again.groups[axis] = uint32_t(groups.end[axis]);
+    again.is_measured = context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups;
+    list_accesses(variant, launch, recorded.buffer_ranges);
+    again.accesses = accesses;
+    again.buffers = variant.buffers;
+    fill_push_constants(variant, launch, recorded.buffer_ranges, groups.end, {});
+    again.push.assign(push.begin(), push.begin() + variant.push_bytes());
+    for (const codegen::Field& field : variant.shader.push)
+        if (field.kind == codegen::Field::Kind::argument) again.scalars.push_back(field);
+    if (!context.plan.push_descriptors && !variant.buffers.empty()) again.set = take_set(recorded.variant);
+    variants.repeated.add(std::move(again));
+}
+
+/// A set with the variant's last buffers; null if too many are in use. The queue's mutex is held.
+KeptSet* Device::take_set(Variant& variant) {
+    const auto is_free = [this](const KeptSet& set) {
+        return !set.is_kept && set.recordings == 0 && queue.is_past(set.last_use);
+    };
+    const auto there =
+        std::find_if(variant.kept_sets.begin(), variant.kept_sets.end(), [&](const auto& set) { return is_free(*set); });
+    KeptSet* const set = there == variant.kept_sets.end() ? variant.new_set(context) : there->get();
+    if (!set) return nullptr;
+    set->is_kept = true;
+    for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set->handle;
+    context.vk.UpdateDescriptorSets(context.device, uint32_t(variant.writes.size()), variant.writes.data(), 0, nullptr);
+    return set;
+}
+
+/// Records a launch like an earlier one. Returns false, and does nothing, if none was like it.
+bool Device::launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder) {
+    Variants& variants = *static_cast<VulkanProgram&>(*executable).variants;
+    if (launch.counts.memory || variants.reports || trace::on() || queue.in_call()) return false;
+    const std::lock_guard lock(queue.mutex);
+    const RepeatedLaunch* const again = variants.repeated.find(launch);
+    if (!again || (again->is_measured && !recorder)) return false;
+    Variant& variant = *again->variant;
+    if (recorder) recorder->keep(executable);
+    const VkCommandBuffer commands = recorder ? recorder->begin(again->accesses, {}) : queue.begin(again->accesses);
+    {
+        const Label label(context.names, commands, variant.label);
+        if (recorder)
+            recorder->bind(again->pipeline);
+        else
+            queue.bind(again->pipeline);
+        const bool is_bound = take_binding(variant, recorder ? recorder->batch : queue.batch());
+        bind_buffers(commands, variant, again->buffers, is_bound, again->set ? again->set->handle : VK_NULL_HANDLE);
+        if (!again->push.empty()) {
+            std::memcpy(push.data(), again->push.data(), again->push.size());
+            fill_scalars(*again, launch, push.data());
+            push_constants(commands, variant);
+        }
+        context.vk.CmdDispatch(commands, again->groups[0], again->groups[1], again->groups[2]);
+    }
+    for (const Variant::ArrayUse& use : variant.uses) {
+        Allocation* const memory = launch.arguments[size_t(use.argument)].array.memory;
+        if (!memory) continue;
+        if (recorder)
+            recorder->keep(static_cast<Buffer&>(*memory));
+        else
+            used(static_cast<TimelineUse&>(static_cast<Buffer&>(*memory)), use.write);
+    }
+    if (recorder) {
+        if (again->set) recorder->keep(*again->set);
+        recorder->end();
+    } else {
+        if (again->set) again->set->last_use = queue.value();
+        touched(launch.stream);
+        queue.end();
+    }
+    return true;
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,67 @@
+// Launches that come again: the commands of one, computed once.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codegen/glsl/codegen.h"
+#include "core/host/backend.h"
+#include "vulkan/hazards.h"
+#include "vulkan/vulkan_functions.h"
+
+namespace pumice::vulkan {
+
+class Variant;
+
+/// A descriptor set that is written once, for a launch that comes again. Guarded by the queue's mutex.
+struct KeptSet {
+    VkDescriptorSet handle = VK_NULL_HANDLE;
+    bool is_kept = true;       ///< by a RepeatedLaunch
+    uint64_t last_use = 0;     ///< timeline value
+    uint64_t recorded_in = 0;  ///< number of the last recording that uses it
+    int recordings = 0;        ///< that use it and are not released
+};
+
+/// A launch that one dispatch does, without its scalars, and what its commands need. Plain values only: blocks and buffers may go.
+struct RepeatedLaunch {
+    /// An array argument. `buffer`: the number of its Buffer, 0 without elements.
+    struct Argument {
+        size_t index;
+        Launch::Array array;
+        uint64_t buffer;
+    };
+    std::array<int64_t, 3> start, extent, group;
+    std::vector<Argument> arrays;
+
+    Variant* variant = nullptr;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    std::array<uint32_t, 3> groups;
+    bool is_measured = false;                     ///< its time is measured, unless an application's command buffer takes it
+    std::vector<BufferAccess> accesses;           ///< for the hazard tracker
+    std::vector<VkDescriptorBufferInfo> buffers;  ///< by binding
+    KeptSet* set = nullptr;                       ///< with these buffers; none on devices with push descriptors
+    std::vector<std::byte> push;                  ///< push constants, but for the scalars
+    std::vector<codegen::Field> scalars;          ///< fields of scalar arguments
+
+    /// True if the launch differs in nothing but scalars.
+    bool is_like(const Launch& launch) const;
+};
+
+/// The last few different launches of one kernel. Guarded by the queue's mutex.
+class RepeatedLaunches {
+public:
+    /// Null if no launch was like this one. Valid until the next add().
+    const RepeatedLaunch* find(const Launch& launch);
+    /// True if the launch, which was not found, is worth an add(): many different ones are not.
+    bool takes_more();
+    void add(RepeatedLaunch launch);
+
+private:
+    std::vector<RepeatedLaunch> launches;
+    size_t last = 0;    // found or added
+    size_t misses = 0;  // while full
+};
+
+}  // namespace pumice::vulkan
