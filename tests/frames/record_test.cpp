@@ -99,6 +99,39 @@ TEST_F(Record, WorkGivenBeforeIsSubmittedBefore) {
     EXPECT_EQ(y.download(), std::vector<float>(64, 3.0f));
 }
 
+/// Two recordings in flight, each with launches that come again, and arrays that live for one frame.
+TEST_F(Record, FramesInFlightKeepWhatTheirLaunchesBind) {
+    const Device device = wrap();
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    std::vector<Array<float>> many;
+    for (int k = 0; k < 12; ++k) many.push_back(device.full<float>(64, float(k)));
+    CommandBuffer first(*app), second(*app);
+    Recording recordings[2] = {Recording(device), Recording(device)};
+    float sum = 0;
+    for (int number = 0; number < 12; ++number) {
+        CommandBuffer& commands = number % 2 ? second : first;
+        Recording& recording = recordings[number % 2];
+        recording.release();
+        commands.reset();
+        commands.begin();
+        recording.record(commands.handle, [&] {
+            const Array<float> own = device.zeros<float>(64);
+            saxpy(ndrange(64), own, x, float(number));
+            saxpy(ndrange(64), y, own, 1.0f);
+            for (int again = 0; again < 2; ++again) saxpy(ndrange(64), y, many[size_t(number)], 1.0f);
+        });
+        commands.end();
+        sum += 3.0f * float(number);
+        if (number % 2 == 0) continue;
+        first.execute();
+        second.execute();
+        ASSERT_EQ(y.download(), std::vector<float>(64, sum)) << number;
+        second.execute();  // once more, as it is
+        sum += 3.0f * float(number);
+        ASSERT_EQ(y.download(), std::vector<float>(64, sum)) << number;
+    }
+}
+
 PFN_vkCmdPipelineBarrier real_barrier = nullptr;
 struct Barrier {
     VkPipelineStageFlags from, to;
