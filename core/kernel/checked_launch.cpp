@@ -18,6 +18,13 @@ bool is_same_owner(const std::weak_ptr<DeviceState>& a, const std::shared_ptr<De
     return !a.owner_before(b) && !b.owner_before(a);
 }
 
+/// True if all elements are equal; without a branch an element.
+bool same(const std::array<int64_t, ir::max_rank>& a, const std::array<int64_t, ir::max_rank>& b) {
+    int64_t other = 0;
+    for (size_t d = 0; d < a.size(); ++d) other |= a[d] ^ b[d];
+    return other == 0;
+}
+
 }  // namespace
 
 CheckedLaunch::CheckedLaunch(const ir::Kernel& kernel, const Range& range, std::span<const HostArgument> arguments,
@@ -43,8 +50,8 @@ CheckedLaunch::CheckedLaunch(const ir::Kernel& kernel, const Range& range, std::
 
 bool CheckedLaunch::is_like(const Range& range, std::span<const HostArgument> arguments) const {
     if (range.rank != rank || range.group_rank != group_rank || arguments.size() != given.size()) return false;
-    for (size_t d = 0; d < ir::max_rank; ++d)
-        if (range.to[d] != to[d] || range.from[d] != from[d] || range.group_extents[d] != group_extents[d]) return false;
+    if (!same(range.to, to) || !same(range.from, from) || !same(range.group_extents, group_extents)) return false;
+    const DeviceState* here = nullptr;
     for (size_t i = 0; i < given.size(); ++i) {
         const HostArgument& a = arguments[i];
         if (a.is_array != given[i].is_array) return false;
@@ -55,10 +62,11 @@ bool CheckedLaunch::is_like(const Range& range, std::span<const HostArgument> ar
         const GivenArray& array = arrays[given[i].array];
         if (!a.array || a.array->released || a.image || a.element != array.element || a.rank != array.rank ||
             a.array->memory.get() != array.memory || a.array->offset != array.offset || a.array->bytes != array.bytes ||
-            !is_same_owner(device, a.device))
+            !same(a.extents, array.extents))
             return false;
-        for (size_t d = 0; d < ir::max_rank; ++d)
-            if (a.extents[d] != array.extents[d]) return false;
+        if (a.device.get() == here) continue;
+        if (!is_same_owner(device, a.device)) return false;
+        here = a.device.get();
     }
     return true;
 }
