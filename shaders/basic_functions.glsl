@@ -259,24 +259,7 @@ double pm_copysign_and_zero(double x, double y) {
     return packDouble2x32(uvec2(bits.x, ((bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)) + pm_zero()));
 }
 
-// Truncates and saturates; NaN gives 0. 2147483520 and 4294967040 are the largest floats below 2^31 and 2^32. Selections of values
-// become no branches, which software drivers take one after the other.
-int pm_f32_to_i32(float x) {
-    float low = x < 2147483520.0 ? x : 2147483520.0;
-    float within = low > -2147483648.0 ? low : -2147483648.0;
-    int whole = int(within);
-    int limited = x >= 2147483648.0 ? 0x7fffffff : whole;
-    return pm_isnan(x) ? 0 : limited;
-}
-
-uint pm_f32_to_u32(float x) {
-    float low = x < 4294967040.0 ? x : 4294967040.0;
-    float within = low > 0.0 ? low : 0.0;
-    uint whole = uint(within);
-    uint limited = x >= 4294967296.0 ? 0xffffffffu : whole;
-    return pm_isnan(x) ? 0u : limited;
-}
-
+// Truncates and saturates; NaN gives 0. Those from f32 to 32 bits are in float_functions.glsl.
 int64_t pm_f32_to_i64(float x) {
     if (pm_isnan(x)) return 0l;
     if (x >= 9223372036854775808.0) return 0x7fffffffffffffffl;

@@ -463,3 +463,21 @@ float pm_trigamma(float x) {
     float s = pm_sin(3.14159265 * (x - roundEven(x)));
     return 9.8696044 / (s * s) - pm_trigamma_positive(1.0 - x);
 }
+
+// Truncates and saturates; NaN gives 0. 2147483520 and 4294967040 are the largest floats below 2^31 and 2^32. Selections of values
+// become no branches, which software drivers take one after the other.
+int pm_f32_to_i32(float x) {
+    float low = x < 2147483520.0 ? x : 2147483520.0;
+    float within = low > -2147483648.0 ? low : -2147483648.0;
+    int whole = int(within);
+    int limited = x >= 2147483648.0 ? 0x7fffffff : whole;
+    return pm_isnan(x) ? 0 : limited;
+}
+
+uint pm_f32_to_u32(float x) {
+    float low = x < 4294967040.0 ? x : 4294967040.0;
+    float within = low > 0.0 ? low : 0.0;
+    uint whole = uint(within);
+    uint limited = x >= 4294967296.0 ? 0xffffffffu : whole;
+    return pm_isnan(x) ? 0u : limited;
+}

@@ -125,13 +125,15 @@ KeptSet* Device::take_set(Variant& variant) {
 /// Records a launch like an earlier one. Returns false, and does nothing, if none was like it.
 bool Device::launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder) {
     Variants& variants = *static_cast<VulkanProgram&>(*executable).variants;
-    if (launch.counts.memory || variants.reports || trace::on() || queue.in_call()) return false;
+    if (launch.counts.memory || variants.reports || queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);
     const RepeatedLaunch* const again = variants.repeated.find(launch);
     if (!again || (again->is_measured && !recorder)) return false;
     Variant& variant = *again->variant;
     if (recorder) recorder->keep(executable);
     const VkCommandBuffer commands = recorder ? recorder->begin(again->accesses, {}) : queue.begin(again->accesses);
+    const bool traces = !recorder && trace::on();
+    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
     {
         const Label label(context.names, commands, variant.label);
         if (recorder)
@@ -160,6 +162,7 @@ bool Device::launch_again(const std::shared_ptr<Executable>& executable, const L
         recorder->end();
     } else {
         if (again->set) again->set->last_use = queue.value();
+        if (traces) traced.end(commands, queue.value());
         touched(launch.stream);
         queue.end();
     }

@@ -45,8 +45,8 @@ struct KernelBase::State {
         const std::shared_ptr<Executable>* executable;
     };
     std::vector<std::unique_ptr<const Compiled>> compiled_for;
-    // For launches, without locks: the kernel without calls, if it takes no images; the device of the last launch; launches that may
-    // come again.
+    // For launches, without locks: the kernel without calls, if it takes no images; the device of the last launch; launches that
+    // may come again.
     std::atomic<const ir::Kernel*> plain = nullptr;
     std::atomic<const Compiled*> latest = nullptr;
     detail::CheckedLaunches checked;
@@ -341,10 +341,16 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     detail::TraceHook* hook = detail::trace_hook();
     const bool logs_time = debug::time();
     const detail::CheckedLaunches::Loan loan(state->checked);
-    const bool comes_again = loan.get() && !hook && !logs_time && !span && detail::CheckedLaunches::takes(range, arguments);
+    const bool comes_again = loan.get() && !hook && !logs_time && detail::CheckedLaunches::takes(range, arguments);
     if (detail::CheckedLaunch* const known = comes_again ? loan.get()->find(range, arguments) : nullptr) {
         Backend& backend = *known->backend;
-        backend.launch(*known->executable, known->with(arguments));
+        const Launch& launch = known->with(arguments);
+        {
+            detail::TracedScope traced;
+            if (span)
+                traced.begin(detail::traced_launch(*this, state->number, *kernel, launch, *known->device.lock()), span.since());
+            backend.launch(*known->executable, launch);
+        }
         return Event(backend.record(0));
     }
     detail::LaunchCheck check(*kernel, range, arguments);
