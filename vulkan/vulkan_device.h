@@ -234,7 +234,7 @@ private:
     void launch_reporting(const VulkanProgram& program, const Launch& launch);
     Ring& ring_for(int64_t words);
     Ring* ring_with_room(int64_t words);
-    std::unique_ptr<Ring> new_ring();
+    std::unique_ptr<Ring> new_ring(bool is_read_in_place = false);
     void clear_ring(Ring& ring, size_t words);
     void read_ring(const Ring& ring, size_t first, std::span<uint32_t> to);
     void take_ring(Ring& ring, uint64_t done);

@@ -97,11 +97,18 @@ Device::Ring* Device::ring_with_room(int64_t words) {
     return nullptr;
 }
 
-std::unique_ptr<Device::Ring> Device::new_ring() {
+std::unique_ptr<Device::Ring> Device::new_ring(bool is_read_in_place) {
     auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
-    // Not an owning reference, which would be a cycle.
-    ring->buffer = std::make_unique<Buffer>(std::shared_ptr<Device>(std::shared_ptr<Device>(), this), allocate_range(ring_bytes),
-                                            ring_bytes);
+    const std::shared_ptr<Device> device(std::shared_ptr<Device>(), this);  // not an owning reference, which would be a cycle
+    std::unique_ptr<Block> block;
+    if (is_read_in_place) {
+        const DevicePlan::ArrayMemory& arrays = context.plan.arrays.front();
+        const VkMemoryPropertyFlags properties = context.snapshot.memory.memoryTypes[arrays.type].propertyFlags;
+        if (!arrays.mapped || !(properties & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))
+            block = make_block(context, staging_ids++, context.plan.upload_memory, ring_bytes, true);
+    }
+    ring->buffer = block ? std::make_unique<Buffer>(device, std::move(block))
+                         : std::make_unique<Buffer>(device, allocate_range(ring_bytes), ring_bytes);
     clear_ring(*ring, ring::words);
     reporting.used = true;
     return ring;
@@ -135,8 +142,8 @@ void Device::clear_ring(Ring& ring, size_t words) {
 void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     const MemoryRange& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
-    if (const std::byte* pointer = range.block->readable())
-        return void(std::memcpy(to.data(), pointer + range.offset + offset, to.size_bytes()));
+    const std::byte* const in_place = ring.buffer->lent ? range.block->mapped : range.block->readable();
+    if (in_place) return void(std::memcpy(to.data(), in_place + range.offset + offset, to.size_bytes()));
     Staging::Piece piece = download.take(int64_t(to.size_bytes()));
     uint64_t value;
     {
@@ -218,7 +225,7 @@ Device::Ring& Device::recorded_ring(const Recorder& recorder) {
         }
     }
     const Recorder::Suspended outside;
-    auto made = new_ring();
+    auto made = new_ring(true);                // a copy to read it would be a submission
     if (!made->buffer->range.block->mapped) {  // cleared by commands, before the application's buffer executes
         const std::lock_guard lock(queue.mutex);
         queue.submit();
