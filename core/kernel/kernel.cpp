@@ -108,7 +108,7 @@ const std::shared_ptr<Executable>& KernelBase::State::compile(const std::shared_
         std::lock_guard lock(device->mutex);
         std::shared_ptr<Executable>& place = device->executables[number];  // elements of a map stay where they are
         place = std::move(executable);
-        compiled_for.push_back(std::make_unique<const Compiled>(device, &place));
+        compiled_for.emplace_back(new Compiled{device, &place});
         latest.store(compiled_for.back().get(), std::memory_order_release);
         return place;
     } catch (const Error& e) {
