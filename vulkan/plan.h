@@ -54,7 +54,7 @@ struct DevicePlan {
     bool idle_lanes = false;             ///< lanes without an item of the group keep loops running
     bool ordered_as_unsigned = false;    ///< signed 64-bit comparisons of widened integers are wrong
     bool unsigned_rounds_twice = false;  ///< u32 to f32 rounds the low 31 bits first
-    bool parted_merges = false;           ///< see codegen::Options
+    bool parted_merges = false;          ///< see codegen::Options
     bool unrolled_imprecise = false;     ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;      ///< rounding conversions need a decoration, or the driver folds them
     bool exact_texels = false;           ///< see codegen::Options
