@@ -19,7 +19,7 @@
 
 namespace pumice::trace {
 
-/// What events of one kind say, apart from their times. Shared by these events; it does not change any more.
+/// The category, name and details of all events of one kind. Events share it, so it is constant once the first is recorded.
 struct Description {
     Description() = default;
     Description(const Description&) = default;

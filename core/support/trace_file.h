@@ -31,7 +31,7 @@ private:
     std::string members;
 };
 
-/// What an event says, apart from its place and times. Each of `details` is members of "args" as JSON text, and may be empty.
+/// The category, name and details of an event. Each of `details` is members of "args" as JSON text, and may be empty.
 struct EventText {
     std::string_view category, name;
     std::string_view details[2];
