@@ -118,9 +118,9 @@ private:
             index = select({below, sub({whole(-1), index}), select({above, reflected, index})});
         }
         if (wrap() == Wrap::border) t.outside.push_back(b.op(Op::or_, {below, above}));
-        // The taps of nearest and linear are inside now under Wrap::repeat; a texture of one texel has its cubic taps farther
+        // Under Wrap::repeat, too: NaN and infinite positions become 65536, and a texture of one texel has its cubic taps farther
         // outside.
-        t.index.push_back(wrap() == Wrap::repeat && texture.filter != Filter::cubic ? index : clamped({index, last}));
+        t.index.push_back(clamped({index, last}));
     }
 
     Value filtered() {

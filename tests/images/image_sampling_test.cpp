@@ -198,4 +198,22 @@ TEST(Sampling, a_direction_chooses_the_face_of_a_cube_and_the_place_on_it) {
     EXPECT_EQ(out.download(), (std::vector<float>{0, 11, 23, 31, 41, 50}));
 }
 
+TEST(Sampling, NanAndInfinitePositionsReadATexel) {
+    constexpr float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const auto k = kernel("astray", Math::strict, [](Out<float> to, In<Texture<float>> from, In<float2> at) {
+        auto i = global_index();
+        to[i] = from.sample(at[i]);
+    });
+    const std::vector<float2> at{{nan, 0.5f}, {0.5f, nan}, {infinite, 0.5f}, {0.5f, -infinite}, {nan, nan}, {1e30f, -1e30f}};
+    const Image<float> image = device().image<float>(Format::r32_float, {5, 7});
+    image.upload(std::vector<float>(35, 3.0f));
+    for (const Filter filter : {Filter::nearest, Filter::linear})
+        for (const Wrap wrap : {Wrap::repeat, Wrap::clamp, Wrap::mirror}) {
+            const Array<float> to = device().zeros<float>(int64_t(at.size()));
+            k(ndrange(int64_t(at.size())), to, texture(image, {.filter = filter, .wrap = wrap}), device().upload(at));
+            for (const float texel : to.download())
+                EXPECT_TRUE(texel == 3.0f || (filter == Filter::linear && std::isnan(texel))) << texel;
+        }
+}
+
 }  // namespace
