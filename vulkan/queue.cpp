@@ -237,10 +237,11 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     if (result == VK_SUCCESS) {
         VkTimelineSemaphoreSubmitInfo values{};
         values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-        std::vector<VkSemaphore> signals{timeline};
-        std::vector<uint64_t> signal_values{batch->value};
-        signals.insert(signals.end(), batch->signals.begin(), batch->signals.end());
-        signal_values.insert(signal_values.end(), batch->signal_values.begin(), batch->signal_values.end());
+        // The timeline comes last: drivers signal in this order, and a semaphore may be destroyed once the timeline has the value.
+        std::vector<VkSemaphore> signals = batch->signals;
+        std::vector<uint64_t> signal_values = batch->signal_values;
+        signals.push_back(timeline);
+        signal_values.push_back(batch->value);
         values.signalSemaphoreValueCount = uint32_t(signals.size());
         values.pSignalSemaphoreValues = signal_values.data();
         values.waitSemaphoreValueCount = uint32_t(batch->awaits.size());

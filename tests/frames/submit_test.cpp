@@ -56,6 +56,19 @@ TEST_F(Submit, BinarySemaphoresAroundAFrameAreOneSubmission) {
     app->vk.DestroySemaphore(app->device, rendered, nullptr);
 }
 
+TEST_F(Submit, ASemaphoreIsFreeOnceTheDeviceHasSynchronized) {
+    const Device device = wrap();
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    for (int frame = 0; frame < 200; ++frame) {
+        const VkSemaphore rendered = binary();
+        saxpy(ndrange(64), y, x, 1.0f);
+        vulkan::submit(device, {.wait = {}, .signal = {{rendered}}});
+        device.synchronize();
+        app->vk.DestroySemaphore(app->device, rendered, nullptr);
+    }
+    EXPECT_EQ(y.download(), std::vector<float>(64, 200.0f));
+}
+
 TEST_F(Submit, TheApplicationsPipelineCacheIsUsed) {
     VkPipelineCacheCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
