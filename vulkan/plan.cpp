@@ -163,12 +163,13 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
-    plan.max_bindings = std::min(
-        {s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers, s.limits.maxPerStageResources});
+    plan.max_descriptors = s.limits.maxPerStageResources;
     if (plan.push_descriptors) {
-        plan.max_bindings = std::min(plan.max_bindings, s.max_push_descriptors);
+        plan.max_descriptors = std::min(plan.max_descriptors, s.max_push_descriptors);
         plan.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
     }
+    plan.max_bindings =
+        std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers, plan.max_descriptors});
     if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
         plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);

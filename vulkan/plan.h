@@ -81,6 +81,7 @@ struct DevicePlan {
     bool push_descriptors = false;  ///< else descriptor sets
     bool all_by_address = false;    ///< every array through its address
     uint32_t max_bindings = 0;      ///< storage buffers of one kernel; further arrays go by address
+    uint32_t max_descriptors = 0;   ///< storage buffers and images of one kernel
 
     /// A memory type for arrays.
     struct ArrayMemory {

@@ -253,10 +253,12 @@ TEST(DevicePlan, PushDescriptorsAreUsedWherePresent) {
     const DevicePlan with = make_plan(discrete(), {});
     EXPECT_TRUE(with.push_descriptors);
     EXPECT_EQ(with.max_bindings, 32u);
+    EXPECT_EQ(with.max_descriptors, 32u);
     EXPECT_TRUE(enables(with, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME));
     const DevicePlan without = make_plan(unified(), {});
     EXPECT_FALSE(without.push_descriptors);
     EXPECT_EQ(without.max_bindings, 4u);
+    EXPECT_EQ(without.max_descriptors, 128u);  // images take none of the bindings for arrays
     EXPECT_TRUE(without.extensions.empty());
     Switches switches;
     switches.descriptor_sets = true;

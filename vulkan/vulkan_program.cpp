@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "codegen/artifact/spirv.h"
 #include "core/interp/interp_program.h"
@@ -71,6 +72,13 @@ size_t binding_count(const codegen::Shader& shader) {
     int count = 0;
     for (const codegen::Binding& binding : shader.bindings) count = std::max(count, binding.binding + 1);
     return size_t(count);
+}
+
+size_t buffer_count(const codegen::Shader& shader) {
+    std::set<int> numbers;  // arrays may share a binding
+    for (const codegen::Binding& binding : shader.bindings)
+        if (binding.kind == codegen::Binding::Kind::buffer) numbers.insert(binding.binding);
+    return numbers.size();
 }
 
 bool binds_locks(const codegen::Shader& shader) {
@@ -419,8 +427,9 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
 size_t Variants::bindings(const Context& context) const {
     const DevicePlan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
-    const size_t taken = size_t(reports) + size_t(locks) + for_block + image_bindings;
-    return plan.max_bindings - std::min<size_t>(plan.max_bindings, taken);
+    const size_t taken = size_t(reports) + size_t(locks) + for_block;
+    const auto rest = [](size_t most, size_t used) { return most - std::min(most, used); };
+    return std::min(rest(plan.max_bindings, taken), rest(plan.max_descriptors, taken + image_bindings));
 }
 
 /// True if there are more arrays than bindings, so that those of one block must share.
@@ -562,7 +571,8 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
         for (const Made& one : made)
             if (one.options == options) return one.variant.get();
         codegen::Shader shader = source(options);
-        if (for_block == 0 && shader.block_bytes > 0 && binding_count(shader) > plan.max_bindings) {
+        if (for_block == 0 && shader.block_bytes > 0 &&
+            (buffer_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
             for_block = 1;
             continue;
         }
