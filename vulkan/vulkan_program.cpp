@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "codegen/artifact/spirv.h"
 #include "core/interp/interp_program.h"
@@ -74,11 +73,9 @@ size_t binding_count(const codegen::Shader& shader) {
     return size_t(count);
 }
 
-size_t buffer_count(const codegen::Shader& shader) {
-    std::set<int> numbers;  // arrays may share a binding
-    for (const codegen::Binding& binding : shader.bindings)
-        if (binding.kind == codegen::Binding::Kind::buffer) numbers.insert(binding.binding);
-    return numbers.size();
+size_t image_count(const codegen::Shader& shader) {
+    return size_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
+                                [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
 }
 
 bool binds_locks(const codegen::Shader& shader) {
@@ -572,7 +569,7 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
             if (one.options == options) return one.variant.get();
         codegen::Shader shader = source(options);
         if (for_block == 0 && shader.block_bytes > 0 &&
-            (buffer_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
+            (binding_count(shader) - image_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
             for_block = 1;
             continue;
         }
