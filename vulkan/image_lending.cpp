@@ -44,15 +44,22 @@ void check_layout(int32_t layout, VkImageUsageFlags usage, bool after, const cha
         fail("an image is lent with the VkImageLayout ", layout, " ", what, ", into which no image can be brought");
 }
 
-void check_texel(Format format, const Element& texel) {
-    const FormatRow& row = row_of(format);
+}  // namespace
+
+void check_image(const ImageShape& shape, const Element& texel, const char* how) {
+    const FormatRow& row = row_of(shape.format);
     const Scalar wanted = row.is_float() ? Scalar::f32 : row.kind == FormatRow::Kind::sint ? Scalar::i32 : Scalar::u32;
     if (texel.leaves[0].type != wanted || texel.leaves.size() != size_t(row.channels))
-        fail("an image of format ", row.name, " is lent, whose texels are ", row.channels, " of ", name_of(wanted),
+        fail("an image of format ", row.name, " is ", how, ", whose texels are ", row.channels, " of ", name_of(wanted),
              ", and its type in C++ has ", texel.leaves.size(), " of ", name_of(texel.leaves[0].type));
+    for (int axis = shape.dimensions - 1; axis >= 0; --axis)
+        if (shape.extents[size_t(axis)] < 1)
+            fail("an image of extent ", shape.extents[size_t(axis)], " along dimension ", shape.dimensions - 1 - axis, " is ",
+                 how, ": extents are positive");
+    if (shape.layers < 1) fail("an image of ", shape.layers, " layers is ", how, ": it has at least 1");
+    if (shape.levels < 1 || shape.levels > shape.most_levels())
+        fail("an ", shape.text(), " with ", shape.levels, " levels is ", how, ": it has 1 to ", shape.most_levels());
 }
-
-}  // namespace
 
 /// Notes that a command uses the image. The queue's mutex is held.
 void Device::borrow(Image& image) {
@@ -112,14 +119,7 @@ std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const I
     if (!format) fail("an image of the VkFormat ", place.format, " is lent, which kernels cannot use");
     shape.format = *format;
     shape.levels = place.levels;
-    check_texel(*format, texel);
-    for (int axis = shape.dimensions - 1; axis >= 0; --axis)
-        if (shape.extents[size_t(axis)] < 1)
-            fail("an image of extent ", shape.extents[size_t(axis)], " along dimension ", shape.dimensions - 1 - axis,
-                 " is lent: extents are positive");
-    if (shape.layers < 1) fail("an image of ", shape.layers, " layers is lent: it has at least 1");
-    if (shape.levels < 1 || shape.levels > shape.most_levels())
-        fail("an ", shape.text(), " with ", shape.levels, " levels is lent: it has 1 to ", shape.most_levels());
+    check_image(shape, texel, "lent");
     constexpr VkImageUsageFlags useful = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
                                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (!(place.usage & useful))

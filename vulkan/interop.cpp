@@ -4,7 +4,7 @@
 // exported. An importer makes the same buffer and allocates by importing; for opaque descriptors, Vulkan wants the exporter's size
 // and memory type. Ownership goes through the external queue family, as Vulkan has it for memory that is used elsewhere. Cost: an
 // allocation of the driver an array. Semaphores are exported and imported by opaque descriptors, with permanent payloads: both
-// processes have the same one. Limits: Linux's file descriptors; no images.
+// processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
 #include "vulkan/interop.h"
 
 #include <algorithm>
@@ -65,9 +65,11 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
     of_device(found.ImportSemaphoreFd, "vkImportSemaphoreFdKHR");
     const auto buffers = reinterpret_cast<PFN_vkGetPhysicalDeviceExternalBufferProperties>(
         get(instance, "vkGetPhysicalDeviceExternalBufferProperties"));
+    found.GetPhysicalDeviceImageFormatProperties2 = reinterpret_cast<PFN_vkGetPhysicalDeviceImageFormatProperties2>(
+        get(instance, "vkGetPhysicalDeviceImageFormatProperties2"));
     const auto semaphores = reinterpret_cast<PFN_vkGetPhysicalDeviceExternalSemaphoreProperties>(
         get(instance, "vkGetPhysicalDeviceExternalSemaphoreProperties"));
-    const VkPhysicalDevice physical = origin.application->physical_device;
+    const VkPhysicalDevice physical = found.physical_device = origin.application->physical_device;
     const auto features = [&](VkExternalMemoryHandleTypeFlagBits type) -> VkExternalMemoryFeatureFlags {
         if (!buffers) return 0;
         VkPhysicalDeviceExternalBufferInfo info{};
@@ -127,6 +129,47 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
 
 Interop interop(const pumice::Device& device) { return wrapped(device, "interop").interop.table; }
 
+/// Gives the block memory that is exported, or imported from a descriptor or the host. `dedicated`: the one image in it, or null.
+void Device::allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
+                             void* host, VkImage dedicated) {
+    VkMemoryAllocateInfo allocation{};
+    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    allocation.allocationSize = VkDeviceSize(bytes);
+    allocation.memoryTypeIndex = memory_type;
+    const auto add = [&allocation](auto& info) {
+        info.pNext = allocation.pNext;
+        allocation.pNext = &info;
+    };
+    VkImportMemoryFdInfoKHR import_fd{};
+    import_fd.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+    import_fd.handleType = VkExternalMemoryHandleTypeFlagBits(type);
+    VkImportMemoryHostPointerInfoEXT import_host{};
+    import_host.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    import_host.handleType = host_type;
+    import_host.pHostPointer = host;
+    VkExportMemoryAllocateInfo exported{};
+    exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+    exported.handleTypes = type;
+    if (host) {
+        add(import_host);
+    } else if (from) {
+        import_fd.fd = from->fd;
+        add(import_fd);
+    } else {
+        add(exported);
+    }
+    VkMemoryAllocateFlagsInfo flags{};
+    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    if (context.plan.device_addresses && !dedicated) add(flags);
+    VkMemoryDedicatedAllocateInfo alone{};
+    alone.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    alone.image = dedicated;
+    if (dedicated) add(alone);
+    context.check(context.vk.AllocateMemory(context.device, &allocation, nullptr, &block.memory), "vkAllocateMemory");
+    block.is_own_memory = true;
+}
+
 /// A block with memory of its own that is exported or imported. `memory`: of the importer, else null; `host`: its memory, else null.
 std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host) {
     VkExternalMemoryBufferCreateInfo external{};
@@ -164,28 +207,8 @@ std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, cons
     if (from && from->allocated < int64_t(needs.size))
         fail("shared memory of ", from->allocated, " bytes is taken for an array that needs ", needs.size, " bytes on ",
              context.name);
-    VkImportMemoryFdInfoKHR import_fd{};
-    import_fd.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
-    import_fd.handleType = VkExternalMemoryHandleTypeFlagBits(type);
-    if (from) import_fd.fd = from->fd;
-    VkImportMemoryHostPointerInfoEXT import_host{};
-    import_host.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
-    import_host.handleType = host_type;
-    import_host.pHostPointer = host;
-    VkExportMemoryAllocateInfo exported{};
-    exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
-    exported.handleTypes = type;
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
-    flags.pNext = host ? static_cast<const void*>(&import_host) : from ? static_cast<const void*>(&import_fd) : &exported;
-    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = context.plan.device_addresses ? &flags : flags.pNext;
-    allocation.allocationSize = host ? VkDeviceSize(bytes) : from ? VkDeviceSize(from->allocated) : needs.size;
-    allocation.memoryTypeIndex = chosen;
-    context.check(context.vk.AllocateMemory(context.device, &allocation, nullptr, &block->memory), "vkAllocateMemory");
-    block->is_own_memory = true;
+    const int64_t allocated = host ? bytes : from ? from->allocated : int64_t(needs.size);
+    allocate_shared(*block, allocated, chosen, type, from, host, VK_NULL_HANDLE);
     context.check(context.vk.BindBufferMemory(context.device, block->buffer, block->memory, 0), "vkBindBufferMemory");
     const VkMemoryPropertyFlags properties = context.snapshot.memory.memoryTypes[chosen].propertyFlags;
     // Memory that is not coherent is reached by copies, as that of a card is.
@@ -201,7 +224,7 @@ std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, cons
         block->address = context.vk.GetBufferDeviceAddress(context.device, &address);
     }
     auto buffer = std::make_shared<Buffer>(self(), std::move(block));
-    buffer->shared = {-1, from ? from->kind : FdKind::opaque, bytes, int64_t(allocation.allocationSize), chosen};
+    buffer->shared = {-1, from ? from->kind : FdKind::opaque, bytes, allocated, chosen};
     return buffer;
 }
 

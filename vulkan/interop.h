@@ -1,5 +1,5 @@
-// Arrays in memory that other processes, other interfaces or the host have as well, and semaphores that order them. Public; needs
-// no Vulkan header.
+// Arrays and images in memory that other processes, other interfaces or the host have as well, and semaphores that order them.
+// Public; needs no Vulkan header.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -37,6 +37,17 @@ std::shared_ptr<detail::ArrayState> from_shared(const pumice::Device& device, co
 std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* host, int64_t bytes, const Element& element);
 SharedMemory share(const detail::ArrayState& array);
 void hand_over(const detail::ArrayState& array, bool take);
+std::shared_ptr<detail::ImageBinding> new_shared(const pumice::Device& device, ImageShape shape, const Element& texel,
+                                                 const ImageOptions& options);
+std::shared_ptr<detail::ImageBinding> from_shared(const pumice::Device& device, const SharedMemory& memory, ImageShape shape,
+                                                  const Element& texel, const ImageOptions& options);
+SharedMemory share(const std::shared_ptr<detail::ImageBinding>& image);
+void hand_over(const std::shared_ptr<detail::ImageBinding>& image, bool take);
+template <std::size_t N> ImageShape shape_of(Format format, const int64_t (&extents)[N], const ImageOptions& options) {
+    ImageShape shape{format, ImageLayout::plain, int(N), {1, 1, 1}, options.levels, 1, false};
+    for (std::size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
+    return shape;
+}
 
 /// An array of zeros in memory of its own, which share() can give away. Throws Error if the device cannot.
 template <class T, std::size_t N>
@@ -56,10 +67,31 @@ template <class T, std::size_t E> Array<T, 1> host_array(const pumice::Device& d
     return {{int64_t(host.size())}, on_host(device, host.data(), int64_t(host.size_bytes()), detail::element_of<T>())};
 }
 
-/// Ownership of an array that several processes have: one uses it at a time. release() comes after the work of this process, and
-/// acquire() before its next work; in between, the processes order themselves, by a semaphore or by their hosts.
+/// An image of zeros in memory of its own, which share() can give away as an opaque descriptor; format, extents and options are
+/// those of Device::image. Throws Error if the device cannot.
+template <class T, std::size_t N> pumice::Image<T, int(N)> shareable_image(const pumice::Device& device, Format format,
+                                                                           const int64_t (&extents)[N],
+                                                                           const ImageOptions& options = {}) {
+    return pumice::Image<T, int(N)>(new_shared(device, shape_of(format, extents, options), detail::element_of<T>(), options));
+}
+/// A new descriptor of the memory, which the caller closes or gives away. The image is one of shareable_image().
+template <class T, int N> SharedMemory share(const pumice::Image<T, N>& image) { return share(image.binding); }
+/// The image that another process has shared; format, extents and options are those with which it was made. Takes the descriptor
+/// over if there is no Error. Its texels are defined after acquire().
+template <class T, std::size_t N> pumice::Image<T, int(N)> shared_image(const pumice::Device& device, const SharedMemory& memory,
+                                                                        Format format, const int64_t (&extents)[N],
+                                                                        const ImageOptions& options = {}) {
+    return pumice::Image<T, int(N)>(
+        from_shared(device, memory, shape_of(format, extents, options), detail::element_of<T>(), options));
+}
+
+/// Ownership of an array or image that several processes have: one uses it at a time. release() comes after the work of this
+/// process, and acquire() before its next work; in between, the processes order themselves, by a semaphore or by their hosts. A
+/// released image is in VK_IMAGE_LAYOUT_GENERAL.
 template <class T, int N> void release(const Array<T, N>& array) { hand_over(detail::held(array.state), false); }
 template <class T, int N> void acquire(const Array<T, N>& array) { hand_over(detail::held(array.state), true); }
+template <class T, int N> void release(const pumice::Image<T, N>& image) { hand_over(image.binding, false); }
+template <class T, int N> void acquire(const pumice::Image<T, N>& image) { hand_over(image.binding, true); }
 
 /// A semaphore that other processes have, too. Copies share it; it goes with the last copy, when the device is done with it.
 class SharedSemaphore {

@@ -113,9 +113,11 @@ public:
 
     /// An application's buffer as memory of this device: always the same object for one buffer. `bytes`: the size used.
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
-    // Shared memory (interop.cpp). `type`: a VkExternalMemoryHandleTypeFlagBits.
+    // Shared memory (interop.cpp, interop_images.cpp). `type`: a VkExternalMemoryHandleTypeFlagBits.
     std::shared_ptr<Buffer> shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host);
+    std::shared_ptr<Image> shared_image(const ImageShape& shape, const SharedMemory* from);
     void hand_over(Buffer& buffer, bool take);
+    void hand_over(Image& image, bool take);
 
     // Images (vulkan_image.cpp, image_transfer.cpp, image_launch.cpp, image_lending.cpp).
     std::shared_ptr<Image> make_image(const ImageShape& shape);
@@ -173,6 +175,8 @@ private:
     void copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
                      bool to_image);
     void clear(Image& image);
+    void allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from, void* host,
+                         VkImage dedicated);
     // for a launch; queue.mutex is held
     Transitions transitions_for(const Variant& variant, const Launch& launch);
     void list_images(const Variant& variant, const Launch& launch);

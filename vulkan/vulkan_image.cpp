@@ -93,6 +93,18 @@ Image::Image(std::shared_ptr<Device> on, const ImageShape& of, const LentImage& 
     for (int level = 0; level < of.levels; ++level) bytes += of.bytes(level) * of.layers;
 }
 
+Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, std::shared_ptr<Block> memory,
+             const SharedMemory& with_others, uint64_t number)
+    : device(std::move(on)),
+      shape(of),
+      handle(image),
+      usage(usage_of(of)),
+      id(number),
+      own_memory(std::move(memory)),
+      shared(with_others) {
+    bytes = own_memory->bytes;
+}
+
 Image::~Image() {
     const std::lock_guard lock(device->queue.mutex);
     if (is_borrowed) try {
@@ -100,10 +112,11 @@ Image::~Image() {
         } catch (...) {}  // the device is lost
     device->queue.retire(is_abandoned ? UINT64_MAX : last_use,
                          [context = &device->context, memory = &device->image_memory, views = std::move(views),
-                          image = range ? handle : VK_NULL_HANDLE, range = range] {
+                          image = range || own_memory ? handle : VK_NULL_HANDLE, range = range, own = own_memory]() mutable {
                              for (const auto& [kind, view] : views) context->vk.DestroyImageView(context->device, view, nullptr);
                              context->vk.DestroyImage(context->device, image, nullptr);
                              if (range) memory->release(*range);
+                             own.reset();
                          });
 }
 

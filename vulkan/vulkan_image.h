@@ -9,6 +9,7 @@
 
 #include "core/host/backend.h"
 #include "vulkan/image_plan.h"
+#include "vulkan/interop.h"
 #include "vulkan/queue.h"
 #include "vulkan/vulkan_memory.h"
 
@@ -65,6 +66,9 @@ public:
     Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
     /// An image of an application.
     Image(std::shared_ptr<Device> device, const ImageShape& shape, const LentImage& lent, uint64_t id);
+    /// An image that other processes have, too, with the handle and memory of its own.
+    Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, std::shared_ptr<Block> memory,
+          const SharedMemory& shared, uint64_t id);
     ~Image() override;
 
     const std::shared_ptr<Device> device;
@@ -75,9 +79,11 @@ public:
     // Guarded by the queue's mutex.
     VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  ///< after all commands recorded so far
     std::optional<LentImage> lent;
-    bool is_borrowed = false;   ///< used since the application got it back
-    uint64_t recorded_in = 0;   ///< number of the last recording that keeps it
-    bool is_abandoned = false;  ///< destroyed with the device only: commands of the application may use it
+    bool is_borrowed = false;                 ///< used since the application got it back
+    uint64_t recorded_in = 0;                 ///< number of the last recording that keeps it
+    bool is_abandoned = false;                ///< destroyed with the device only: commands of the application may use it
+    const std::shared_ptr<Block> own_memory;  ///< of an image that other processes have, too
+    const SharedMemory shared;                ///< the same memory, without a descriptor
 
     /// A view, made at its first use. The queue's mutex is held.
     VkImageView view(const ViewKind& kind);
@@ -87,6 +93,9 @@ private:
     const std::optional<ImageRange> range;
     std::map<ViewKind, VkImageView> views;
 };
+
+/// Throws Error for a type of texels, extents, layers or levels that an image of this format cannot have. `how`: "lent" or "shared".
+void check_image(const ImageShape& shape, const Element& texel, const char* how);
 
 /// Changes of layouts that one command needs before it.
 class Transitions {

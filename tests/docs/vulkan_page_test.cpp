@@ -92,6 +92,7 @@ TEST(VulkanPage, Examples) {
             close(memory.fd);
         };
 #include "vulkan/share.inc"
+#include "vulkan/share_image.inc"
 #include "vulkan/share_semaphore.inc"
         compute.synchronize();
         application.wait();
