@@ -32,7 +32,7 @@ constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_AT
                                  VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
 constexpr int64_t smallest_block = 64 << 10, alignment = 256;  // as Staging has it
 
-thread_local Recorder* recording = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local Recorder* recording = nullptr;  // which each command reads
 thread_local std::string first_message;
 
 /// The writes of these stages.

@@ -56,10 +56,22 @@ bool RepeatedLaunch::is_like(const Launch& launch) const {
     return true;
 }
 
+bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
+    for (const Argument& argument : arrays) {
+        const Allocation* const memory = launch.arguments[argument.index].array.memory;
+        if (memory && static_cast<const Buffer*>(memory)->number != argument.buffer) return false;
+    }
+    return true;
+}
+
 const RepeatedLaunch* RepeatedLaunches::find(const Launch& launch) {
+    for (size_t at = 0; at < launches.size() && launch.number != 0; ++at)
+        if (launches[at].number == launch.number && launches[at].has_same_buffers(launch)) return &launches[last = at];
     for (size_t n = 0; n < launches.size(); ++n) {
         const size_t at = last + n < launches.size() ? last + n : last + n - launches.size();
-        if (launches[at].is_like(launch)) return &launches[last = at];
+        if (!launches[at].is_like(launch)) continue;
+        launches[at].number = launch.number;
+        return &launches[last = at];
     }
     return nullptr;
 }
@@ -86,6 +98,7 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
         launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || !variants.repeated.takes_more())
         return;
     RepeatedLaunch again;
+    again.number = launch.number;
     again.start = launch.start, again.extent = launch.extent, again.group = launch.group;
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
         if (i >= variant.element_bytes.size() || variant.element_bytes[i] == 0) continue;

@@ -32,6 +32,7 @@ struct RepeatedLaunch {
         Launch::Array array;
         uint64_t buffer;
     };
+    uint64_t number = 0;  ///< Launch::number
     std::array<int64_t, 3> start, extent, group;
     std::vector<Argument> arrays;
 
@@ -47,6 +48,8 @@ struct RepeatedLaunch {
 
     /// True if the launch differs in nothing but scalars.
     bool is_like(const Launch& launch) const;
+    /// True if the arrays of the launch, which has the same allocations' addresses, lie in the same buffers.
+    bool has_same_buffers(const Launch& launch) const;
 };
 
 /// The last few different launches of one kernel. Guarded by the queue's mutex.

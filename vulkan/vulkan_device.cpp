@@ -103,7 +103,6 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
       next_image_id(first_image_id),
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
-    recorded_event = std::make_shared<RecordedEvent>();
     dummy = allocate_range(dummy_bytes);
     if (!context.wrapped)  // the application orders work on memory of its own device
         queue.at_exit = [this] {
@@ -228,7 +227,8 @@ void Device::touched(int stream) {
 }
 
 std::shared_ptr<EventState> Device::record(int stream) {
-    if (queue.recorder()) return recorded_event;
+    static RecordedEvent recorded;
+    if (queue.recorder()) return {std::shared_ptr<void>(), &recorded};  // no owner, so that nobody counts owners
     const std::lock_guard lock(queue.mutex);
     const uint64_t last = streams.at(size_t(stream)).last;
     if (!last_event || last_event->value != last) last_event = std::make_shared<Event>(self(), last);

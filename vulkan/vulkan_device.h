@@ -280,7 +280,6 @@ private:
     MemoryRange dummy;                                    // bound for an array of no elements
     std::vector<Stream> streams;                          // by id; 0 is the default one
     std::vector<int> unused_streams;                      // released ones
-    std::shared_ptr<EventState> recorded_event;           // of all launches that are recorded
     std::shared_ptr<Event> last_event;                    // most launches share that of the previous launch
     std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
     std::vector<BufferAccess> accesses;                   // of the command being recorded

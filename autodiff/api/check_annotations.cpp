@@ -131,8 +131,9 @@ std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int wi
         if (shadow.extents != slot.value.extents)
             return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ",
                         extents_of(slot.value));
-        if (shadow.device->backend != slot.value.device->backend)
-            return text("the shadow of ", who, " lies on ", shadow.device->name, ", and the array on ", slot.value.device->name);
+        if (shadow.device()->backend != slot.value.device()->backend)
+            return text("the shadow of ", who, " lies on ", shadow.device()->name, ", and the array on ",
+                        slot.value.device()->name);
     }
     return "";
 }

@@ -253,7 +253,7 @@ const Element& element_of(Scalar type) {
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<ArgumentSlot>& slots) {
     if (range.stream.state) return range.stream.state->device;
     for (const ArgumentSlot& slot : slots)
-        if (slot.value.is_array && slot.value.device) return slot.value.device;
+        if (slot.value.array || slot.value.image) return slot.value.device();
     return Device::open().state;
 }
 

@@ -33,7 +33,6 @@ HostArgument argument_of(const detail::ArrayState& array) {
     a.is_array = true;
     a.element = array.element;
     a.array = &array;
-    a.device = array.device;
     a.extents = {array.bytes / int64_t(array.element->size), 1, 1};
     return a;
 }
@@ -41,7 +40,6 @@ HostArgument argument_of(const detail::ArrayState& array) {
 HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array) {
     HostArgument a = argument;
     a.array = &array;
-    a.device = array.device;
     return a;
 }
 

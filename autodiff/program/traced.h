@@ -172,6 +172,7 @@ template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return
 
 namespace detail {
 template <class T> void put_host(const Traced<T>& value, HostArgument*& next) {
+    new (next) HostArgument;
     next->followed_by = value.scalar.all.get();
     next->number = value.scalar.number;
     next->type = *scalar_of<T>();

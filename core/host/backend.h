@@ -89,6 +89,8 @@ struct Launch {
     /// Of an indirect launch, else without memory: six i32, which the stream's earlier work writes. The first three are the
     /// extents, at least 0 and at most `extent`, the others the numbers of groups. See BackendTraits::reads_counts.
     Array counts;
+    /// Launches of one number differ in scalars alone, and in arrays whose allocations have the same addresses; 0: not numbered.
+    uint64_t number = 0;
 };
 
 /// A point in a device's work. Copies share it.

@@ -9,7 +9,7 @@ namespace pumice {
 namespace detail {
 
 namespace {
-thread_local TraceHook* current_trace_hook = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local TraceHook* current_trace_hook = nullptr;  // which each launch reads
 }
 thread_local int running_calls = 0;
 bool inside_call() { return running_calls > 0; }

@@ -40,6 +40,8 @@ CheckedLaunch::CheckedLaunch(const ir::Kernel& kernel, const Range& range, std::
       from(range.from),
       to(range.to),
       group_extents(range.group_extents) {
+    static std::atomic<uint64_t> numbers = 0;
+    this->launch.number = ++numbers;
     size_t next = 0;
     for (size_t p = 0; p < kernel.params.size(); ++p) {
         if (kernel.params[p].origin != ir::ParameterOrigin::argument) continue;
@@ -65,9 +67,9 @@ bool CheckedLaunch::is_like(const Range& range, std::span<const HostArgument> ar
             a.array->memory.get() != array.memory || a.array->offset != array.offset || a.array->bytes != array.bytes ||
             !same(a.extents, array.extents))
             return false;
-        if (a.device.get() == here) continue;
-        if (!is_same_owner(device, a.device)) return false;
-        here = a.device.get();
+        if (a.array->device.get() == here) continue;
+        if (!is_same_owner(device, a.array->device)) return false;
+        here = a.array->device.get();
     }
     return true;
 }

@@ -1,7 +1,12 @@
 // Host arguments: the values of a launch, one for each parameter of the IR.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
 
 #include "core/host/array.h"
 #include "core/host/image.h"
@@ -12,9 +17,8 @@ namespace pumice::detail {
 /// A host argument for one parameter of the IR.
 struct HostArgument {
     bool is_array = false;
-    const Element* element = nullptr;   ///< of an array
-    const ArrayState* array = nullptr;  ///< null: never allocated
-    std::shared_ptr<DeviceState> device;
+    const Element* element = nullptr;                                   ///< of an array
+    const ArrayState* array = nullptr;                                  ///< null: never allocated
     std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
     int rank = 1;
     Scalar type = Scalar::f32;  ///< of a scalar
@@ -24,11 +28,16 @@ struct HostArgument {
     /// Of an image: the image and its sampler. `element` is that of a texel, `array` the words or null, `extents` one for each
     /// index of a texel. Alive during the launch.
     const ImageBinding* image = nullptr;
+
+    /// Of an array or image that was allocated. The argument does not own it, since a count of owners costs more than a launch's
+    /// other work on an array.
+    const std::shared_ptr<DeviceState>& device() const { return array ? array->device : image->image->device; }
 };
 
 /// Writes `value` as arguments of the IR: one, or for a struct one a member, in order.
 template <class T> void put_host(const T& value, HostArgument*& next) {
     if constexpr (ScalarType<T>) {
+        new (next) HostArgument;
         next->type = *scalar_of<T>();
         __builtin_memcpy(&next->bits, &value, sizeof(T));
         ++next;
@@ -37,20 +46,20 @@ template <class T> void put_host(const T& value, HostArgument*& next) {
     }
 }
 template <class T, int N> void put_host(const Array<T, N>& value, HostArgument*& next) {
+    new (next) HostArgument;
     next->is_array = true;
     next->element = &element_of<T>();
     next->array = value.state.get();
-    if (next->array) next->device = value.state->device;
     next->rank = N;
     for (int d = 0; d < N; ++d) next->extents[size_t(d)] = value.extents[size_t(d)];
     ++next;
 }
 void put_image(const ImageBinding* binding, const Element& texel, int rank, HostArgument& to);
 template <class T, int N, ImageLayout L> void put_host(const Image<T, N, L>& value, HostArgument*& next) {
-    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *next++);
+    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *new (next++) HostArgument);
 }
 template <class T, int N, ImageLayout L> void put_host(const Texture<T, N, L>& value, HostArgument*& next) {
-    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *next++);
+    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *new (next++) HostArgument);
 }
 template <class T> constexpr size_t host_count() {
     if constexpr (ScalarType<T> || is_array<T>::value || is_image<T>::value)
@@ -63,12 +72,24 @@ template <class T> constexpr size_t host_count() {
         return n;
     }
 }
-template <class... H> auto host_arguments(const H&... values) {
-    std::array<HostArgument, (host_count<H>() + ... + 0)> all;
-    [[maybe_unused]] HostArgument* next = all.data();
-    (put_host(values, next), ...);
-    return all;
-}
+/// The arguments of a launch. Each is made where it lies: a compiler fills an array of them by slower instructions.
+template <size_t N> class HostArguments {
+public:
+    template <class... H> explicit HostArguments(const H&... values) {
+        [[maybe_unused]] HostArgument* next = reinterpret_cast<HostArgument*>(memory);
+        (put_host(values, next), ...);
+    }
+    const HostArgument* begin() const { return std::launder(reinterpret_cast<const HostArgument*>(memory)); }
+    const HostArgument* end() const { return begin() + N; }
+    const HostArgument& operator[](size_t i) const { return begin()[i]; }
+    static constexpr size_t size() { return N; }
+    operator std::span<const HostArgument>() const { return {begin(), N}; }
+
+private:
+    alignas(HostArgument) std::byte memory[std::max<size_t>(N, 1) * sizeof(HostArgument)];
+};
+static_assert(std::is_trivially_destructible_v<HostArgument> && std::is_trivially_copyable_v<HostArgument>);
+template <class... H> auto host_arguments(const H&... values) { return HostArguments<(host_count<H>() + ... + 0)>(values...); }
 
 /// True for a traced number, or struct of such, of type T: put_host handles it.
 template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;

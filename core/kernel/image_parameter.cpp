@@ -22,7 +22,6 @@ void put_image(const ImageBinding* binding, const Element& texel, int rank, Host
     const ImageShape& shape = image.shape;
     to.image = binding;
     to.array = image.words.get();
-    to.device = image.device;
     // One extent for each index of a texel: levels, layers, then those of level 0.
     to.rank = binding->info.rank();
     size_t d = 0;

@@ -164,7 +164,6 @@ HostArgument counts_argument(const ArrayState& counts) {
     argument.is_array = true;
     argument.element = counts.element;
     argument.array = &counts;
-    argument.device = counts.device;
     argument.extents[0] = counts_size;
     return argument;
 }

@@ -24,7 +24,6 @@ detail::Described::Described(const ir::Kernel& kernel, const Device& device, con
         HostArgument& argument = arguments.emplace_back();
         argument.is_array = parameter.is_array;
         argument.type = parameter.type;
-        argument.device = device.state;
         if (!parameter.is_array) continue;
         const ir::Memory& memory = kernel[parameter.memory];
         argument.element = &memory.element;

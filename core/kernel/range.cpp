@@ -7,14 +7,12 @@
 
 namespace pumice {
 
-Range Range::with_group(std::initializer_list<int64_t> extents) const {
+void Range::set_group(std::initializer_list<int64_t> extents) {
     if (extents.size() > ir::max_rank)
         fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
-    Range r = *this;
-    r.group_rank = int(extents.size());
-    r.group_extents = Launch::Array::ones();
-    std::copy(extents.begin(), extents.end(), r.group_extents.begin());
-    return r;
+    group_rank = int(extents.size());
+    group_extents = Launch::Array::ones();
+    std::copy(extents.begin(), extents.end(), group_extents.begin());
 }
 
 Range Range::on(const Stream& s) const {

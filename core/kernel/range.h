@@ -4,6 +4,7 @@
 #include <concepts>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/host/array.h"
@@ -18,7 +19,11 @@ namespace pumice {
 class Range {
 public:
     /// Fixes the group's extents, one a dimension of the range. By default, the device chooses them.
-    template <std::integral... E> Range group(E... extents) const { return with_group({int64_t(extents)...}); }
+    template <std::integral... E> Range group(E... extents) const& { return Range(*this).group(extents...); }
+    template <std::integral... E> Range group(E... extents) && {
+        set_group({int64_t(extents)...});
+        return std::move(*this);
+    }
     /// Puts the launch on a stream instead of the default one.
     Range on(const Stream& stream) const;
 
@@ -43,7 +48,7 @@ public:
     Counts counts;
 
 private:
-    Range with_group(std::initializer_list<int64_t> extents) const;
+    void set_group(std::initializer_list<int64_t> extents);
 };
 /// The range that a kernel fixes at its definition.
 inline Range ndrange() {

@@ -13,7 +13,7 @@
 namespace pumice::detail {
 namespace {
 
-thread_local Recorder* recording = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local Recorder* recording = nullptr;  // which each launch reads
 std::atomic<uint32_t> serials{0};
 
 std::string base_name(const std::string& file) { return file.substr(file.find_last_of('/') + 1); }

@@ -254,8 +254,8 @@ std::array<int64_t, 3> Capture::choose_group(const ir::Kernel& kernel, const Lau
 bool Capture::launching(const KernelBase& kernel, const Range& range, std::span<const detail::HostArgument> arguments) {
     given.assign(arguments.begin(), arguments.end());
     for (const detail::HostArgument& a : arguments)
-        if (a.is_array && a.device && a.device->backend.get() != this)
-            refuse(text("launches kernel \"", kernel.name(), "\" on an array of ", a.device->name,
+        if ((a.array || a.image) && a.device()->backend.get() != this)
+            refuse(text("launches kernel \"", kernel.name(), "\" on an array of ", a.device()->name,
                         ": arrays are its arguments, or are allocated by it on the device of one"));
     group_is_fixed = range.group_rank > 0 || kernel.recorded()->group[0] > 0;
     return false;

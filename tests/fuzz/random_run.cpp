@@ -26,7 +26,6 @@ Bench::Bench(const Program& program, const Device& device) : program(program), d
         argument.is_array = true;
         argument.element = &element(program.memories[size_t(a.memory)].type);
         argument.array = a.part.get();
-        argument.device = a.part->device;
         argument.rank = int(a.extents.size());
         std::copy(a.extents.begin(), a.extents.end(), argument.extents.begin());
         given.push_back(argument);
