@@ -66,18 +66,6 @@ void check_images(const Context& context, const codegen::Shader& shader, const i
     check(count(codegen::Binding::Kind::storage_image), limits.maxPerStageDescriptorStorageImages, "images to write");
 }
 
-/// Bindings are numbered without gaps.
-size_t binding_count(const codegen::Shader& shader) {
-    int count = 0;
-    for (const codegen::Binding& binding : shader.bindings) count = std::max(count, binding.binding + 1);
-    return size_t(count);
-}
-
-size_t image_count(const codegen::Shader& shader) {
-    return size_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
-                                [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
-}
-
 bool binds_locks(const codegen::Shader& shader) {
     return std::any_of(shader.bindings.begin(), shader.bindings.end(),
                        [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
@@ -88,28 +76,12 @@ bool uses_subgroups(const codegen::Shader& shader) {
                        [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
 }
 
-/// True if the kernel has 64-bit atomics on memory of this kind.
-bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
-    return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
-        return ir::is_atomic(i.op) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
-    });
-}
-
 /// Part of a message: ", which needs Float64 and Int64", for drivers that promise more than they support.
 std::string needs_of(const codegen::Shader& shader) {
     std::string out;
     for (const std::string& capability : shader.capabilities)
         if (capability != "Shader") out += (out.empty() ? ", which needs " : ", ") + capability;
     return out;
-}
-
-ArrayRange array_range(const Launch::Array& array, int64_t element_bytes) {
-    const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
-    return {begin, begin + array.bytes, element_bytes};
-}
-
-const Block* block_of(const Launch::Array& array) {
-    return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
 
 /// Specialisation constants with their numbers, in order.
@@ -136,13 +108,22 @@ struct OwnModule {
     VkShaderModule module = VK_NULL_HANDLE;
 };
 
-int64_t elements(const Launch::Array& array) {
-    int64_t count = 1;
-    for (const int64_t extent : array.extents) count *= extent;
-    return count;
+}  // namespace
+
+size_t binding_count(const codegen::Shader& shader) {
+    int count = 0;
+    for (const codegen::Binding& binding : shader.bindings) count = std::max(count, binding.binding + 1);
+    return size_t(count);
 }
 
-}  // namespace
+ArrayRange array_range(const Launch::Array& array, int64_t element_bytes) {
+    const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
+    return {begin, begin + array.bytes, element_bytes};
+}
+
+const Block* block_of(const Launch::Array& array) {
+    return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
+}
 
 std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const VkPhysicalDeviceLimits& limits) {
     const int64_t step = int64_t(limits.minStorageBufferOffsetAlignment);
@@ -391,209 +372,6 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     context.names.name(context.device, VK_OBJECT_TYPE_PIPELINE, pipeline, label);
     made.push_back({group, full, at_origin, pipeline, std::make_unique<Pace>()});
     return {pipeline, at_origin, made.back().pace.get()};
-}
-
-Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
-    : kernel(std::move(k)),
-      reports(pumice::reports(*kernel)),
-      source(std::move(from)),
-      wide_in_arrays(has_wide_atomics(*kernel, ir::MemoryKind::array)),
-      wide_in_local(has_wide_atomics(*kernel, ir::MemoryKind::local)) {
-    for (size_t i = 0; i < kernel->params.size(); ++i) {
-        if (!kernel->params[i].is_array) continue;
-        if ((*kernel)[kernel->params[i].memory].image)
-            image_bindings += 2;  // to fetch and to sample
-        else
-            arrays.push_back(int(i));
-    }
-}
-
-/// True if every array fits a binding and 32-bit offsets.
-bool Variants::ordinary(const Context& context, const Launch& launch) const {
-    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
-    for (const int parameter : arrays) {
-        const Launch::Array& array = launch.arguments[size_t(parameter)].array;
-        if (array.bytes > int64_t(limits.maxStorageBufferRange) || array.bytes > std::numeric_limits<int32_t>::max() ||
-            array.offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0)
-            return false;
-    }
-    return true;
-}
-
-/// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
-size_t Variants::bindings(const Context& context) const {
-    const DevicePlan& plan = context.plan;
-    const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
-    const size_t taken = size_t(reports) + size_t(locks) + for_block;
-    const auto rest = [](size_t most, size_t used) { return most - std::min(most, used); };
-    return std::min(rest(plan.max_bindings, taken), rest(plan.max_descriptors, taken + image_bindings));
-}
-
-/// True if there are more arrays than bindings, so that those of one block must share.
-bool Variants::crowded(const Context& context) const {
-    return !context.plan.device_addresses && arrays.size() > bindings(context);
-}
-
-/// Makes arrays of one block share a binding, as long as it is not too long.
-void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
-    struct One {
-        int parameter;
-        const Block* block;
-        ArrayRange array_range;
-    };
-    std::vector<One> all;
-    for (const int parameter : arrays) {
-        const Launch::Array& array = launch.arguments[size_t(parameter)].array;
-        if (const Block* block = block_of(array))
-            all.push_back(
-                {parameter, block, array_range(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
-    }
-    std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
-        return a.block != b.block ? a.block->id < b.block->id : a.array_range.begin < b.array_range.begin;
-    });
-    options.shifted.assign(kernel->params.size(), false);
-    options.shares.assign(kernel->params.size(), -1);
-    std::vector<std::vector<int>> groups;
-    std::vector<ArrayRange> together;
-    for (size_t i = 0; i < all.size(); ++i) {
-        const bool same_block = i > 0 && all[i].block == all[i - 1].block;
-        if (!same_block) together.clear();
-        together.push_back(all[i].array_range);
-        if (!same_block || !common_begin(together, context.snapshot.limits)) {
-            groups.push_back({});
-            together.assign(1, all[i].array_range);
-        }
-        groups.back().push_back(all[i].parameter);
-        options.shifted[size_t(all[i].parameter)] = true;
-    }
-    // Arrays without elements share any binding.
-    if (groups.empty()) groups.push_back({});
-    for (const int parameter : arrays)
-        if (!block_of(launch.arguments[size_t(parameter)].array)) {
-            groups.front().push_back(parameter);
-            options.shifted[size_t(parameter)] = true;
-        }
-    if (groups.size() > bindings(context))
-        fail(named(*kernel), " has ", arrays.size(), " array arguments, which lie in ", groups.size(),
-             " places of device memory, and ", context.name, " binds at most ", bindings(context),
-             " and has no device addresses");
-    for (const std::vector<int>& group : groups)
-        for (const int parameter : group) options.shares[size_t(parameter)] = *std::min_element(group.begin(), group.end());
-}
-
-codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
-    const DevicePlan& plan = context.plan;
-    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
-    codegen::Options options;
-    options.float_atomics = plan.float_atomics;
-    options.local_float_atomics = plan.local_float_atomics;
-    options.int64_atomics = plan.int64_atomics;
-    options.local_int64_atomics = plan.local_int64_atomics;
-    options.memory_barriers = plan.memory_barriers;
-    options.idle_lanes = plan.idle_lanes;
-    options.ordered_as_unsigned = plan.ordered_as_unsigned;
-    options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
-    options.unrolled_imprecise = plan.unrolled_imprecise;
-    options.parted_merges = plan.parted_merges;
-    options.exact_conversions = plan.exact_conversions;
-    options.exact_texels = plan.exact_texels;
-    options.float_modes = plan.float_modes;
-    options.byte_storage = plan.byte_storage;
-    options.short_storage = plan.short_storage;
-    options.pairs = !plan.int64;
-    options.subgroups = plan.subgroups;
-    options.rounded_division = plan.rounded_division;
-    options.linear_subgroups = plan.linear_subgroups;
-    options.packed_subgroups = plan.packed_subgroups;
-    options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
-    options.cross_loop_cse = plan.cross_loop_cse;
-    options.push_bytes = limits.maxPushConstantsSize;
-    options.wide_offsets = plan.wide_offsets;
-    if (launch)
-        for (const int parameter : arrays)
-            options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
-    if (options.wide_offsets && !plan.int64)
-        fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
-             context.name, " has no 64-bit integers to index it");
-    if (crowded(context)) {
-        share_bindings(context, *launch, options);
-        return options;
-    }
-    options.by_address.assign(kernel->params.size(), false);
-    bool any = false;
-    size_t bound = 0;
-    for (const int parameter : arrays) {
-        const Launch::Array* array = launch ? &launch->arguments[size_t(parameter)].array : nullptr;
-        const bool large = array && array->bytes > int64_t(limits.maxStorageBufferRange);
-        const bool unaligned = array && array->offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0;
-        const bool is_left = bound < bindings(context);
-        if (!plan.all_by_address && !large && !unaligned && is_left) {
-            ++bound;
-            continue;
-        }
-        const Block* const block = array ? block_of(*array) : nullptr;
-        const bool has_address = plan.device_addresses && (!block || block->address);
-        const int64_t element_bytes = (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
-        if (unaligned && block && !has_address && is_left &&
-            common_begin(std::array{array_range(*array, element_bytes)}, limits)) {
-            ++bound;
-            options.shifted.resize(kernel->params.size());
-            options.shifted[size_t(parameter)] = true;
-            continue;
-        }
-        if (!plan.device_addresses) {
-            const std::string which = text(kernel->label(size_t(parameter)), " of ", named(*kernel));
-            if (large)
-                fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
-                     limits.maxStorageBufferRange, " and has no device addresses");
-            fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at most ",
-                 limits.maxStorageBufferRange, " bytes from a multiple of ", limits.minStorageBufferOffsetAlignment,
-                 " on and has no device addresses");
-        }
-        options.by_address[size_t(parameter)] = any = true;
-    }
-    if (!any) options.by_address.clear();
-    return options;
-}
-
-/// Returns null if the launch is needed to know which arrays share a binding.
-Variant* Variants::variant(Context& context, const Launch* launch) {
-    const DevicePlan& plan = context.plan;
-    if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
-        fail(named(*kernel), " updates 64-bit values atomically, and ", context.name,
-             " has neither atomics for them nor locks that do for those");
-    for (;;) {
-        if (!launch && crowded(context)) return nullptr;
-        const codegen::Options options = options_for(context, launch);
-        for (const Made& one : made)
-            if (one.options == options) return one.variant.get();
-        codegen::Shader shader = source(options);
-        if (for_block == 0 && shader.block_bytes > 0 &&
-            (binding_count(shader) - image_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
-            for_block = 1;
-            continue;
-        }
-        made.push_back({options, std::make_unique<Variant>(context, std::move(shader), *kernel)});
-        return made.back().variant.get();
-    }
-}
-
-void Variants::prepare(Context& context) {
-    const std::lock_guard lock(mutex);
-    usual = variant(context, nullptr);
-}
-
-Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
-    const std::lock_guard lock(mutex);
-    Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
-    return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
-}
-
-void Variants::destroy(Context& context) {
-    const std::lock_guard lock(mutex);
-    for (const Made& one : made) one.variant->destroy(context);
-    made.clear();
-    usual = nullptr;
 }
 
 }  // namespace pumice::vulkan

@@ -34,6 +34,12 @@ struct ArrayRange {
 /// elements before each array. None if there is no such offset, or if the binding would be too long.
 std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const VkPhysicalDeviceLimits& limits);
 
+ArrayRange array_range(const Launch::Array& array, int64_t element_bytes);
+/// The block in which an array lies; null for an array without elements.
+const Block* block_of(const Launch::Array& array);
+/// Bindings of a shader, which are numbered without gaps.
+size_t binding_count(const codegen::Shader& shader);
+
 class Variants;
 
 /// One shader on the device with a pipeline for every group size launched so far. Handles are destroyed by destroy(), which the
