@@ -320,6 +320,12 @@ double pm_max(double x, double y) {
     return pm_isnan(x) ? y : more;
 }
 
+// The same where y, or x, is known to be a number.
+float pm_min_of_number(float x, float y) { return x <= y ? x : y; }
+float pm_max_of_number(float x, float y) { return x >= y ? x : y; }
+float pm_number_or_less(float x, float y) { return y < x ? y : x; }
+float pm_number_or_more(float x, float y) { return y > x ? y : x; }
+
 // NaN where one is NaN, since it is not <= then.
 float pm_fdim(float x, float y) {
     float difference = x - y;

@@ -475,9 +475,7 @@ int pm_f32_to_i32(float x) {
 }
 
 uint pm_f32_to_u32(float x) {
-    float low = x < 4294967040.0 ? x : 4294967040.0;
-    float within = low > 0.0 ? low : 0.0;
-    uint whole = uint(within);
-    uint limited = x >= 4294967296.0 ? 0xffffffffu : whole;
-    return pm_isnan(x) ? 0u : limited;
+    float number = x > 0.0 ? x : 0.0;  // 0 for NaN, too
+    uint whole = uint(number < 4294967040.0 ? number : 4294967040.0);
+    return x >= 4294967296.0 ? 0xffffffffu : whole;
 }

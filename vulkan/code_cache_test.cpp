@@ -80,6 +80,7 @@ TEST(Key, DependsOnEveryInputOfTheCode) {
         [](Options& o) { o.by_address = {false, true}; },
         [](Options& o) { o.shifted = {true}; },
         [](Options& o) { o.wide_offsets = true; },
+        [](Options& o) { o.long_extents = true; },
         [](Options& o) { o.int64_atomics = false; },
         [](Options& o) { o.local_int64_atomics = false; },
         [](Options& o) { o.shares = {0}; },

@@ -34,6 +34,12 @@ int64_t elements(const Launch::Array& array) {
     return count;
 }
 
+/// True if a dimension is longer than any binding: the array is reached by its address, or has no elements.
+bool has_long_extent(const Launch::Array& array, int64_t element_bytes) {
+    return std::any_of(array.extents.begin(), array.extents.end(),
+                       [&](int64_t extent) { return extent > codegen::most_bound_bytes / element_bytes; });
+}
+
 }  // namespace
 
 Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
@@ -51,12 +57,15 @@ Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
     }
 }
 
+int64_t Variants::element_bytes(int parameter) const { return (*kernel)[kernel->params[size_t(parameter)].memory].element.size; }
+
 /// True if every array fits a binding and 32-bit offsets.
 bool Variants::ordinary(const Context& context, const Launch& launch) const {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     for (const int parameter : arrays) {
         const Launch::Array& array = launch.arguments[size_t(parameter)].array;
-        if (array.bytes > int64_t(limits.maxStorageBufferRange) || array.bytes > std::numeric_limits<int32_t>::max() ||
+        if (has_long_extent(array, element_bytes(parameter)) || array.bytes > int64_t(limits.maxStorageBufferRange) ||
+            array.bytes > std::numeric_limits<int32_t>::max() ||
             array.offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0)
             return false;
     }
@@ -155,6 +164,9 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     if (launch)
         for (const int parameter : arrays)
             options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
+    if (launch)
+        for (const int parameter : arrays)
+            options.long_extents |= has_long_extent(launch->arguments[size_t(parameter)].array, element_bytes(parameter));
     if (options.wide_offsets && !plan.int64)
         fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
              context.name, " has no 64-bit integers to index it");
@@ -176,9 +188,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
         }
         const Block* const block = array ? block_of(*array) : nullptr;
         const bool has_address = plan.device_addresses && (!block || block->address);
-        const int64_t element_bytes = (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
         if (unaligned && block && !has_address && is_left &&
-            common_begin(std::array{array_range(*array, element_bytes)}, limits)) {
+            common_begin(std::array{array_range(*array, element_bytes(parameter))}, limits)) {
             ++bound;
             options.shifted.resize(kernel->params.size());
             options.shifted[size_t(parameter)] = true;

@@ -158,6 +158,7 @@ private:
         codegen::Options options;
         std::unique_ptr<Variant> variant;
     };
+    int64_t element_bytes(int parameter) const;
     bool ordinary(const Context& context, const Launch& launch) const;
     size_t bindings(const Context& context) const;
     bool crowded(const Context& context) const;

@@ -37,6 +37,7 @@ void dump(const ir::Kernel& recorded, const fs::path& folder) {
     const Folder at = make_folder(folder);
     Options options;
     options.comments = true;
+    options.long_extents = true;  // the program that launches it may give any
     Shader shader = compile(recorded, options);
     // An offline dump is not urgent, so it gets spirv-opt, which may drop capabilities.
     shader.spirv = assemble(shader.glsl, shader.name, true);

@@ -34,6 +34,8 @@ struct Options {
 #undef OPTION
     bool operator==(const Options&) const = default;
 };
+/// The most bytes of an array in a binding, on any device (VkPhysicalDeviceLimits::maxStorageBufferRange).
+constexpr int64_t most_bound_bytes = 0xffffffff;
 /// All options, for cache keys (core/ir/cache_key.h).
 inline auto key_parts(const Options& o) {
     return std::tuple_cat(

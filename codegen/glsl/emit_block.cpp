@@ -354,6 +354,16 @@ bool GlslEmitter::never_negative(Value v) const {
     }
 }
 
+/// The largest extent of each memory: that of an array is at most the elements of a binding.
+std::vector<int64_t> GlslEmitter::bounds_of_extents() const {
+    std::vector<int64_t> bounds;
+    if (options.wide_offsets || options.long_extents) return bounds;  // an extent may be larger than an i32
+    for (const Memory& m : k.memories)
+        bounds.push_back(m.kind == MemoryKind::array ? std::min<int64_t>(most_bound_bytes / m.element.size, INT32_MAX)
+                                                     : INT32_MAX);
+    return bounds;
+}
+
 /// True for a bit-field merge `(a & M) | (b & ~M)` of 32 or 64 bits with a constant M; ^ and + in place of | are equivalent.
 bool GlslEmitter::merges_under_masks(const Inst& i) const {
     if (i.op != Op::or_ && i.op != Op::xor_ && i.op != Op::add) return false;
@@ -386,9 +396,16 @@ std::string GlslEmitter::exact_pattern(const Inst& i) const {
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
         return "pm_float_of_unsigned($0)";
-    if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, k.operands(i)[0])) return "int($0)";
+    if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, operands[0], most_extents))
+        return "int($0)";
     if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
     if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);
+    if ((i.op == Op::min || i.op == Op::max) && from == Scalar::f32) {
+        if (!float_range(k, operands[1], most_extents).nan)
+            return i.op == Op::min ? "pm_min_of_number($0, $1)" : "pm_max_of_number($0, $1)";
+        if (!float_range(k, operands[0], most_extents).nan)
+            return i.op == Op::min ? "pm_number_or_less($0, $1)" : "pm_number_or_more($0, $1)";
+    }
     uint64_t bits = 0;
     const bool pair = options.pairs && is_pair(from);
     if (is_int(from) && !pair && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&

@@ -26,7 +26,8 @@ public:
           interface(interface),
           stores(ir::texel_stores(kernel)),
           names(kernel.values.size()),
-          variable(kernel.values.size(), ir::none) {}
+          variable(kernel.values.size(), ir::none),
+          most_extents(bounds_of_extents()) {}
 
     bool lines = false;  ///< for debuggers: `#line` before each statement
 
@@ -48,6 +49,7 @@ private:
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
     bool never_negative(ir::Value v) const;
+    std::vector<int64_t> bounds_of_extents() const;
     bool merges_under_masks(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
     std::string exact_pattern(const ir::Inst& i) const;
@@ -138,6 +140,7 @@ private:
     ir::Loc said_loc;                ///< of the last source-line comment
     std::vector<std::string> names;  ///< of values that have one
     std::vector<uint32_t> variable;  ///< per value: the value whose mutable GLSL variable holds it; `none` if it is in none
+    const std::vector<int64_t> most_extents;               ///< by memory; empty: unknown
     std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
     std::map<std::string, std::string> own_functions;      ///< by name
     std::vector<std::string> function_order;

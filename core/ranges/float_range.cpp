@@ -7,8 +7,8 @@
 //   %5 = floor %4;      %6 = cast %5 : i32             fits
 //
 // Method: a walk over the operands to a depth of 8; constants, casts of integers, roundings, min, max, and selects that compare
-// what they choose from. Anything else is any number, or NaN.
-// Cost: constant a value. Limits: no arithmetic, no conditions of branches.
+// what they choose from. Anything else is any number, or NaN. Integers: constants, extents, +, -, min and max.
+// Cost: constant a value. Limits: no arithmetic of floats, no conditions of branches.
 // Textbook name: interval (value range) analysis.
 #include "core/ranges/float_range.h"
 
@@ -28,7 +28,49 @@ FloatRange either(const FloatRange& a, const FloatRange& b) {
     return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan};
 }
 
-FloatRange range(const Kernel& k, Value v, int depth) {
+struct IntRange {
+    int64_t low, high;
+};
+
+/// Of an integer of at most 32 bits.
+IntRange int_range(const Kernel& k, Value v, std::span<const int64_t> most_extents, int depth) {
+    const Scalar type = k.type_of(v);
+    const int bits_of_value = 8 * size_of(type) - is_signed_int(type);
+    const IntRange all{is_signed_int(type) ? -(int64_t(1) << bits_of_value) : 0, (int64_t(1) << bits_of_value) - 1};
+    if (k[v].inst.id == none || depth == 0) return all;
+    uint64_t bits = 0;
+    if (k.constant(v, bits)) {
+        const int64_t x =
+            is_signed_int(type) ? int64_t(bits << (64 - 8 * size_of(type))) >> (64 - 8 * size_of(type)) : int64_t(bits);
+        return {x, x};
+    }
+    const Inst& i = k[k[v].inst];
+    const auto o = k.operands(i);
+    const auto of = [&](Value operand) { return int_range(k, operand, most_extents, depth - 1); };
+    const auto within = [&](int64_t low, int64_t high) { return low >= all.low && high <= all.high ? IntRange{low, high} : all; };
+    switch (i.op) {
+        case Op::extent: return i.memory.id < most_extents.size() ? within(0, most_extents[i.memory.id]) : all;
+        case Op::add: {
+            const IntRange x = of(o[0]), y = of(o[1]);
+            return within(x.low + y.low, x.high + y.high);
+        }
+        case Op::sub: {
+            const IntRange x = of(o[0]), y = of(o[1]);
+            return within(x.low - y.high, x.high - y.low);
+        }
+        case Op::min: {
+            const IntRange x = of(o[0]), y = of(o[1]);
+            return {std::min(x.low, y.low), std::min(x.high, y.high)};
+        }
+        case Op::max: {
+            const IntRange x = of(o[0]), y = of(o[1]);
+            return {std::max(x.low, y.low), std::max(x.high, y.high)};
+        }
+        default: return all;
+    }
+}
+
+FloatRange range(const Kernel& k, Value v, std::span<const int64_t> most_extents, int depth) {
     if (k.type_of(v) != Scalar::f32 || k[v].inst.id == none || depth == 0) return anything;
     uint64_t bits = 0;
     if (k.constant(v, bits)) {
@@ -37,13 +79,14 @@ FloatRange range(const Kernel& k, Value v, int depth) {
     }
     const Inst& i = k[k[v].inst];
     const auto o = k.operands(i);
-    const auto of = [&](Value operand) { return range(k, operand, depth - 1); };
+    const auto of = [&](Value operand) { return range(k, operand, most_extents, depth - 1); };
     switch (i.op) {
         case Op::cast: {
             const Scalar from = k.type_of(o[0]);
             if (!is_int(from)) return anything;
-            const int bits_of_value = 8 * size_of(from) - is_signed_int(from);
-            return {is_signed_int(from) ? -std::ldexp(1.0, bits_of_value) : 0, std::ldexp(1.0, bits_of_value), false};
+            if (size_of(from) > 4) return is_signed_int(from) ? FloatRange{-0x1p63, 0x1p63, false} : FloatRange{0, 0x1p64, false};
+            const IntRange x = int_range(k, o[0], most_extents, depth);
+            return {double(float(x.low)), double(float(x.high)), false};
         }
         case Op::floor: {
             const FloatRange x = of(o[0]);
@@ -56,9 +99,11 @@ FloatRange range(const Kernel& k, Value v, int depth) {
         case Op::min:
         case Op::max: {  // of NaN and a number: the number
             const FloatRange x = of(o[0]), y = of(o[1]);
-            if (x.nan || y.nan) return {std::min(x.low, y.low), std::max(x.high, y.high), x.nan && y.nan};
-            if (i.op == Op::min) return {std::min(x.low, y.low), std::min(x.high, y.high), false};
-            return {std::max(x.low, y.low), std::max(x.high, y.high), false};
+            FloatRange r = i.op == Op::min ? FloatRange{std::min(x.low, y.low), std::min(x.high, y.high), false}
+                                           : FloatRange{std::max(x.low, y.low), std::max(x.high, y.high), false};
+            if (x.nan) r = either(r, {y.low, y.high, y.nan});
+            if (y.nan) r = either(r, {x.low, x.high, x.nan});
+            return r;
         }
         case Op::select: {
             const FloatRange x = of(o[1]), y = of(o[2]);
@@ -78,10 +123,12 @@ FloatRange range(const Kernel& k, Value v, int depth) {
 
 }  // namespace
 
-FloatRange float_range(const Kernel& kernel, Value value) { return range(kernel, value, most_depth); }
+FloatRange float_range(const Kernel& kernel, Value value, std::span<const int64_t> most_extents) {
+    return range(kernel, value, most_extents, most_depth);
+}
 
-bool fits_i32(const Kernel& kernel, Value value) {
-    const FloatRange r = float_range(kernel, value);
+bool fits_i32(const Kernel& kernel, Value value, std::span<const int64_t> most_extents) {
+    const FloatRange r = float_range(kernel, value, most_extents);
     return !r.nan && r.low >= -0x1p31 && r.high < 0x1p31;
 }
 

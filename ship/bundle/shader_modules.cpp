@@ -56,6 +56,7 @@ constexpr uint64_t classes[] = {
 Options options_for(uint64_t p, size_t parameters, bool shifted) {
     const auto is = [p](uint64_t bit) { return (p & bit) != 0; };
     Options o;
+    o.long_extents = true;  // a launch does not look at extents
     o.float_atomics = is(has::float_atomics), o.local_float_atomics = is(has::local_float_atomics);
     o.int64_atomics = is(has::int64_atomics) && is(has::int64),
     o.local_int64_atomics = is(has::local_int64_atomics) && is(has::int64);
