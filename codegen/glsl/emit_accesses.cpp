@@ -137,6 +137,26 @@ std::vector<Expression> GlslEmitter::indices_into(const Inst& i) {
     return one;
 }
 
+/// A leaf of an element, as part of a variable that other leaves share.
+Expression GlslEmitter::leaf_of_vector(const Inst& i) {
+    std::string name;
+    if (const std::string* const known = known_element(i)) {
+        name = *known;
+    } else {
+        const auto operands = k.operands(i);
+        const Expression whole = interface.whole_element(i.memory, indices_into(i));
+        name = text("element", next_texel++);
+        line(text("const ", interface.vector_type(i.memory), " ", name, " = ", whole.text, ";"));
+        texels.push_back({i.memory.id, i.op, {operands.begin(), operands.end()}, name});
+    }
+    return {text(name, ".", "xyzw"[i.leaf]), postfix, {}, {}};
+}
+
+/// Forgets the elements of a memory that is written next (`none`: of any memory).
+void GlslEmitter::forget_elements(uint32_t memory) {
+    std::erase_if(texels, [&](const Texel& t) { return t.memory == memory || (memory == none && !k.memories[t.memory].image); });
+}
+
 Expression GlslEmitter::load(const Inst& i) {
     const bool words = interface.in_words(i.memory, i.leaf);
     Expression e = words ? load_of_word(i) : interface.element(i.memory, i.leaf, indices_into(i));
@@ -159,7 +179,15 @@ Expression GlslEmitter::to_storage(const Inst& i, const Expression& value) const
     return value;
 }
 
-void GlslEmitter::store(const Inst& i) {
+void GlslEmitter::store(const Inst& i, uint32_t id) {
+    if (vectors.merged[id]) return;
+    if (const auto whole = vectors.stores.find(id); whole != vectors.stores.end()) {
+        const Expression place = interface.whole_element(i.memory, indices_into(i));
+        std::string values;
+        for (const Value v : whole->second) values += (values.empty() ? "" : ", ") + use(v).text;
+        flush(i.memory.id);
+        return line(text(place.text, " = ", interface.vector_type(i.memory), "(", values, ");"));
+    }
     if (interface.in_words(i.memory, i.leaf)) return store_of_word(i);
     const Expression place = interface.element(i.memory, i.leaf, indices_into(i));
     const Expression value = to_storage(i, use(k.operands(i).back()));

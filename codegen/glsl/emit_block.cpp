@@ -163,8 +163,8 @@ void GlslEmitter::instruction(const Inst& i, uint32_t id) {
         case Op::cast:
         case Op::bitcast: return define(i, pure(i));
         case Op::uniform: return define(i, use(k.operands(i)[0]));
-        case Op::load: return define(i, load(i));
-        case Op::store: return store(i);
+        case Op::load: return define(i, vectors.loads[id] ? leaf_of_vector(i) : load(i));
+        case Op::store: return store(i, id);
         case Op::barrier: return barrier();
         case Op::subgroup: return subgroup(i);
         case Op::print:
@@ -491,6 +491,7 @@ Expression GlslEmitter::pure(const Inst& i) {
 
 /// Declares the pending values that load from this memory (`none`: from any memory), because a write to it comes next.
 void GlslEmitter::flush(uint32_t memory) {
+    forget_elements(memory);
     const auto reads = [&](const Expression& e) {
         return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();
     };

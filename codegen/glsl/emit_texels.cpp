@@ -153,16 +153,24 @@ std::string GlslEmitter::texel_read(const Inst& i) {
     return text("texelFetch(", texels, ", ", texel_place(m.image, indices), ", ", level, ")");
 }
 
+/// The variable that holds the texel or element of an access; null if there is none.
+const std::string* GlslEmitter::known_element(const Inst& i) const {
+    const auto operands = k.operands(i);
+    for (const Texel& known : texels)
+        if (known.memory == i.memory.id && known.op == i.op &&
+            std::equal(operands.begin(), operands.end(), known.operands.begin(), known.operands.end()))
+            return &known.name;
+    return nullptr;
+}
+
 /// A channel of a texel, as part of a variable that other channels share.
 Expression GlslEmitter::channel_of_texel(const Inst& i) {
     const Memory& m = k[i.memory];
     const auto operands = k.operands(i);
     std::string name;
-    for (const Texel& known : texels)
-        if (known.memory == i.memory.id && known.op == i.op &&
-            std::equal(operands.begin(), operands.end(), known.operands.begin(), known.operands.end()))
-            name = known.name;
-    if (name.empty()) {
+    if (const std::string* const known = known_element(i)) {
+        name = *known;
+    } else {
         const std::string read = texel_read(i);
         name = text("texel", next_texel++);
         line(text("const ", vector_of(i.type), " ", name, " = ", read, ";"));

@@ -8,6 +8,7 @@
 
 #include "codegen/glsl/kernel_usage.h"
 #include "codegen/glsl/shader_interface.h"
+#include "codegen/glsl/vector_accesses.h"
 #include "codegen/glsl_text/expression.h"
 #include "core/analysis/texel_stores.h"
 #include "core/ir/ir.h"
@@ -25,6 +26,7 @@ public:
           usage(usage),
           interface(interface),
           stores(ir::texel_stores(kernel)),
+          vectors(vector_accesses(kernel, usage, interface.vectors())),
           names(kernel.values.size()),
           variable(kernel.values.size(), ir::none),
           most_extents(bounds_of_extents()) {}
@@ -84,7 +86,7 @@ private:
     bool may_be_refused(const ir::Inst& i) const;
     void hide_constants(std::vector<Expression>& indices);
     Expression load(const ir::Inst& i);
-    void store(const ir::Inst& i);
+    void store(const ir::Inst& i, uint32_t id);
     void atomic(const ir::Inst& i);
     void define_atomic(const ir::Inst& i, const Expression& e);
     void barrier();
@@ -103,6 +105,9 @@ private:
     Expression channel_of_texel(const ir::Inst& i);
     void texel_store(const ir::Inst& i, uint32_t id);
     void forget_texels();
+    void forget_elements(uint32_t memory);
+    const std::string* known_element(const ir::Inst& i) const;
+    Expression leaf_of_vector(const ir::Inst& i);
     // Subgroups, print and require (emit_subgroup_ops.cpp).
     void subgroup(const ir::Inst& i);
     Expression subgroup_index_value(const ir::Inst& i);
@@ -134,6 +139,7 @@ private:
     Interface& interface;
 
     const ir::TexelStores stores;
+    const VectorAccesses vectors;
     std::string out;
     int indent = 1;
     ir::Loc loc;                     ///< of the instruction being written
@@ -144,7 +150,7 @@ private:
     std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
     std::map<std::string, std::string> own_functions;      ///< by name
     std::vector<std::string> function_order;
-    std::vector<Texel> texels;  ///< that are read and still hold
+    std::vector<Texel> texels;  ///< that are read and still hold; and elements of arrays that are vectors
     std::vector<Loop> loops;
     std::vector<std::vector<ir::Value>> yields;  ///< innermost last: what a yield assigns to
     int next_name = 0, next_texel = 0;

@@ -21,6 +21,7 @@
 #include <map>
 #include <tuple>
 
+#include "codegen/glsl/vector_accesses.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/member_names.h"
@@ -34,6 +35,7 @@ namespace {
 using namespace ir;
 
 constexpr const char* axis_names[max_rank] = {"x", "y", "z", "3", "4", "5"};
+constexpr const char* axis_names_of_vectors[] = {"x", "y", "z", "w"};
 
 std::string field_name(const Field& f) {
     const std::string argument = text("arg", f.index + 1);
@@ -77,6 +79,24 @@ Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u, boo
         else
             names.push_back(is_kept(m) ? m.name : text("private", ++privates));
     }
+    for (uint32_t id = 0; id < k.memories.size(); ++id) {
+        const MemoryId m{id};
+        const bool exchanges = usage.memories[id].cross_item_dependent;
+        is_vector.push_back(k[m].kind == MemoryKind::array && !k[m].image && has_vector_layout(k[m].element) && !exchanges &&
+                            !by_address(m) && !stored_as_bits(m, 0));
+    }
+    for (const Inst& i : k.insts)
+        if (is_atomic(i.op) && i.memory.id != none) is_vector[i.memory.id] = false;
+    for (size_t m = 0; m < members.size(); ++m)
+        for (size_t leaf = 0; is_vector[m] && leaf < members[m].size(); ++leaf) members[m][leaf] = axis_names_of_vectors[leaf];
+}
+
+std::string Interface::vector_type(MemoryId m) const {
+    const Element& element = k[m].element;
+    const char* const prefix = element.leaves[0].type == Scalar::f32   ? "vec"
+                               : element.leaves[0].type == Scalar::i32 ? "ivec"
+                                                                       : "uvec";
+    return text(prefix, element.leaves.size());
 }
 
 std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type) {
@@ -145,6 +165,10 @@ uint32_t Interface::local_size(MemoryId m) const {
     return element.size + 2 * uint32_t(std::count_if(element.leaves.begin(), element.leaves.end(), is_bf16));
 }
 
+Expression Interface::whole_element(MemoryId m, const std::vector<Expression>& indices) {
+    return fill(shifted(m) ? text(names[m.id], "[", first_element(m), " + uint($0)]") : names[m.id] + "[$0]", indices);
+}
+
 Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expression>& indices) {
     const Memory& memory = k[m];
     std::string pattern = names[m.id];
@@ -192,6 +216,7 @@ std::string Interface::struct_name(MemoryId m) const {
 }
 
 std::string Interface::element_type(MemoryId m) const {
+    if (is_vector[m.id]) return vector_type(m);
     return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m);
 }
 
@@ -258,7 +283,7 @@ std::string Interface::struct_declaration(MemoryId m) {
 std::string Interface::buffer(MemoryId m, int binding) {
     const Memory& memory = k[m];
     const std::string block = text("Arg", memory.argument + 1);
-    const char* layout = memory.element.is_scalar() || all_in_words(m) ? "std430" : "scalar";
+    const char* layout = memory.element.is_scalar() || all_in_words(m) || is_vector[m.id] ? "std430" : "scalar";
     const bool under_locks = usage.memories[m.id].wide_atomics && by_locks(m);
     std::string qualifiers = usage.memories[m.id].cross_item_dependent || under_locks ? "restrict coherent " : "restrict ";
     const size_t argument = size_t(memory.argument);
@@ -317,7 +342,7 @@ std::string Interface::declarations() {
                 if (images.count({id, kind})) blocks += image(m, kind, binding++);
             continue;
         }
-        if (!memory.element.is_scalar() && !all_in_words(m)) blocks += struct_declaration(m);
+        if (!memory.element.is_scalar() && !all_in_words(m) && !is_vector[id]) blocks += struct_declaration(m);
         if (memory.kind == MemoryKind::array) {
             const bool bound = !by_address(m);
             const size_t argument = size_t(memory.argument);

@@ -38,6 +38,12 @@ public:
         return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);
     }
     void need_locks() { locks = true; }
+    /// By memory: true for arrays whose elements are vectors in GLSL; see vector_accesses.h.
+    const std::vector<bool>& vectors() const { return is_vector; }
+    /// "vec4", or "ivec2" and so on: the type of an element that is a vector.
+    std::string vector_type(ir::MemoryId m) const;
+    /// The same as element(), but the whole element, which is a vector.
+    Expression whole_element(ir::MemoryId m, const std::vector<Expression>& indices);
     /// The GLSL type of an element's leaf in memory.
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
@@ -105,6 +111,7 @@ private:
     const Usage& usage;
     std::vector<std::string> names;                 ///< of memories
     std::vector<std::vector<std::string>> members;  ///< of each memory's leaves
+    std::vector<bool> is_vector;                    ///< by memory
     std::set<std::string> extensions;
     std::set<Feature> features;
     std::set<Scalar> types;
