@@ -117,7 +117,7 @@ private:
     HostArgument over(const HostArgument& like, std::vector<char>& bytes) {
         HostArgument own = like;
         const int64_t elements = like.array->bytes / like.element->size;
-        states.push_back(detail::allocate(like.device, &elements, 1, *like.element, false));
+        states.push_back(detail::allocate(like.device(), &elements, 1, *like.element, false));
         if (elements) detail::write(*states.back(), bytes.data(), elements, elements);
         own.array = states.back().get();
         return own;
@@ -125,7 +125,7 @@ private:
     HostArgument copy_of(const HostArgument& array) {
         HostArgument own = array;
         const int64_t elements = array.array->bytes / array.element->size;
-        states.push_back(detail::allocate(array.device, &elements, 1, *array.element, false));
+        states.push_back(detail::allocate(array.device(), &elements, 1, *array.element, false));
         if (elements) detail::copy(*array.array, *states.back());
         own.array = states.back().get();
         return own;

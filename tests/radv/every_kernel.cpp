@@ -81,7 +81,6 @@ private:
             const int64_t elements = a.array->bytes / a.element->size;
             states.push_back(detail::allocate(card->state, &elements, 1, *a.element, false));
             a.array = states.back().get();
-            a.device = card->state;
         }
         if (range.counts) {  // checked ones: six numbers
             const int64_t six = 6;
