@@ -72,7 +72,8 @@ template <class T> constexpr size_t host_count() {
         return n;
     }
 }
-/// The arguments of a launch. Each is made where it lies: a compiler fills an array of them by slower instructions.
+/// The arguments of a launch, a range that converts to a span. Each is made where it lies: a compiler fills an array of them by slower
+/// instructions.
 template <size_t N> class HostArguments {
 public:
     template <class... H> explicit HostArguments(const H&... values) {
@@ -83,7 +84,6 @@ public:
     const HostArgument* end() const { return begin() + N; }
     const HostArgument& operator[](size_t i) const { return begin()[i]; }
     static constexpr size_t size() { return N; }
-    operator std::span<const HostArgument>() const { return {begin(), N}; }
 
 private:
     alignas(HostArgument) std::byte memory[std::max<size_t>(N, 1) * sizeof(HostArgument)];
