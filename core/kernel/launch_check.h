@@ -106,7 +106,8 @@ private:
                        kernel[wanted.memory].rank, "-dimensional one");
             if (!device) device = &given.device(), first = i;
             if (given.device()->backend != (*device)->backend)
-                refuse(kernel.label(i), " lies on ", given.device()->name, ", and ", kernel.label(first), " on ", (*device)->name);
+                refuse(kernel.label(i), " lies on ", given.device()->name, ", and ", kernel.label(first), " on ",
+                       (*device)->name);
             Launch::Array& array = launch.arguments[i].array;
             if (given.array) {
                 array = {given.array->memory.get(), given.array->offset, given.array->bytes, Launch::Array::ones()};
