@@ -94,7 +94,8 @@ private:
     std::map<ViewKind, VkImageView> views;
 };
 
-/// Throws Error for a type of texels, extents, layers or levels that an image of this format cannot have. `how`: "lent" or "shared".
+/// Throws Error for a type of texels, extents, layers or levels that an image of this format cannot have. `how`: "lent" or
+/// "shared".
 void check_image(const ImageShape& shape, const Element& texel, const char* how);
 
 /// Changes of layouts that one command needs before it.

@@ -1,5 +1,5 @@
-// Floats that kernels bound before they use them as indices: NaN, infinities and numbers past every integer. The result is that of the
-// interpreter on every device, whose code knows that a bounded float is a number.
+// Floats that kernels bound before they use them as indices: NaN, infinities and numbers past every integer. The result is that
+// of the interpreter on every device, whose code knows that a bounded float is a number.
 #include <cmath>
 #include <limits>
 
