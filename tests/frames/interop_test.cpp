@@ -2,18 +2,19 @@
 #include <cstdlib>
 #include <memory>
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/frames/frame_test.h"
-
-extern char** environ;
+#include "tests/frames/other_process.h"
 
 namespace {
 
 using namespace pumice;
 using tests::error_of;
+using tests::give_turn;
+using tests::has_passed;
+using tests::start_again;
+using tests::take_turn;
 using vulkan::FdKind;
 using vulkan::Interop;
 using vulkan::SharedMemory;
@@ -35,22 +36,6 @@ bool is_frame(const std::vector<int>& y, int frame) {
     for (int i = 0; i < int(y.size()); ++i)
         if (y[size_t(i)] != frame * 1000 + i % 1000) return false;
     return true;
-}
-
-bool give_turn(int fd) { return write(fd, "x", 1) == 1; }
-bool take_turn(int fd) {
-    char turn;
-    return read(fd, &turn, 1) == 1;
-}
-
-/// This program once more, for one test; 0 if it does not start.
-pid_t start_again(const std::string& test) {
-    std::string filter = "--gtest_filter=" + test;
-    char self[4096] = {};
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return 0;
-    char* const arguments[] = {self, filter.data(), nullptr};
-    pid_t child = 0;
-    return posix_spawn(&child, self, nullptr, nullptr, arguments, environ) == 0 ? child : 0;
 }
 
 class Interoperability : public tests::FrameTest {};
@@ -129,9 +114,7 @@ TEST_F(Interoperability, TwoProcessesShareAnArray) {
     }
     EXPECT_TRUE(whole);
     close(there[1]), close(back[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(has_passed(child));
     vulkan::acquire(y);
     EXPECT_TRUE(is_frame(y.download(), frames));
 }
@@ -202,9 +185,7 @@ TEST_F(Interoperability, TwoProcessesAreOrderedBySemaphores) {
         whole = give_turn(there[1]) && take_turn(back[0]);
     }
     EXPECT_TRUE(whole);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(has_passed(child));
     close(there[1]), close(back[0]);
     vulkan::wait_for(device, done.point(is_timeline ? uint64_t(ordered_frames) : 0));
     vulkan::acquire(y);

@@ -2,18 +2,18 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/frames/frame_test.h"
-
-extern char** environ;
+#include "tests/frames/other_process.h"
 
 namespace {
 
 using namespace pumice;
 using tests::error_of;
+using tests::give_turn;
+using tests::has_passed;
+using tests::take_turn;
 using vulkan::SharedMemory;
 
 constexpr int64_t height = 13, width = 21;
@@ -39,12 +39,6 @@ std::vector<float4> twice(int frame) {
 
 bool equal(const std::vector<float4>& a, const std::vector<float4>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float4)) == 0;
-}
-
-bool give_turn(int fd) { return write(fd, "x", 1) == 1; }
-bool take_turn(int fd) {
-    char turn;
-    return read(fd, &turn, 1) == 1;
 }
 
 class SharedImages : public tests::FrameTest {};
@@ -88,13 +82,9 @@ TEST_F(SharedImages, TwoProcessesShareAnImage) {
     close(memory.fd);
     setenv("PUMICE_TEST_IMAGE",
            text(fd, " ", memory.bytes, " ", memory.allocated, " ", memory.memory_type, " ", there[0], " ", back[1]).c_str(), 1);
-    std::string filter = "--gtest_filter=SharedImages.OtherProcess";
-    char self[4096] = {};
-    ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
-    char* const arguments[] = {self, filter.data(), nullptr};
-    pid_t child = 0;
-    ASSERT_EQ(posix_spawn(&child, self, nullptr, nullptr, arguments, environ), 0);
+    const pid_t child = tests::start_again("SharedImages.OtherProcess");
     unsetenv("PUMICE_TEST_IMAGE");
+    ASSERT_GT(child, 0);
     close(fd), close(there[0]), close(back[1]);
     const Array<float4> sums = device.zeros<float4>(height * width);
     bool whole = true;
@@ -107,9 +97,7 @@ TEST_F(SharedImages, TwoProcessesShareAnImage) {
     }
     EXPECT_TRUE(whole);
     close(there[1]), close(back[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(has_passed(child));
     vulkan::acquire(picture);
     sum_up(ndrange(height, width), sums, texture(picture, {.filter = Filter::nearest}));
     EXPECT_TRUE(equal(sums.download(), twice(frames)));
