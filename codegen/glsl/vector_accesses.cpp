@@ -12,8 +12,8 @@
 // the memory between them.
 // Legality: an element lies inside of its array, so a leaf that is loaded beside the others exists. Not for memories with atomics,
 // or by which items exchange data: there each leaf has its own time.
-// Cost: linear. Limits: one block; no arrays by address; no elements of 3 leaves, whose vectors GLSL aligns like those of 4. Textbook
-// name: superword-level parallelism (Larsen, Amarasinghe, 2000), of accesses alone.
+// Cost: linear. Limits: one block; no arrays by address; no elements of 3 leaves, whose vectors GLSL aligns like those of 4.
+// Textbook name: superword-level parallelism (Larsen, Amarasinghe, 2000), of accesses alone.
 #include "codegen/glsl/vector_accesses.h"
 
 #include <algorithm>
