@@ -251,6 +251,10 @@ double pm_copysign(double x, double y) {
 uint pm_zero() {
     return gl_NumWorkGroups.x >> 31;
 }
+// The half itself, whose rounding compilers cannot drop. See Options::exact_conversions.
+float16_t pm_rounded_half(float16_t h) {
+    return unpackFloat2x16(packFloat2x16(f16vec2(h, h)) ^ pm_zero()).x;
+}
 float pm_copysign_and_zero(float x, float y) {
     return uintBitsToFloat(((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u)) + pm_zero());
 }

@@ -8,9 +8,10 @@
 //   read a[32, 64)             two reads: no barrier
 //
 // Why: one global barrier orders all earlier commands before all later ones, so a barrier clears the tracker; commands that do
-// not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Cost: a query is a binary
-// search; an insertion may move the ranges after it. Limits: ranges are contiguous, so accesses with strides count as their
-// whole extent; one in-order queue.
+// not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Only the barriers of indirect
+// commands cover indirect reads, since these double a barrier's time: 2.4 and 4.9 us on an NVIDIA H100 (driver 580). Cost: a query
+// is a binary search; an insertion may move the ranges after it. Limits: ranges are contiguous, so accesses with strides count as
+// their whole extent; an indirect read conflicts with every write since the last barrier that covers it; one in-order queue.
 #include "vulkan/hazards.h"
 
 #include <tuple>
@@ -48,12 +49,19 @@ void Bytes::add(const BufferAccess& access) {
 
 bool Hazards::needs_barrier(std::span<const BufferAccess> accesses) const {
     for (const BufferAccess& next : accesses)
-        if (written.meets(next) || (next.write && read.meets(next))) return true;
+        if (written.meets(next) || (next.write && read.meets(next)) || (next.indirect && hidden)) return true;
     return false;
 }
 
 void Hazards::add(std::span<const BufferAccess> accesses) {
     for (const BufferAccess& next : accesses) (next.write ? written : read).add(next);
 }
+
+void Hazards::ordered(bool indirect) {
+    hidden = !indirect && (hidden || !written.empty());
+    read.clear(), written.clear();
+}
+
+void Hazards::clear() { ordered(true); }
 
 }  // namespace pumice::vulkan

@@ -7,12 +7,18 @@
 
 namespace pumice::vulkan {
 
-/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing.
+/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing. `indirect`: a dispatch reads its
+/// numbers of groups there.
 struct BufferAccess {
     uint64_t buffer = 0;
     int64_t begin = 0, end = 0;
-    bool write = false;
+    bool write = false, indirect = false;
 };
+
+/// True if the command reads its numbers of groups.
+inline bool is_indirect(std::span<const BufferAccess> accesses) {
+    return std::any_of(accesses.begin(), accesses.end(), [](const BufferAccess& access) { return access.indirect; });
+}
 
 /// True if the two accesses may not run at the same time: they share a byte, and one of them writes.
 inline bool conflict(const BufferAccess& a, const BufferAccess& b) {
@@ -27,6 +33,7 @@ public:
     bool meets(const BufferAccess& access) const;
     void add(const BufferAccess& access);
     void clear() { ranges.clear(); }
+    bool empty() const { return ranges.empty(); }
 
 private:
     struct Range {
@@ -37,18 +44,22 @@ private:
 };
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only
-/// the accesses after the last barrier.
+/// the accesses after the last barrier. Indirect reads are an exception: only some barriers make writes visible to them.
 class Hazards {
 public:
-    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself.
+    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself. The barrier of an
+    /// indirect command (is_indirect) must make writes visible to indirect reads.
     bool needs_barrier(std::span<const BufferAccess> accesses) const;
-    /// Adds a command. If the command needed a barrier, record it and call clear() first.
+    /// Adds a command. If the command needed a barrier, record it and call ordered() first.
     void add(std::span<const BufferAccess> accesses);
-    /// A barrier was recorded.
-    void clear() { read.clear(), written.clear(); }
+    /// A barrier was recorded. `indirect`: it makes writes visible to indirect reads, too.
+    void ordered(bool indirect);
+    /// Forgets everything: the commands that follow belong to another stream.
+    void clear();
 
 private:
     Bytes read, written;  // since the last barrier
+    bool hidden = false;  // something was written before that barrier, and is not visible to indirect reads
 };
 
 }  // namespace pumice::vulkan

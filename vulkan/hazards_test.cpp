@@ -33,8 +33,26 @@ TEST(Hazards, ABarrierForgetsWhatWasBefore) {
     const BufferAccess w = write(1, 0, 10);
     hazards.add({&w, 1});
     EXPECT_TRUE(hazards.needs_barrier({&w, 1}));
-    hazards.clear();
+    hazards.ordered(false);
     EXPECT_FALSE(hazards.needs_barrier({&w, 1}));
+}
+
+TEST(Hazards, IndirectReadsNeedABarrierThatCoversThem) {
+    Hazards hazards;
+    const BufferAccess written = write(1, 0, 12), counts{1, 0, 12, false, true}, data = read(1, 0, 12);
+    EXPECT_FALSE(hazards.needs_barrier({&counts, 1}));  // nothing was written
+    hazards.add({&written, 1});
+    EXPECT_TRUE(hazards.needs_barrier({&counts, 1}));
+    hazards.ordered(false);
+    hazards.ordered(false);
+    EXPECT_FALSE(hazards.needs_barrier({&data, 1}));
+    EXPECT_TRUE(hazards.needs_barrier({&counts, 1}));  // those barriers did not cover it
+    hazards.ordered(true);
+    EXPECT_FALSE(hazards.needs_barrier({&counts, 1}));
+    hazards.add({&counts, 1});
+    hazards.ordered(false);
+    EXPECT_FALSE(hazards.needs_barrier({&counts, 1}));
+    EXPECT_TRUE(after(counts, written));
 }
 
 TEST(Hazards, AWriteAfterAReadOfTheSameRangeIsRemembered) {
@@ -63,7 +81,7 @@ TEST(Hazards, RandomStreamsAgainstBytes) {
                     expected |= written[a.buffer * 64 + size_t(b)] || (a.write && touched[a.buffer * 64 + size_t(b)]);
             ASSERT_EQ(hazards.needs_barrier(accesses), expected);
             if (expected) {
-                hazards.clear();
+                hazards.ordered(false);
                 written.assign(written.size(), 0);
                 touched.assign(touched.size(), 0);
             }

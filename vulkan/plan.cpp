@@ -127,7 +127,8 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     // correct in 25.0. All Mesa drivers share NIR.
     plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, and also float to half to float in 25.0.
-    plan.exact_conversions = mesa_version(s) > 0;
+    // NVIDIA's (580) folds float to half to float.
+    plan.exact_conversions = mesa_version(s) > 0 || s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds
     // again: one number in 400 is off by one unit in the last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
@@ -190,7 +191,7 @@ void plan_policies(const Snapshot& s, DevicePlan& plan) {
     const bool computes_on_host = s.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
     // Work-items take cores from the host's other work, so that submitting early gains nothing. The batches are larger, and fewer
     // of them in flight bound the host's memory.
-    if (computes_on_host) plan.batching = {.when_idle = false, .most_commands = 1024, .most_in_flight = 8};
+    if (computes_on_host) plan.batching = {.when_idle = false, .spins = false, .most_commands = 1024, .most_in_flight = 8};
     // The addition of the start costs a card one instruction a work-item. On the host it is lost beside the others: measured with
     // lavapipe (bench, all cases), where the compilation of one more pipeline is what counts.
     plan.pipelines_at_origin = !computes_on_host;

@@ -1,5 +1,6 @@
 // The device plan: how a physical device will be used, as a pure function of its snapshot, tested without a driver.
 #pragma once
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,12 @@ struct Switches {
 
 /// The rules by which commands are collected in batches. Each batch is one submission.
 struct Batching {
-    bool when_idle = true;       ///< an idle device is given each command at once
-    bool by_thread = true;       ///< a thread submits an open batch about a millisecond after the last command
-    int most_commands = 64;      ///< largest number of commands in a batch
+    bool when_idle = true;  ///< an idle device is given commands at once, but for `interval`
+    bool by_thread = true;  ///< a thread submits an open batch about a millisecond after the last command
+    bool spins = true;      ///< a wait begins by asking again and again, which notices the end sooner than a sleeping thread
+    /// Shortest time between two submissions that nobody waits for.
+    std::chrono::microseconds interval{50};
+    int most_commands = 256;     ///< largest number of commands in a batch
     size_t most_in_flight = 64;  ///< largest number of batches; a host that runs further ahead waits, which bounds its memory
 };
 

@@ -222,7 +222,7 @@ TEST(DevicePlan, PoliciesOfDevicesThatComputeOnTheHost) {
         s.type = type;
         const DevicePlan plan = make_plan(s, {});
         EXPECT_EQ(plan.batching.when_idle, !on_host);
-        EXPECT_EQ(plan.batching.most_commands, on_host ? 1024 : 64);
+        EXPECT_EQ(plan.batching.most_commands, on_host ? 1024 : 256);
         EXPECT_EQ(plan.batching.most_in_flight, on_host ? 8u : 64u);
         EXPECT_EQ(plan.pipelines_at_origin, !on_host);
         EXPECT_EQ(plan.row_groups, on_host);
@@ -275,9 +275,12 @@ TEST(DevicePlan, LoopLimitIsCheckedOnDriversThatEndLoops) {
     EXPECT_EQ(make_plan(s, {}).most_iterations, 65535);
 }
 
-TEST(DevicePlan, MesaKeepsDecoratedConversions) {
+TEST(DevicePlan, MesaAndNvidiaDropConversions) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).exact_conversions);
+    s.driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+    EXPECT_TRUE(make_plan(s, {}).exact_conversions);
+    s.driver_id = VK_DRIVER_ID_MAX_ENUM;
     s.driver = "Mesa 25.0.7-2+deb13u1";
     EXPECT_TRUE(make_plan(s, {}).exact_conversions);
 }

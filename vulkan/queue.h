@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -164,9 +165,14 @@ private:
 
     std::unique_ptr<Batch> new_batch();
     void open_batch();
-    void barrier(const Batch& batch, bool last, std::span<const VkImageMemoryBarrier> transitions = {});
+    /// What comes after a barrier.
+    enum class Follower { command, indirect, end_of_batch };
+    static Follower follower(std::span<const BufferAccess> accesses);
+    void barrier(const Batch& batch, Follower follower, std::span<const VkImageMemoryBarrier> transitions = {});
     void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
                  VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions = {});
+    bool is_due();
+    bool spin(uint64_t value);
     void submit_front();
     void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
     void signal_from_host(uint64_t value);
@@ -204,6 +210,7 @@ private:
     uint64_t submitted = 0;              // value of the last batch handed to the driver, or call that was run
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;  // commands that a batch collects while the device is busy
+    std::chrono::steady_clock::time_point last_submission;
 
     std::thread thread;                    // runs serve()
     std::thread::id serving;               // the thread's id while it runs

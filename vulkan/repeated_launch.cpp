@@ -95,7 +95,8 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
     Variants& variants = recorded.variants;
     const GroupRange groups{{}, groups_of(launch)};
     if (recorded.block || variant.locks || variant.shares_bindings || !variant.images.empty() || variants.reports ||
-        launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || !variants.repeated.takes_more())
+        launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || variants.repeated.find(launch) ||
+        !variants.repeated.takes_more())
         return;
     RepeatedLaunch again;
     again.number = launch.number;
@@ -108,7 +109,8 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
     again.variant = &recorded.variant;
     again.pipeline = recorded.pipeline.handle;
     for (size_t axis = 0; axis < 3; ++axis) again.groups[axis] = uint32_t(groups.end[axis]);
-    again.is_measured = context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups;
+    again.all_groups = groups.groups();
+    if (context.plan.most_seconds > 0 && again.all_groups >= fewest_timed_groups) again.pace = recorded.pipeline.pace;
     list_accesses(variant, launch, recorded.buffer_ranges);
     again.accesses = accesses;
     again.buffers = variant.buffers;
@@ -141,7 +143,8 @@ bool Device::launch_again(const std::shared_ptr<Executable>& executable, const L
     if (launch.counts.memory || variants.reports || queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);
     const RepeatedLaunch* const again = variants.repeated.find(launch);
-    if (!again || (again->is_measured && !recorder)) return false;
+    if (!again) return false;
+    if (again->pace && !recorder && !again->pace->is_brief(again->all_groups, context.plan.most_seconds)) return false;
     Variant& variant = *again->variant;
     if (recorder) recorder->keep(executable);
     const VkCommandBuffer commands = recorder ? recorder->begin(again->accesses, {}) : queue.begin(again->accesses);

@@ -9,6 +9,7 @@
 #include "codegen/glsl/codegen.h"
 #include "core/host/backend.h"
 #include "vulkan/hazards.h"
+#include "vulkan/slices.h"
 #include "vulkan/vulkan_functions.h"
 
 namespace pumice::vulkan {
@@ -39,7 +40,8 @@ struct RepeatedLaunch {
     Variant* variant = nullptr;
     VkPipeline pipeline = VK_NULL_HANDLE;
     std::array<uint32_t, 3> groups;
-    bool is_measured = false;                     ///< its time is measured, unless an application's command buffer takes it
+    Pace* pace = nullptr;                         ///< null: its time is never measured
+    int64_t all_groups = 0;                       ///< the product of `groups`
     std::vector<BufferAccess> accesses;           ///< for the hazard tracker
     std::vector<VkDescriptorBufferInfo> buffers;  ///< by binding
     KeptSet* set = nullptr;                       ///< with these buffers; none on devices with push descriptors

@@ -1,13 +1,14 @@
 // Slicing of long launches: a launch is split into submissions, so that none takes longer than a system's watchdog allows.
 //
 // A pipeline's pace, the seconds for one group, is measured with time stamps. The first launch of a pipeline probes about one
-// group in 64; later launches are sliced by the last measurement, and measured again.
+// group in 64; later launches are sliced by the last measurement. Launches that take less than a thousandth of the limit by that
+// are measured again one time in 16, the others each time.
 //
 //   pace 0.1 ms a group, limit 0.25 s  ->  at most 2500 groups a slice
 //   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1
 //
 // slice_extents() cuts along the slowest axis first, so slices are whole planes or rows if these fit, and run in the order of the
-// groups. Cost: two time stamps a launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
+// groups. Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
 // arguments; a group that alone exceeds the limit cannot be split. Launches of fewer than 256 groups are not measured.
 #include "vulkan/slices.h"
 
@@ -36,6 +37,13 @@ Probe probe(const std::array<int64_t, 3>& groups) {
     return parts;
 }
 
+bool Pace::is_brief(int64_t groups, double most_seconds) {
+    const double seconds = seconds_a_group * double(groups);
+    if (seconds <= 0 || seconds * shortest_measured >= most_seconds || unmeasured + 1 >= launches_a_measurement) return false;
+    ++unmeasured;
+    return true;
+}
+
 /// Updates the pace from the timing of a finished launch; releases the queries.
 void Device::read_pace(Pace& pace) {
     if (!pace.timing.is_on || !queue.is_past(pace.timing.value)) return;
@@ -50,7 +58,7 @@ void Device::read_pace(Pace& pace) {
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
 GroupRange Device::take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace) {
     const Probe parts = probe(groups_of(launch));
-    const uint64_t value = record_slices(recorded, launch, parts.first, pace);
+    const uint64_t value = record_slices(recorded, launch, parts.first, pace, true);
     {
         const std::lock_guard lock(queue.mutex);
         queue.submit();

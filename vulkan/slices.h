@@ -1,6 +1,7 @@
 // Slicing of launches: each slice is a submission of its own, so that none takes longer than a watchdog allows.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -27,10 +28,17 @@ Probe probe(const std::array<int64_t, 3>& groups);
 constexpr int64_t fewest_timed_groups = 256;
 
 /// A pipeline's time for one group, measured on its last timed slice. The time depends on the arguments, so every launch that is
-/// large enough is timed, unless a timing is in progress.
+/// large enough is timed, unless a timing is in progress or the launch is brief.
 struct Pace {
-    std::mutex mutex;            // locked before the queue's mutex
-    double seconds_a_group = 0;  // 0: unknown
+    static constexpr double shortest_measured = 1000;       // a brief launch is shorter than the longest slice by this factor
+    static constexpr unsigned launches_a_measurement = 16;  // of brief launches
+
+    /// True if a launch of so many groups needs neither slices nor a measurement. Without the mutex.
+    bool is_brief(int64_t groups, double most_seconds);
+
+    std::mutex mutex;                         // locked before the queue's mutex
+    std::atomic<double> seconds_a_group = 0;  // 0: unknown
+    std::atomic<unsigned> unmeasured = 0;     // brief launches since the last measurement
     struct {
         bool is_on = false;
         Query begin, end;

@@ -108,7 +108,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
         queue.at_exit = [this] {
             traced.collect(UINT64_MAX);
             pipelines.save();
-            keep_objects(context.vk);
+            end_functions(context.vk);
         };
     const DevicePlan& p = context.plan;
     debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ",

@@ -189,7 +189,7 @@ private:
     using BufferRanges = Variant::BufferRanges;
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
     uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
-                           std::atomic<uint64_t>* last = nullptr);
+                           bool timed, std::atomic<uint64_t>* last = nullptr);
     bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder);
     void keep_launch(const Variant::Recorded& recorded, const Launch& launch);
     KeptSet* take_set(Variant& variant);
@@ -197,7 +197,7 @@ private:
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
-    bool is_timed(const Launch& launch) const;
+    bool has_pace(const Launch& launch) const;
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const;
     // launching; queue.mutex is held

@@ -1,5 +1,7 @@
 #include "vulkan/vulkan_functions.h"
 
+#include <type_traits>
+
 #ifdef _WIN32
 #include <windows.h>
 #else
@@ -80,19 +82,26 @@ DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice dev
     return functions;
 }
 
-void keep_objects(DeviceFunctions& functions) {
-    // clang-format off
-#define PUMICE_VULKAN_KEEP(name) functions.name = [](auto...) {};
-    PUMICE_VULKAN_KEEP(DestroyPipeline) PUMICE_VULKAN_KEEP(DestroyPipelineLayout) PUMICE_VULKAN_KEEP(DestroyPipelineCache)
-    PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
-    PUMICE_VULKAN_KEEP(DestroyDescriptorPool) PUMICE_VULKAN_KEEP(DestroyCommandPool) PUMICE_VULKAN_KEEP(DestroySemaphore)
-    PUMICE_VULKAN_KEEP(DestroyQueryPool)
-    PUMICE_VULKAN_KEEP(DestroyImageView) PUMICE_VULKAN_KEEP(DestroyImage) PUMICE_VULKAN_KEEP(DestroySampler)
-    PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
-#undef PUMICE_VULKAN_KEEP
-        // clang-format on
-        functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };
-    functions.GetPipelineCacheData = [](auto...) { return VK_INCOMPLETE; };
+namespace {
+
+/// A function that does nothing; those with a result say that the device is lost.
+template <class R, class... A> void end(R (*&function)(A...)) {
+    if (function)
+        function = [](A...) -> R {
+            if constexpr (std::is_same_v<R, VkResult>)
+                return VK_ERROR_DEVICE_LOST;
+            else
+                return R();
+        };
+}
+
+}  // namespace
+
+void end_functions(DeviceFunctions& functions){
+#define PUMICE_VULKAN_END(name) end(functions.name);
+    PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_END) PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(PUMICE_VULKAN_END)
+        PUMICE_VULKAN_CLOCK_FUNCTIONS(PUMICE_VULKAN_END)
+#undef PUMICE_VULKAN_END
 }
 
 #define PUMICE_VULKAN_MISSING(name) \

@@ -75,9 +75,9 @@ struct DeviceFunctions {
 const GlobalFunctions* global_functions(std::string& reason);
 InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
 DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
-/// Replaces the functions that destroy objects or wait for the queue by ones that do nothing: for static objects of an
-/// application that are destroyed at exit after those of drivers and layers.
-void keep_objects(DeviceFunctions& functions);
+/// Replaces all functions by ones that do nothing, and whose results are VK_ERROR_DEVICE_LOST: for static objects of an application
+/// that are destroyed at exit after those of drivers and layers.
+void end_functions(DeviceFunctions& functions);
 /// The name of the first missing function that is not optional as marked above; "" if none is missing.
 std::string missing(const InstanceFunctions& functions);
 std::string missing(const DeviceFunctions& functions);

@@ -106,7 +106,8 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
     const Variant::Recorded recorded{*program.variants, *variant, pipeline, buffer_ranges, block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
-    if (is_timed(launch)) {
+    const bool is_timed = has_pace(launch) && !pipeline.pace->is_brief(groups.groups(), context.plan.most_seconds);
+    if (is_timed) {
         timed.lock();
         read_pace(*pipeline.pace);
         // An application's device may depend on work that is not submitted yet.
@@ -114,23 +115,23 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
         if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on)
             groups = take_probe(recorded, launch, *pipeline.pace);
     }
-    record_slices(recorded, launch, groups, *pipeline.pace, last);
+    record_slices(recorded, launch, groups, *pipeline.pace, is_timed, last);
 }
 
 /// True if the launch is sliced by its pace. The host does not know how many groups of an indirect launch run.
-bool Device::is_timed(const Launch& launch) const {
+bool Device::has_pace(const Launch& launch) const {
     return context.plan.most_seconds > 0 && !launch.counts.memory &&
            GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
 }
 
-/// Records the groups in as many submissions as needed, and times the first. Returns the value of the last.
+/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then. Returns
+/// the value of the last.
 uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
-                               std::atomic<uint64_t>* last) {
+                               bool timed, std::atomic<uint64_t>* last) {
     Variant& variant = recorded.variant;
-    // If not timed, nobody holds the lock of the pace.
-    const bool timed = is_timed(launch);
     const double most =
         timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
+    if (timed) pace.unmeasured = 0;
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
     list_accesses(variant, launch, recorded.buffer_ranges);
@@ -138,6 +139,11 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
     if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
+    if (launch.counts.memory) {
+        const MemoryRange& range = static_cast<const Buffer*>(launch.counts.memory)->range;
+        const int64_t begin = range.offset + launch.counts.offset;
+        accesses.push_back({range.block->id, begin, begin + launch.counts.bytes, false, true});
+    }
     // Counts as a read: launches that share the locks need no order.
     if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
     list_images(variant, launch);

@@ -79,7 +79,7 @@ DevicePlan plan_for(const Application& application, const Snapshot& snapshot, co
         refuse("its queue family ", family, " does not compute");
     plan_queue(snapshot, switches, family, plan);
     // The application decides when a frame is complete.
-    plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
+    plan.batching = {.when_idle = false, .by_thread = false, .spins = plan.batching.spins, .most_commands = 1024};
     return plan;
 }
 

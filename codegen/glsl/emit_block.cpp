@@ -379,10 +379,29 @@ bool GlslEmitter::merges_under_masks(const Inst& i) const {
     return (masks[0] ^ masks[1]) << unused == ~uint64_t(0) << unused;
 }
 
+/// The pattern with halves that stay rounded where it widens them. NVIDIA's driver widens a half that was just rounded from a float
+/// to that float, through selections and bit casts, too.
+std::string GlslEmitter::with_rounded_halves(const Inst& i, std::string pattern) const {
+    if (i.op == Op::bitcast) return pattern;
+    const auto operands = k.operands(i);
+    for (size_t o = 0; o < operands.size(); ++o) {
+        if (k.type_of(operands[o]) != Scalar::f16) continue;
+        const InstId made = k[operands[o]].inst;
+        if (made.id != none && (k[made].op == Op::load || is_leaf(k[made].op))) continue;  // nothing was rounded
+        const std::string widened = text("float($", o, ")");
+        for (size_t at = 0; (at = pattern.find(widened, at)) != std::string::npos;) {
+            const std::string rounded = text("float(pm_rounded_half($", o, "))");
+            pattern.replace(at, widened.size(), rounded);
+            at += rounded.size();
+        }
+    }
+    return pattern;
+}
+
 /// The GLSL pattern of a pure instruction: the one of its row in ops.def, or a plain GLSL operator if a constant operand rules
 /// out the cases that the row guards against (division by zero, shift counts past the width).
 std::string GlslEmitter::pattern_of(const Inst& i) const {
-    const std::string pattern = exact_pattern(i);
+    const std::string pattern = options.exact_conversions ? with_rounded_halves(i, exact_pattern(i)) : exact_pattern(i);
     // The sign of a bf16 needs no rounding.
     const bool rounds = i.type == Scalar::bf16 && is_scalar_op(i.op) && i.op != Op::neg;
     return rounds ? rounded_to_bf16(pattern) : pattern;

@@ -56,6 +56,7 @@ private:
     std::string pattern_of(const ir::Inst& i) const;
     std::string exact_pattern(const ir::Inst& i) const;
     std::string rounded_pattern(const ir::Inst& i) const;
+    std::string with_rounded_halves(const ir::Inst& i, std::string pattern) const;
     std::string fast_pattern(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
     void flush(uint32_t memory);
