@@ -79,6 +79,7 @@ pumice_status VulkanDevice::record_launch(Recording& r) {
     if (__builtin_expect(context.plan.most_seconds <= 0 || all.groups() < fewest_timed_groups, true) || r.launch.counted)
         return record_part(r, all, false);
     Pace& pace = r.pipeline.pace;
+    if (pace.is_brief(all.groups(), context.plan.most_seconds)) return record_part(r, all, false);
     read_pace(pace);
     // An application's device may depend on work that is not submitted yet.
     if (!context.wrapped && pace.seconds_a_group == 0 && !pace.is_timed) {

@@ -223,7 +223,7 @@ pumice_status VulkanDevice::record_part(Recording& r, const GroupRange& part, bo
     if (r.shader.module->block_bytes > 0) RT_TRY(fill_block(r));
     const uint32_t count = list_accesses(r);
     VkCommandBuffer commands;
-    RT_TRY(queue.begin(accesses, count, commands));
+    RT_TRY(queue.begin(accesses, count, commands, r.launch.counted));
     queue.bind(r.pipeline.handle);
     if (bound.batch != queue.batch() || bound.shader != &r.shader) {
         bound.batch = queue.batch();

@@ -43,7 +43,7 @@ pumice_status plan_for(const pumice_vulkan_device& application, const Facts& fac
     if (!(facts.families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
         return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: its queue family %u does not compute", name, family);
     plan_queue(facts, switches, family, plan);
-    plan.batching = {false, false, 1024, 64};  // the application decides when a frame is complete
+    plan.batching = {false, false, plan.batching.spins, 0, 1024, 64};  // the application decides when a frame is complete
     return PUMICE_OK;
 }
 

@@ -47,8 +47,8 @@ bool Bytes::add(const BufferAccess& access) {
     return true;
 }
 
-bool Hazards::needs_barrier(const BufferAccess* accesses, uint32_t count) const {
-    if (overflown) return true;
+bool Hazards::needs_barrier(const BufferAccess* accesses, uint32_t count, bool indirect) const {
+    if (overflown || (indirect && (hidden || !written.empty()))) return true;
     for (uint32_t i = 0; i < count; ++i)
         if (written.meets(accesses[i]) || (accesses[i].write && read.meets(accesses[i]))) return true;
     return false;

@@ -131,7 +131,8 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
     // Mesa's NIR folded signed 64-bit comparisons of widened integers: seen in 22.3, correct in 25.0.
     if (mesa == 0 || mesa >= 25) p |= property::signed_order;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, float to half to float in 25.0.
-    if (mesa == 0) p |= property::conversions;
+    // NVIDIA's (580) folds float to half to float.
+    if (mesa == 0 && f.driver != VK_DRIVER_ID_NVIDIA_PROPRIETARY) p |= property::conversions;
     // SwiftShader (of Chromium 156) converts the low 31 bits, which rounds, and adds 2^31, which rounds again.
     if (!swiftshader) p |= property::unsigned_to_float;
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` (llvm-project issue 157929).
@@ -179,10 +180,10 @@ void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
 /// The policies that depend on who computes: a device of type CPU runs its work-items on the host's cores.
 void plan_policies(const Facts& f, Plan& plan) {
     const bool computes_on_host = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-    plan.batching = {true, true, 64, 64};
+    plan.batching = {true, true, true, 50'000, 256, 64};
     // Work-items take cores from the host's other work, so that submitting early gains nothing. The batches are larger, and fewer
     // of them in flight bound the host's memory.
-    if (computes_on_host) plan.batching = {false, true, 1024, 8};
+    if (computes_on_host) plan.batching = {false, true, false, 50'000, 1024, 8};
     // The addition of the start costs a card one instruction a work-item; on the host the compilation of one more pipeline
     // counts.
     plan.pipelines_at_origin = !computes_on_host;

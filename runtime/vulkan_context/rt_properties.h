@@ -48,8 +48,10 @@ struct Facts {
 
 /// The rules by which commands are collected in batches. Each batch is one submission.
 struct Batching {
-    bool when_idle;           ///< an idle device is given each command at once
+    bool when_idle;           ///< an idle device is given commands at once, but for the interval
     bool by_thread;           ///< a thread submits an open batch about a millisecond after the last command
+    bool spins;               ///< a wait begins by asking again and again
+    int64_t interval_ns;      ///< shortest time between two submissions that nobody waits for
     uint32_t most_commands;   ///< largest number of commands in a batch
     uint32_t most_in_flight;  ///< largest number of batches; a host that runs further ahead waits. At most 64
 };

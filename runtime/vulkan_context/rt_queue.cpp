@@ -3,10 +3,12 @@
 //   begin(accesses), vkCmd..., end()    command 1 |
 //   begin(accesses), vkCmd..., end()    command 2 | batch -> submit: signals value 7      wait(7): vkWaitSemaphores
 //
-// Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets each command at once, a busy
-// one gets batches whose size doubles with each submission, up to Batching::most_commands. make_room() bounds the batches in
-// flight. After a failed submission the host signals the promised value, so that no waiter hangs.
+// Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets a command at once, a busy one
+// gets batches whose size doubles with each submission, up to Batching::most_commands, and neither gets two submissions within
+// Batching::interval_ns unless somebody waits. make_room() bounds the batches in flight. After a failed submission the host signals the promised value, so that no waiter hangs.
 #include "runtime/vulkan_context/rt_queue.h"
+
+#include <time.h>
 
 namespace pumice_rt::vulkan {
 namespace {
@@ -14,12 +16,19 @@ namespace {
 constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may limit a single wait
 constexpr uint32_t sets_of_a_pool = 128;
 
-// The stages and accesses of all commands that the queue records.
-constexpr VkPipelineStageFlags commands_stages =
-    VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkAccessFlags commands_accesses = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT |
-                                            VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                                            VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr int64_t longest_spin = 50'000;  // ns; a sleeping thread takes half of that to wake up
+
+int64_t clock_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// The stages and accesses of all commands that the queue records, but for the reads of indirect dispatches: a barrier towards these
+// takes twice as long on NVIDIA's cards.
+constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags commands_accesses =
+    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
 /// One global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything before
 /// it.
@@ -115,17 +124,18 @@ pumice_status Queue::open_batch() {
     bound = VK_NULL_HANDLE;
     open = batch;
     if (context.wrapped)
-        memory_barrier(context, batch->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, commands_stages,
-                       commands_accesses);
+        memory_barrier(context, batch->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+                       commands_stages | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+                       commands_accesses | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
     return PUMICE_OK;
 }
 
-pumice_status Queue::begin(const BufferAccess* accesses, uint32_t count, VkCommandBuffer& to) {
+pumice_status Queue::begin(const BufferAccess* accesses, uint32_t count, VkCommandBuffer& to, bool indirect) {
     RT_TRY(context.alive());
     if (!open) RT_TRY(open_batch());
-    if (hazards.needs_barrier(accesses, count)) {
-        barrier(*open, false);
-        hazards.clear();
+    if (hazards.needs_barrier(accesses, count, indirect)) {
+        barrier(*open, false, indirect);
+        hazards.ordered(indirect);
     }
     hazards.add(accesses, count);
     to = open->commands;
@@ -135,17 +145,25 @@ pumice_status Queue::begin(const BufferAccess* accesses, uint32_t count, VkComma
 pumice_status Queue::end() {
     ++commands;
     const Batching& batching = context.plan.batching;
-    const bool full = ++open->count >= (batching.when_idle ? threshold : batching.most_commands);
-    if (full || (batching.when_idle && poll() == submitted)) return submit();
+    if (++open->count >= batching.most_commands || (batching.when_idle && is_due())) return submit();
     if (batching.by_thread) attend();
     return PUMICE_OK;
 }
 
-/// Orders everything recorded before the barrier before everything after it, and makes writes visible; at the end of a batch
-/// (`last`) also to the host, and, on an application's device, to the rest of the application.
-void Queue::barrier(const Batch& batch, bool last) {
+/// True if the open batch should be submitted though nobody waits for it: it is large for the work in flight, or the device is idle.
+/// A submission costs more than a command, on the host and on the device, so that none follows another one closely.
+bool Queue::is_due() {
+    if (clock_ns() - last_submission < context.plan.batching.interval_ns) return false;
+    return open->count >= threshold || poll() == submitted;
+}
+
+/// Orders everything recorded before the barrier before everything after it, and makes writes visible; before an `indirect` command
+/// also to its indirect read; at the end of a batch (`last`) also to the host, and, on an application's device, to the rest of the
+/// application.
+void Queue::barrier(const Batch& batch, bool last, bool indirect) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
+    if (indirect) to |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, used |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
     if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     if (last && context.wrapped)
         to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
@@ -155,8 +173,8 @@ void Queue::barrier(const Batch& batch, bool last) {
 pumice_status Queue::submit() {
     if (!open) return PUMICE_OK;
     RT_TRY(context.alive());
-    barrier(*open, true);
-    hazards.clear();
+    barrier(*open, true, false);
+    hazards.ordered(context.wrapped);  // there a batch begins with a barrier that covers everything
     Batch* const batch = open;
     open = nullptr;
     batch->value = submitted + 1;
@@ -190,6 +208,7 @@ pumice_status Queue::hand_over(Batch* batch, VkResult result, const char* call) 
     }
     if (result == VK_SUCCESS) {
         submitted = batch->value;
+        last_submission = clock_ns();
         (last_in_flight ? last_in_flight->next : in_flight) = batch;
         last_in_flight = batch;
         ++in_flight_count;
@@ -300,6 +319,12 @@ pumice_status Queue::await_submitted(uint64_t value) {
     info.pSemaphores = &timeline;
     info.pValues = &value;
     VkResult result;
+    if (context.plan.batching.spins)
+        for (const int64_t end = clock_ns() + longest_spin; clock_ns() < end;) {
+            uint64_t now = 0;
+            if (context.vk.GetSemaphoreCounterValue(context.device, timeline, &now) != VK_SUCCESS) break;
+            if (now >= value) return PUMICE_OK;
+        }
     do {
         result = context.vk.WaitSemaphores(context.device, &info, wait_slice);
         RT_TRY(context.alive());  // another thread may have found it lost

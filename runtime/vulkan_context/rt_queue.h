@@ -26,10 +26,10 @@ public:
     // ---- with the mutex held ----
     /// The command buffer for one command with these accesses; end() follows. Several Vulkan commands may be recorded in between,
     /// if they need no barrier between them.
-    pumice_status begin(const BufferAccess* accesses, uint32_t count, VkCommandBuffer& commands);
+    pumice_status begin(const BufferAccess* accesses, uint32_t count, VkCommandBuffer& commands, bool indirect = false);
     pumice_status end();
     /// A barrier inside a command: orders what was recorded since begin() before what is recorded until end().
-    void order() { barrier(*open, false); }
+    void order() { barrier(*open, false, false); }
     /// The timeline value that is reached when the command between begin() and end() is done, and all before it.
     uint64_t value() const { return submitted + 1; }
     /// The value reached when all commands so far are done.
@@ -79,7 +79,8 @@ private:
 
     pumice_status open_batch();
     pumice_status new_batch(Batch*& batch);
-    void barrier(const Batch& batch, bool last);
+    bool is_due();
+    void barrier(const Batch& batch, bool last, bool indirect);
     pumice_status hand_over(Batch* batch, VkResult result, const char* call);
     pumice_status await_submitted(uint64_t value);
     void collect();
@@ -106,7 +107,8 @@ private:
     uint64_t awaiting = 0;
     uint64_t submitted = 0;  // value of the last batch handed to the driver
     uint64_t completed = 0;
-    uint32_t threshold = 1;  // commands that a batch collects while the device is busy
+    uint32_t threshold = 1;       // commands that a batch collects while the device is busy
+    int64_t last_submission = 0;  // ns of the monotonic clock
 
     pthread_t thread{};
     Condition wake;

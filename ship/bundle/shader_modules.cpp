@@ -29,9 +29,12 @@ constexpr uint64_t ordered_subgroups = has::linear_subgroups | has::packed_subgr
 
 /// The classes of devices: what a class has, by the plans of known drivers.
 constexpr uint64_t classes[] = {
-    // Cards with everything (NVIDIA, AMD, Intel with Mesa 25 or a driver of their own); without float atomics; with Mesa before 25.
+    // Cards with everything (AMD and Intel with a driver of their own); NVIDIA's; without float atomics; with Mesa before 25.
     integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
         has::float_atomics | has::local_float_atomics,
+    (integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
+     has::float_atomics | has::local_float_atomics) &
+        ~(has::conversions | has::float_subnormals),
     integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups,
     (integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
      has::float_atomics) &

@@ -59,6 +59,8 @@ void expect_same(const library::DevicePlan& a, const runtime::Plan& b) {
     EXPECT_EQ(a.max_bindings, b.max_bindings);
     EXPECT_EQ(a.batching.when_idle, b.batching.when_idle);
     EXPECT_EQ(a.batching.by_thread, b.batching.by_thread);
+    EXPECT_EQ(a.batching.spins, b.batching.spins);
+    EXPECT_EQ(std::chrono::nanoseconds(a.batching.interval).count(), b.batching.interval_ns);
     EXPECT_EQ(a.batching.most_commands, int(b.batching.most_commands));
     EXPECT_EQ(a.batching.most_in_flight, size_t(b.batching.most_in_flight));
     ASSERT_EQ(a.arrays.size(), b.array_count);
