@@ -68,6 +68,12 @@ std::string devices_sentence() {
 
 /// The first device of the wanted kind that opens. A driver that fails to create its device is passed over; why, is appended.
 std::optional<Device> first_vulkan(std::string& reasons, bool software_too, const std::string& name_part = "") {
+    // A driver's list of devices takes up to half a millisecond: while the device is open it is not asked again.
+    static std::mutex mutex;
+    static auto* const firsts = new std::map<std::pair<bool, std::string>, std::weak_ptr<detail::DeviceState>>;
+    const std::lock_guard lock(mutex);
+    std::weak_ptr<detail::DeviceState>& first = (*firsts)[{software_too, name_part}];
+    if (auto there = first.lock()) return Device(std::move(there));
     const auto found = vulkan::list();
     if (found.empty()) reasons += text("\n  ", vulkan::unavailable_reason());
     for (const int i : vulkan::best_first(found)) {
@@ -78,7 +84,9 @@ std::optional<Device> first_vulkan(std::string& reasons, bool software_too, cons
             continue;
         }
         try {
-            return open_vulkan(i);
+            const Device device = open_vulkan(i);
+            first = device.state;
+            return device;
         } catch (const Error& e) { reasons += text("\n  vulkan:", i, " (", found[i].name, ") does not open: ", e.what()); }
     }
     return std::nullopt;
