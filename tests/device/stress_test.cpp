@@ -92,8 +92,9 @@ TEST(Stress, ThreeStreamsWithRandomDependencies) {
     EXPECT_EQ(d.memory_in_use(), held);
     if (!sanitized) {
         EXPECT_GT(after_warm_up, 0);
-        // The validation layer allocates up to 24 MiB.
-        EXPECT_LT(most - after_warm_up, int64_t(std::getenv("PUMICE_VALIDATE") ? 40 : 8) << 20);
+        // NVIDIA's driver allocates up to 13 MiB for the commands in flight, and the validation layer 62 MiB. A kilobyte a launch
+        // would be more.
+        EXPECT_LT(most - after_warm_up, int64_t(std::getenv("PUMICE_VALIDATE") ? 80 : 24) << 20);
     }
 }
 

@@ -5,10 +5,12 @@
 
 #include <numeric>
 
+#include "tests/kept_device.h"
+
 namespace suite {
 
 /// The device that PUMICE_DEVICE names; every test runs on it.
-inline pumice::Device device() { return pumice::Device::open(); }
+inline pumice::Device device() { return kept_device->get(); }
 
 inline bool is_checking_device() { return device().name() == "interp"; }
 

@@ -42,8 +42,8 @@ template <class F>
     if (message != sentence) std::cerr << "the message is: " << message << "\n";
     end(message == sentence);
 }
-bool on_vulkan() { return suite::device().name().rfind("vulkan", 0) == 0; }
-bool compiles() { return suite::device().name() != "interp"; }
+bool on_vulkan() { return Device::open().name().rfind("vulkan", 0) == 0; }
+bool compiles() { return Device::open().name() != "interp"; }
 /// The entry of the device in Device::all().
 DeviceInfo listed(const std::string& spec) {
     for (const DeviceInfo& info : Device::all())
@@ -172,7 +172,7 @@ TEST_F(Environment, UnknownWordsInDump) {
     // The interpreter compiles nothing, so it dumps nothing.
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
                 on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*analysis, glsl, spirv, all"
-                : suite::device().name() == "interp" ? ""
+                : Device::open().name() == "interp" ? ""
                                                         : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, analysis, llvm, optimised, asm, all");
 }
 

@@ -137,6 +137,7 @@ TEST_F(Submit, TheApplicationsAllocatorGivesAllMemory) {
         is_empty = true;
         EXPECT_NE(error_of([&] { (void)device.empty<float>(40 << 20); }).find("cannot allocate 167772160 bytes"),
                   std::string::npos);
+        is_empty = false;  // a card copies through memory that the attempt has released
         saxpy(ndrange(100000), y, x, 2.0f);
         EXPECT_EQ(y.get(99999), 4.0f);
     }

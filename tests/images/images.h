@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/kept_device.h"
+
 namespace suite {
 
-inline pumice::Device device() { return pumice::Device::open(); }
+inline pumice::Device device() { return kept_device->get(); }
 
 template <class F> std::string message_of(F&& act) {
     try {

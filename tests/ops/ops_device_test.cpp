@@ -9,6 +9,7 @@
 
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 
@@ -113,7 +114,7 @@ class OpOnDevice : public testing::TestWithParam<int> {};
 TEST_P(OpOnDevice, AgreesWithTheHostColumn) {
     const ir::Op op = ir::Op(GetParam());
     const OpRow& row = pumice::row(op);
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     int tested = 0;
     for (const Scalar type : {Scalar::f32, Scalar::i32, Scalar::u32, Scalar::boolean}) {
         if (!accepts(op, type)) continue;
@@ -163,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, OpOnDevice, testing::Range(0, ir::scalar_op_count
 
 /// Casts between every pair of the types, over special and random values.
 TEST(CastOnDevice, EveryPair) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     const Scalar types[] = {Scalar::f32, Scalar::i32, Scalar::u32, Scalar::boolean};
     for (const Scalar from : types)
         for (const Scalar to : types) {
@@ -225,7 +226,7 @@ TEST(OpsOnDevice, AnglesOfAnySize) {
         cosines[i] = cos(x[i]);
         tangents[i] = tan(x[i]);
     });
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     const int64_t n = int64_t(x.size());
     Array<float> sines = device.zeros<float>(n), cosines = device.zeros<float>(n), tangents = device.zeros<float>(n);
     k(ndrange(n), sines, cosines, tangents, device.upload(x));
@@ -254,7 +255,7 @@ TEST(OpsOnDevice, ConstantZeros) {
         y(i, 3) = x[i] * 0.0f;
         y(i, 4) = -0.0f * x[i];
     });
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     Array<float, 2> y = device.zeros<float>({int64_t(x.size()), 5});
     k(ndrange(int64_t(x.size())), y, device.upload(x));
     const std::vector<float> got = y.download();

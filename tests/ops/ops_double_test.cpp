@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/ir/scalar_math.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 
@@ -69,7 +70,7 @@ std::vector<std::vector<double>> drawn(const std::vector<Draw>& draws, int count
 }
 
 template <class F, class H> void check1(const char* name, F f, H host, const Draw& draw, double ulps, double absolute = 0) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel(name, [=](Out<double> r, In<double> x) { r[global_index()] = f(x[global_index()]); });
     const auto in = drawn({draw});
@@ -79,7 +80,7 @@ template <class F, class H> void check1(const char* name, F f, H host, const Dra
 }
 
 template <class F, class H> void check2(const char* name, F f, H host, const Draw& a, const Draw& b, double ulps) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel(name, [=](Out<double> r, In<double> x, In<double> y) {
         auto i = global_index();
@@ -182,7 +183,7 @@ TEST(Doubles, AnglesOfAnySize) {
     UNARY(cos, nearest, 3);
     UNARY(tan, nearest, 5);
     // The double nearest to a multiple (Muller et al., Handbook of Floating-Point Arithmetic): 61 bits cancel, more in glibc.
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (device.name().rfind("vulkan", 0) != 0 || !device.supports(Feature::float64)) return;
     const auto k = kernel("worst", [](Out<double> y, In<double> x) {
         y[0] = sin(x[0]);
@@ -233,7 +234,7 @@ TEST(Doubles, ExactOpsOnEveryMagnitude) {
 
 /// One rounding for all operands: exact cancellation, ties, results that overflow or are subnormal.
 TEST(Doubles, StrictFmaRoundsOnce) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     Random random(11);
     std::vector<std::vector<double>> in(3);

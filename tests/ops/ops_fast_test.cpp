@@ -6,6 +6,8 @@
 #include <functional>
 #include <random>
 
+#include "tests/kept_device.h"
+
 using namespace pumice;
 
 namespace {
@@ -22,7 +24,7 @@ using Exact = double (*)(double, double);
 void check(const char* name, const Device2& f, Exact exact, double x_low, double x_high, double y_low, double y_high,
            const std::function<double(double, double, double)>& error) {
     SCOPED_TRACE(name);
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     std::mt19937_64 random(std::hash<std::string>()(name));
     std::uniform_real_distribution<double> along_x(x_low, x_high), along_y(y_low, y_high);
     std::vector<float> x, y;
@@ -102,7 +104,7 @@ TEST(OpsFast, TrigonometryAndHyperbolics) {
 }
 
 TEST(OpsFast, Derivatives) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     const auto k = kernel("fast_derivative", Math::fast, [](Out<float> y, In<float> x) {
         auto i = global_index();
         y[i] = exp(sin(x[i])) * log(x[i]);

@@ -9,6 +9,7 @@
 #include "autodiff/rules/derivative_rules.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 
@@ -104,7 +105,7 @@ private:
     const Scalar type;
     const OpRow& row;
     const AnyKernel kernel;
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     std::vector<T> operands[3] = {std::vector<T>(samples), std::vector<T>(samples), std::vector<T>(samples)};
 };
 
@@ -236,7 +237,7 @@ private:
     const ir::Op op;
     const Scalar type;
     const OpRow& row;
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     std::vector<Shape> shapes;
     int items = 0;
     std::vector<double> at[3];
@@ -254,7 +255,7 @@ class OpGradient : public testing::TestWithParam<int> {};
 TEST_P(OpGradient, AgreesWithItsRow) {
     const ir::Op op = ir::Op(GetParam());
     Gradients<float>(op).check();
-    if (accepts(op, Scalar::f64) && Device::open().supports(Feature::float64)) Gradients<double>(op).check();
+    if (accepts(op, Scalar::f64) && kept_device->get().supports(Feature::float64)) Gradients<double>(op).check();
 }
 
 TEST_P(OpGradient, AgreesWithItsRowAtSingularPoints) {
@@ -262,7 +263,7 @@ TEST_P(OpGradient, AgreesWithItsRowAtSingularPoints) {
     if (!derive::has_poles(op) && op != ir::Op::mul) return;
     ASSERT_LE(row(op).arity, 2);
     AtPoints<float>(op).check();
-    if (accepts(op, Scalar::f64) && Device::open().supports(Feature::float64)) AtPoints<double>(op).check();
+    if (accepts(op, Scalar::f64) && kept_device->get().supports(Feature::float64)) AtPoints<double>(op).check();
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpGradient, testing::ValuesIn(differentiable_ops()),

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "tests/kept_device.h"
+
 using namespace pumice;
 
 namespace {
@@ -61,7 +63,7 @@ void compare(const char* what, const std::vector<float>& got, const Operands& in
 }
 
 TEST(OpsStrict, DivisionAndSquareRootHaveTheBitsOfTheHost) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     const Operands in = hard_operands();
     const int64_t n = int64_t(in.a.size());
     const auto k =
@@ -85,7 +87,7 @@ TEST(OpsStrict, DivisionAndSquareRootHaveTheBitsOfTheHost) {
 }
 
 TEST(OpsStrict, DivisionOfHalves) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (!device.supports(Feature::float16)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no halves";
     const auto k = kernel("strict_halves", Math::strict, [](Out<half> quotient, Out<half> root, In<half> a, In<half> b) {
         auto i = global_index();

@@ -6,6 +6,7 @@
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 #include "tests/device/types.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 using suite::has_type;
@@ -139,7 +140,7 @@ class OpWidths : public testing::TestWithParam<int> {};
 TEST_P(OpWidths, AgreeWithTheHostColumn) {
     const ir::Op op = ir::Op(GetParam());
     const OpRow& row = pumice::row(op);
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     for (const Scalar type : widths) {
         if (!accepts(op, type)) continue;
         SCOPED_TRACE(text(row.name, " on ", name_of(type)));
@@ -180,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, OpWidths, testing::Range(0, ir::scalar_op_count),
 
 /// Doubles have an fma even if the kernel does not require a single rounding.
 TEST(Widths, ContractedFmaOfDoubles) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     if (!has_type(device, Scalar::f64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel("fma_f64", [](Out<double> r, In<double> x) { r[global_index()] = fma(x[global_index()], 3.0, 0.5); });
     Array<double> r = device.zeros<double>(3), x = device.upload<double>({1, 1e300, -2});
@@ -190,7 +191,7 @@ TEST(Widths, ContractedFmaOfDoubles) {
 
 /// Constants without a literal need no other types, and keep their bits.
 TEST(Widths, ConstantsWithoutLiterals) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     for (const Scalar type : {Scalar::f16, Scalar::f64, Scalar::bf16}) {
         if (!has_type(device, type)) continue;
         for (const std::string constant : {"inf", "-inf"}) {
@@ -210,7 +211,7 @@ TEST(Widths, ConstantsWithoutLiterals) {
 
 /// Casts between every two types, at special values and at the limits of every integer type.
 TEST(Widths, CastsOfEveryPair) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     for (int f = 0; f < scalar_count; ++f)
         for (int t = 0; t < scalar_count; ++t) {
             const Scalar from = Scalar(f), to = Scalar(t);
@@ -240,7 +241,7 @@ TEST(Widths, CastsOfEveryPair) {
 
 /// Bitcasts to the integer of the same width and back.
 TEST(Widths, Bitcasts) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     for (const auto& [real, whole] :
          {std::pair(Scalar::f16, Scalar::i16), std::pair(Scalar::f16, Scalar::u16), std::pair(Scalar::f64, Scalar::i64),
           std::pair(Scalar::f64, Scalar::u64), std::pair(Scalar::bf16, Scalar::i16), std::pair(Scalar::bf16, Scalar::u16),
