@@ -66,6 +66,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     if (floats.shaderSignedZeroInfNanPreserveFloat32) s.float_modes |= codegen::FloatModes::specials;
     const bool own_subnormals = floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     const bool own_rounding = floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    if (floats.shaderSignedZeroInfNanPreserveFloat64) s.float_modes |= codegen::FloatModes::double_specials;
     if (floats.shaderDenormPreserveFloat32 && own_subnormals) s.float_modes |= codegen::FloatModes::subnormals;
     if (floats.shaderRoundingModeRTEFloat32 && own_rounding) s.float_modes |= codegen::FloatModes::to_even;
     s.max_push_descriptors = push.maxPushDescriptors;

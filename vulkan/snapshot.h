@@ -27,7 +27,7 @@ struct Snapshot {
     uint32_t max_group_subgroups = 0;                  ///< of one work-group with a required size
     uint32_t subgroup_operations = 0;                  ///< VkSubgroupFeatureFlagBits of compute shaders
 
-    uint32_t float_modes = 0;  ///< bits of codegen::FloatModes that shaders may request for f32 alone
+    uint32_t float_modes = 0;  ///< bits of codegen::FloatModes that shaders may request for one width alone
 
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;

@@ -34,18 +34,24 @@ std::string hash_of(const ir::Kernel& lowered, const Options& options, const std
     return hash.text();
 }
 
-/// Execution modes for 32-bit floats, as spirv_execution_mode lines: under strict maths, those of Options::float_modes.
+/// Execution modes for floats, as spirv_execution_mode lines. Those of 32 bits that Options::float_modes has are for strict maths.
+/// Doubles keep their specials under contract maths, too: without the mode, NVIDIA's driver (580) turns comparisons of doubles around
+/// as if there were no NaN, also those of the library's own functions.
 std::string float_modes(const ir::Kernel& kernel, const Options& options, Interface& interface) {
     struct Mode {
-        uint32_t bit, capability, number;  // the numbers of SPIR-V's capability and execution mode
+        uint32_t bit, capability, number, width;  // the numbers of SPIR-V's capability and execution mode
+        Scalar type;
     };
-    constexpr Mode modes[] = {
-        {FloatModes::specials, 4466, 4461}, {FloatModes::subnormals, 4464, 4459}, {FloatModes::to_even, 4467, 4462}};
+    constexpr Mode modes[] = {{FloatModes::specials, 4466, 4461, 32, Scalar::f32},
+                              {FloatModes::subnormals, 4464, 4459, 32, Scalar::f32},
+                              {FloatModes::to_even, 4467, 4462, 32, Scalar::f32},
+                              {FloatModes::double_specials, 4466, 4461, 64, Scalar::f64}};
     std::string out;
-    if (kernel.math != ir::Math::strict || !interface.value_types().count(Scalar::f32)) return out;
-    for (const Mode& mode : modes)
-        if (options.float_modes & mode.bit)
-            out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", 32);\n");
+    for (const Mode& mode : modes) {
+        const bool is_wanted = mode.type == Scalar::f64 ? kernel.math != ir::Math::fast : kernel.math == ir::Math::strict;
+        if (is_wanted && options.float_modes & mode.bit && interface.value_types().count(mode.type))
+            out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", ", mode.width, ");\n");
+    }
     if (!out.empty()) interface.need("GL_EXT_spirv_intrinsics");
     return out;
 }

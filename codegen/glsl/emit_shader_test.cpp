@@ -266,6 +266,22 @@ TEST(emit, strict_maths_declares_the_float_controls_of_the_device) {
     EXPECT_EQ(validate(assemble(strict, "k")), "");
 }
 
+TEST(emit, doubles_keep_their_specials_under_contract_maths) {
+    const std::string body = R"(
+        %i = global_index 0 : i32
+        %x = load arg1[%i] : f64
+        %y = mul %x, %x : f64
+        store arg1[%i], %y : f64)";
+    Options options;
+    options.float_modes = FloatModes::specials | FloatModes::double_specials;
+    for (const char* const math : {"contract", "strict"}) {
+        const std::string glsl = glsl_of("arg1: inout f64[1]", body, options, math);
+        EXPECT_NE(glsl.find("spirv_execution_mode(capabilities = [4466], 4461, 64);"), std::string::npos) << glsl;
+        EXPECT_EQ(validate(assemble(glsl, "k")), "");
+    }
+    EXPECT_EQ(glsl_of("arg1: inout f64[1]", body, options, "fast").find("spirv_execution_mode"), std::string::npos);
+}
+
 TEST(emit, strict_arithmetic_is_precise) {
     const std::string body = R"(
   %i = global_index 0 : i32

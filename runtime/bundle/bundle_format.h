@@ -192,7 +192,8 @@ constexpr uint64_t int8 = 1ull << 0, int16 = 1ull << 1, int64 = 1ull << 2, float
     locks = 1ull << 42,              ///< a work-item may spin on a lock
     // Float modes of f32, as FloatModes of the library
     float_specials = 1ull << 48, float_subnormals = 1ull << 49, float_to_even = 1ull << 50,
-                   cheap_private = 1ull << 51;  ///< private memory costs less than recomputation
+                   cheap_private = 1ull << 51,  ///< private memory costs less than recomputation
+    double_specials = 1ull << 52;               ///< a float mode of f64
 }  // namespace property
 
 struct ModuleRecord {

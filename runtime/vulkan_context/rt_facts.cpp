@@ -109,6 +109,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Facts
     if (floats.shaderSignedZeroInfNanPreserveFloat32) f.float_modes |= property::float_specials;
     const bool own_subnormals = floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     const bool own_rounding = floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    if (floats.shaderSignedZeroInfNanPreserveFloat64) f.float_modes |= property::double_specials;
     if (floats.shaderDenormPreserveFloat32 && own_subnormals) f.float_modes |= property::float_subnormals;
     if (floats.shaderRoundingModeRTEFloat32 && own_rounding) f.float_modes |= property::float_to_even;
     f.max_push_descriptors = push.maxPushDescriptors;

@@ -316,6 +316,7 @@ const char* property_name(uint64_t bits) {
                  {property::float_specials, "shaderSignedZeroInfNanPreserveFloat32"},
                  {property::float_subnormals, "shaderDenormPreserveFloat32"},
                  {property::float_to_even, "shaderRoundingModeRTEFloat32"},
+                 {property::double_specials, "shaderSignedZeroInfNanPreserveFloat64"},
                  {property::locks, "locks that its work-items can wait for"},
                  {~0ull, "a driver without a known defect"}};
     const uint64_t lowest = bits & (0 - bits);

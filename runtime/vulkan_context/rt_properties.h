@@ -38,7 +38,7 @@ struct Facts {
     uint32_t min_subgroup_size, max_subgroup_size;  ///< sizes that a compute pipeline may require; 0: none
     uint32_t max_group_subgroups;                   ///< of one work-group with a required size
     uint32_t subgroup_operations;                   ///< VkSubgroupFeatureFlagBits of compute shaders
-    uint64_t float_modes;                           ///< the properties float_specials, float_subnormals, float_to_even
+    uint64_t float_modes;  ///< the properties float_specials, float_subnormals, float_to_even, double_specials
     uint32_t features, extensions;
     uint32_t family_count;
     VkQueueFamilyProperties families[16];

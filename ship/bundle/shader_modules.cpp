@@ -24,7 +24,7 @@ constexpr uint64_t floats = has::float16 | has::float64;
 constexpr uint64_t atomics64 = has::int64_atomics | has::local_int64_atomics;
 constexpr uint64_t works = has::barriers | has::all_iterations | has::no_idle_lanes | has::signed_order | has::unsigned_to_float |
                            has::precise_unrolled | has::bit_merges | has::conversions | has::locks | has::scalar_layout;
-constexpr uint64_t float_modes = has::float_specials | has::float_subnormals | has::float_to_even;
+constexpr uint64_t float_modes = has::float_specials | has::float_subnormals | has::float_to_even | has::double_specials;
 constexpr uint64_t ordered_subgroups = has::linear_subgroups | has::packed_subgroups;
 
 /// The classes of devices: what a class has, by the plans of known drivers.
@@ -71,7 +71,8 @@ Options options_for(uint64_t p, size_t parameters, bool shifted) {
     o.parted_merges = !is(has::bit_merges);
     o.exact_conversions = !is(has::conversions);
     o.rounded_division = is(has::rounded_division);
-    o.float_modes = (is(has::float_specials) ? 1u : 0) | (is(has::float_subnormals) ? 2u : 0) | (is(has::float_to_even) ? 4u : 0);
+    o.float_modes =
+        uint32_t((p & float_modes) / has::float_specials);  // the bits of FloatModes, from that of the first property on
     o.byte_storage = is(has::byte_storage), o.short_storage = is(has::short_storage);
     o.pairs = !is(has::int64);
     // The bits of Subgroups are Vulkan's, and so are those of the properties.

@@ -65,6 +65,7 @@ const char* property_name(int bit) {
         case 49: return "shaderDenormPreserveFloat32";
         case 50: return "shaderRoundingModeRTEFloat32";
         case 51: return "cheap:private_memory";
+        case 52: return "shaderSignedZeroInfNanPreserveFloat64";
         default: return "unknown";
     }
 }

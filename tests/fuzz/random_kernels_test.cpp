@@ -10,6 +10,7 @@
 #include "core/ir/ops.h"
 #include "tests/fuzz/random_images.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 
@@ -395,7 +396,7 @@ std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budg
     if (const std::string broken = ir::verify(*kernel); !broken.empty()) return broken;
     const AnyKernel any(kernel);
     if (parse_ir(any.ir()).ir() != any.ir()) return "the text reads back as another kernel\n" + any.ir();
-    const Outputs want = run(Device::open("interp"), any, seed), got = run(Device::open(), any, seed);
+    const Outputs want = run(Device::open("interp"), any, seed), got = run(kept_device->get(), any, seed);
     for (size_t s = 0; s < items; ++s) {
         if (want.f[s] != got.f[s] && !(std::isnan(want.f[s]) && std::isnan(got.f[s])))
             return text("item ", s, ": ", got.f[s], ", and the interpreter ", want.f[s], "\n", any.ir());
@@ -410,7 +411,7 @@ std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budg
 
 void check_seed(uint64_t seed) {
     // A few types in each kernel, so that values of one type are combined.
-    std::vector<Scalar> all = types_of(Device::open()), types(all.begin(), all.begin() + 4);
+    std::vector<Scalar> all = types_of(kept_device->get()), types(all.begin(), all.begin() + 4);
     for (size_t n = 0; n < 2 && all.size() > 4; ++n) types.push_back(all[4 + (seed * 2 + n) % (all.size() - 4)]);
     constexpr int most = 60;
     std::string found = difference(seed, types, most);
@@ -420,7 +421,7 @@ void check_seed(uint64_t seed) {
             found = shorter;
             break;
         }
-    ADD_FAILURE() << "PUMICE_FUZZ_SEED=" << seed << " on " << Device::open().name() << ": " << found;
+    ADD_FAILURE() << "PUMICE_FUZZ_SEED=" << seed << " on " << kept_device->get().name() << ": " << found;
 }
 
 TEST(Fuzz, DevicesAgreeWithTheInterpreter) { fuzz::each_seed(150, check_seed); }

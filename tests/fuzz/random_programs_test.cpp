@@ -8,6 +8,7 @@
 #include "tests/fuzz/random_run.h"
 #include "tests/fuzz/random_shrink.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 
@@ -51,7 +52,7 @@ TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {
     if (const char* seconds = std::getenv("PUMICE_FUZZ_APART")) how.apart = std::max(1, std::atoi(seconds));
     how.survey = std::getenv("PUMICE_FUZZ_SURVEY") != nullptr;
     how.traces = std::getenv("PUMICE_FUZZ_TRACE") != nullptr;
-    const fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
+    const fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(kept_device->get());
     int seeds = 0;
     fuzz::each_seed(100, [&](uint64_t seed) { ++seeds, check_seed(seed, options, how); });
     EXPECT_EQ(how.failures, 0);

@@ -10,6 +10,7 @@
 
 #include "tests/fuzz/random_indices.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/kept_device.h"
 
 using namespace pumice;
 using fuzz::at, fuzz::each_dimension, fuzz::own_index;
@@ -30,11 +31,11 @@ public:
     }
 
     void check() {
-        const auto want = run(Device::open("interp"), false), got = run(Device::open(), seed % 3 == 0);
+        const auto want = run(Device::open("interp"), false), got = run(kept_device->get(), seed % 3 == 0);
         for (size_t n = 0; n < want.size(); ++n)
             for (size_t i = 0; i < want[n].size(); ++i)
                 if (want[n][i] != got[n][i]) {
-                    ADD_FAILURE() << "PUMICE_FUZZ_SEED=" << seed << " on " << Device::open().name() << ": element " << i
+                    ADD_FAILURE() << "PUMICE_FUZZ_SEED=" << seed << " on " << kept_device->get().name() << ": element " << i
                                   << " of array " << n << " is " << got[n][i] << ", and the interpreter's " << want[n][i] << "\n"
                                   << kernel->ir();
                     return;
@@ -61,7 +62,7 @@ private:
         const int last[] = {1, 4, 16, 64, 48, 20};
         for (size_t d = 0; d < R; ++d) group[d] = d == R - 1 ? last[roll(6)] : 1 + 3 * int64_t(roll(2));
         if (std::accumulate(group.begin(), group.begin() + R, int64_t(1), std::multiplies<>()) >
-            Device::open().limits().max_group_size)
+            kept_device->get().limits().max_group_size)
             group.fill(1);
         offsets64 = roll(4) == 0;
         shares = roll(8) == 0;
@@ -234,7 +235,7 @@ template <class T> void check_rank(uint64_t seed) {
 }
 
 TEST(Fuzz, RangesAgreeWithTheInterpreter) {
-    const Device device = Device::open();
+    const Device device = kept_device->get();
     fuzz::each_seed(30, [&](uint64_t seed) {
         if (seed % 3 == 1 && device.supports(Feature::int8)) return check_rank<uint8_t>(seed);
         if (seed % 3 == 2 && device.supports(Feature::float64)) return check_rank<double>(seed);

@@ -11,6 +11,7 @@
 
 #include "core/ir/evaluate.h"
 #include "tests/fuzz/random_record.h"
+#include "tests/kept_device.h"
 
 namespace fuzz {
 
@@ -217,7 +218,7 @@ std::string kind_of(const char* where, const std::string& message) {
 }
 
 struct Devices {
-    Device interp = Device::open("interp"), tested = Device::open();
+    Device interp = Device::open("interp"), tested = kept_device->get();
 };
 
 /// The interpreter and the device under test. Programs share them, so that kernels of the library are compiled once. After 64
@@ -311,7 +312,7 @@ Options options_apart() {
     };
     Shared result;
     apart(60, result, [](Shared& shared) {
-        const Options o = options_for(Device::open());
+        const Options o = options_for(kept_device->get());
         shared.count = o.scalars.size();
         std::copy(o.scalars.begin(), o.scalars.end(), shared.scalars);
         shared.max_group = o.max_group;

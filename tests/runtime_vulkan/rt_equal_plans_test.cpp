@@ -166,7 +166,8 @@ public:
         s.min_subgroup_size = 4 << below(3), s.max_subgroup_size = s.min_subgroup_size << below(3);
         if (chance(4)) s.min_subgroup_size = s.max_subgroup_size = 0;
         s.max_group_subgroups = 8u << below(4);
-        s.subgroup_operations = uint32_t(below(256)) | VK_SUBGROUP_FEATURE_BASIC_BIT, s.float_modes = uint32_t(below(8));
+        s.subgroup_operations = uint32_t(below(256)) | VK_SUBGROUP_FEATURE_BASIC_BIT,
+        s.float_modes = uint32_t(below(8) | below(2) << 4);
         for (bool* const one :
              {&s.buffer_device_address, &s.scalar_block_layout, &s.shader_int8, &s.shader_int16, &s.shader_int64,
               &s.shader_float16, &s.shader_float64, &s.storage_8bit, &s.storage_16bit, &s.buffer_int64_atomics,

@@ -39,7 +39,7 @@ inline codegen::Options options_for(uint64_t p) {
     o.ordered_as_unsigned = !has(property::signed_order), o.unsigned_rounds_twice = !has(property::unsigned_to_float);
     o.unrolled_imprecise = !has(property::precise_unrolled), o.parted_merges = !has(property::bit_merges);
     o.exact_conversions = !has(property::conversions), o.rounded_division = has(property::rounded_division);
-    o.float_modes = uint32_t(p >> 48 & 7);
+    o.float_modes = uint32_t(p >> 48 & 23);
     o.byte_storage = has(property::byte_storage), o.short_storage = has(property::short_storage), o.pairs = !has(property::int64);
     o.subgroups = uint32_t(p >> 16 & 63) | (has(property::subgroup_int64) ? codegen::Subgroups::int64 : 0);
     o.linear_subgroups = has(property::linear_subgroups), o.packed_subgroups = has(property::packed_subgroups);
