@@ -24,9 +24,10 @@ namespace pumice::vulkan {
 namespace {
 
 constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkPipelineStageFlags all_stages = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | compute | transfer;
-constexpr VkAccessFlags all_accesses = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT |
-                                       VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+// Of all commands, but for the reads of indirect dispatches.
+constexpr VkPipelineStageFlags commands_stages = compute | transfer;
+constexpr VkAccessFlags commands_accesses =
+    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
                                  VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
                                  VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
@@ -167,8 +168,11 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::spa
     VkPipelineStageFlags from = 0;
     VkAccessFlags written = 0;
     if (hazards.needs_barrier(accesses) || !transitions.empty()) from |= stages, written |= writes_of(writing);
+    // Later commands may read indirectly what the application wrote.
+    bool indirect = is_indirect(accesses);
     if (!is_ordered) {
         is_ordered = true;
+        indirect |= (before.access & writes) != 0;
         from |= before.stages, written |= before.access & writes;
     }
     is_writing = is_dispatch = false;
@@ -180,12 +184,14 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::spa
             array.is_used = true;
             if (array.is_ordered || (!access.write && !(array.before.access & writes))) continue;
             array.is_ordered = true;
+            indirect |= (array.before.access & writes) != 0;
             from |= array.before.stages, written |= array.before.access & writes;
         }
     if (from || !transitions.empty()) {
-        barrier(from ? from : VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT), written, all_stages, all_accesses,
-                transitions);
-        hazards.clear();
+        barrier(from ? from : VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT), written,
+                commands_stages | (indirect ? VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT : 0),
+                commands_accesses | (indirect ? VK_ACCESS_INDIRECT_COMMAND_READ_BIT : 0), transitions);
+        hazards.ordered(indirect);
     }
     hazards.add(accesses);
     return commands;
@@ -215,7 +221,7 @@ void Recorder::finish() {
             to ? to : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), to ? used : 0, transitions.barriers());
 }
 
-void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), all_stages, all_accesses); }
+void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), commands_stages, commands_accesses); }
 
 void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
                        std::span<const VkImageMemoryBarrier> transitions) {

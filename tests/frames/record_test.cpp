@@ -166,22 +166,33 @@ TEST_F(Record, BarriersAreThoseThatTheCommandsAndTheScopesNeed) {
         return barriers;
     };
     constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, transfer = VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                   ours = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT | compute | transfer,
+                                   ours = compute | transfer, indirect = VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
                                    draw = VK_PIPELINE_STAGE_VERTEX_SHADER_BIT, all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     constexpr VkAccessFlags stored = VK_ACCESS_SHADER_WRITE_BIT, read = VK_ACCESS_SHADER_READ_BIT,
-                            any = VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                                  VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                            counts = VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+                            any = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                  VK_ACCESS_TRANSFER_WRITE_BIT,
                             memory = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     const auto add = [&](const Array<float>& to) { saxpy(ndrange(64), to, x, 1.0f); };
     // Without scopes: towards everything.
-    EXPECT_EQ(recorded({}, [&] { add(y); }),
-              (std::vector<Barrier>{{all, ours, VK_ACCESS_MEMORY_WRITE_BIT, any}, {compute, all, stored, memory}}));
+    EXPECT_EQ(
+        recorded({}, [&] { add(y); }),
+        (std::vector<Barrier>{{all, ours | indirect, VK_ACCESS_MEMORY_WRITE_BIT, any | counts}, {compute, all, stored, memory}}));
     // Independent launches need none, dependent ones one each.
     const vulkan::Around none{{}, {}, {}};
     EXPECT_EQ(recorded(none, [&] { add(y), add(z); }), (std::vector<Barrier>{}));
     EXPECT_EQ(recorded(none, [&] { add(y), add(z), add(y); }), (std::vector<Barrier>{{compute, ours, stored, any}}));
     EXPECT_EQ(recorded(none, [&] { y.fill(1.0f), add(y); }),
               (std::vector<Barrier>{{transfer, ours, VK_ACCESS_TRANSFER_WRITE_BIT, any}}));
+    // Only an indirect dispatch has a barrier towards its numbers of groups, which a launch before it computes.
+    const Array<int> count = device.full<int>(1, 64);
+    device.synchronize();
+    const std::vector<Barrier> of_indirect = recorded(none, [&] { saxpy(pumice::indirect(count, 64), y, x, 1.0f), add(y); });
+    ASSERT_EQ(of_indirect.size(), 3u);
+    EXPECT_EQ(of_indirect[0], (Barrier{compute, ours | indirect, stored, any | counts}));
+    EXPECT_EQ(of_indirect[1], (Barrier{compute, ours, stored, any}));
+    EXPECT_EQ(of_indirect[2].to & VK_PIPELINE_STAGE_HOST_BIT,
+              VkPipelineStageFlags(VK_PIPELINE_STAGE_HOST_BIT));  // a report of the counts
     // The application's accesses to one array: only where they meet the commands, and not where both read.
     const auto with = [](const Array<float>& array, Scope before, Scope after) {
         return vulkan::Around{{}, {}, {vulkan::scope(array, before, after)}};
