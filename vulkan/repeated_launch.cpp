@@ -11,7 +11,7 @@
 // Devices without push descriptors bind a descriptor set that was written for the launch when it was kept (KeptSet). A set is
 // written again, for another launch, once neither the queue nor a recording uses it.
 //
-// Cost: a comparison of some words an array and launch. Limits: few launches a kernel; launches of one dispatch, whose arguments
+// Cost: a comparison of some words an array and launch. Limits: 1,024 launches a kernel (recent_table.h); launches of one dispatch, whose arguments
 // fit the push constants, without images, locks, reports and indirect ranges (launch_now in vulkan_launch.cpp does those).
 #include "vulkan/repeated_launch.h"
 
@@ -24,8 +24,6 @@
 
 namespace pumice::vulkan {
 namespace {
-
-constexpr size_t most_launches = 8, misses_of_replacement = 16;
 
 bool same(const Launch::Array& a, const Launch::Array& b) {
     int64_t other = (a.offset ^ b.offset) | (a.bytes ^ b.bytes);
@@ -64,29 +62,40 @@ bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
     return true;
 }
 
-const RepeatedLaunch* RepeatedLaunches::find(const Launch& launch) {
-    for (size_t at = 0; at < launches.size() && launch.number != 0; ++at)
-        if (launches[at].number == launch.number && launches[at].has_same_buffers(launch)) return &launches[last = at];
-    for (size_t n = 0; n < launches.size(); ++n) {
-        const size_t at = last + n < launches.size() ? last + n : last + n - launches.size();
-        if (!launches[at].is_like(launch)) continue;
-        launches[at].number = launch.number;
-        return &launches[last = at];
-    }
-    return nullptr;
+bool RepeatedLaunch::is_stale(const Launch& launch) const {
+    return std::any_of(arrays.begin(), arrays.end(), [&](const Argument& argument) {
+        const Allocation* const memory = launch.arguments[argument.index].array.memory;
+        return memory && memory == argument.array.memory && static_cast<const Buffer*>(memory)->number != argument.buffer;
+    });
 }
 
-bool RepeatedLaunches::takes_more() { return launches.size() < most_launches || ++misses % misses_of_replacement == 0; }
+uint64_t RepeatedLaunches::hash(const Launch& launch) {
+    uint64_t all = 0;
+    for (const int64_t extent : launch.extent) all = mix(all, uint64_t(extent));
+    for (const Launch::Argument& a : launch.arguments)
+        all = mix(all, uint64_t(reinterpret_cast<uintptr_t>(a.array.memory)) + uint64_t(a.array.offset));
+    return all;
+}
 
-void RepeatedLaunches::add(RepeatedLaunch launch) {
-    if (launches.size() < most_launches) {
-        last = launches.size();
-        launches.push_back(std::move(launch));
-    } else {
-        last = (last + 1) % launches.size();
-        if (launches[last].set) launches[last].set->is_kept = false;
-        launches[last] = std::move(launch);
-    }
+const RepeatedLaunch* RepeatedLaunches::find(const Launch& launch) {
+    return launches.find(hash(launch), [&](RepeatedLaunch& one) {
+        if (launch.number != 0 && one.number == launch.number) return one.has_same_buffers(launch);
+        if (!one.is_like(launch)) return false;
+        one.number = launch.number;
+        return true;
+    });
+}
+
+bool RepeatedLaunches::takes_more(const Launch& launch) {
+    const uint64_t of = hash(launch);
+    while (const auto gone = launches.take(of, [&](const RepeatedLaunch& one) { return one.is_stale(launch); }))
+        if (gone->set) gone->set->is_kept = false;
+    return launches.takes_more(of);
+}
+
+void RepeatedLaunches::add(const Launch& launch, RepeatedLaunch made) {
+    const std::optional<RepeatedLaunch> out = launches.add(hash(launch), std::move(made));
+    if (out && out->set) out->set->is_kept = false;
 }
 
 /// Keeps a launch that was just recorded, if it is one that launch_again() can do. The queue's mutex is held.
@@ -96,7 +105,7 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
     const GroupRange groups{{}, groups_of(launch)};
     if (recorded.block || variant.locks || variant.shares_bindings || !variant.images.empty() || variants.reports ||
         launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || variants.repeated.find(launch) ||
-        !variants.repeated.takes_more())
+        !variants.repeated.takes_more(launch))
         return;
     RepeatedLaunch again;
     again.number = launch.number;
@@ -119,7 +128,7 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
     for (const codegen::Field& field : variant.shader.push)
         if (field.kind == codegen::Field::Kind::argument) again.scalars.push_back(field);
     if (!context.plan.push_descriptors && !variant.buffers.empty()) again.set = take_set(recorded.variant);
-    variants.repeated.add(std::move(again));
+    variants.repeated.add(launch, std::move(again));
 }
 
 /// A set with the variant's last buffers; null if too many are in use. The queue's mutex is held.

@@ -8,6 +8,7 @@
 
 #include "codegen/glsl/codegen.h"
 #include "core/host/backend.h"
+#include "core/support/recent_table.h"
 #include "vulkan/hazards.h"
 #include "vulkan/slices.h"
 #include "vulkan/vulkan_functions.h"
@@ -52,21 +53,23 @@ struct RepeatedLaunch {
     bool is_like(const Launch& launch) const;
     /// True if the arrays of the launch, which has the same allocations' addresses, lie in the same buffers.
     bool has_same_buffers(const Launch& launch) const;
+    /// True if an array of the launch lies where one of this launch was that is gone.
+    bool is_stale(const Launch& launch) const;
 };
 
-/// The last few different launches of one kernel. Guarded by the queue's mutex.
+/// The launches of one kernel that were used last. Guarded by the queue's mutex.
 class RepeatedLaunches {
 public:
     /// Null if no launch was like this one. Valid until the next add().
     const RepeatedLaunch* find(const Launch& launch);
-    /// True if the launch, which was not found, is worth an add(): many different ones are not.
-    bool takes_more();
-    void add(RepeatedLaunch launch);
+    /// True if the launch, which was not found, is worth an add(): many different ones are not. Forgets launches on arrays that are
+    /// gone.
+    bool takes_more(const Launch& launch);
+    void add(const Launch& launch, RepeatedLaunch made);
 
 private:
-    std::vector<RepeatedLaunch> launches;
-    size_t last = 0;    // found or added
-    size_t misses = 0;  // while full
+    static uint64_t hash(const Launch& launch);
+    RecentTable<RepeatedLaunch> launches;
 };
 
 }  // namespace pumice::vulkan

@@ -3,7 +3,7 @@
 // A program launches the same kernels on the same arrays step by step. The checks of a launch (launch_check.h) depend on nothing
 // but these values, the kernel, and the device, so that a launch with the same values passes, too. Two conditions may change
 // meanwhile, and are checked each time: an array may be released, and the device may be another one at the same address. Cost: a
-// comparison of some words an array. Limits: few launches a kernel; launches with images, streams, time stamps and indirect ranges
+// comparison of some words an array. Limits: 1,024 launches a kernel (recent_table.h); launches with images, streams, time stamps and indirect ranges
 // are not kept.
 #include "core/kernel/checked_launch.h"
 
@@ -12,8 +12,6 @@
 
 namespace pumice::detail {
 namespace {
-
-constexpr size_t most_launches = 8, misses_of_replacement = 16;
 
 bool is_same_owner(const std::weak_ptr<DeviceState>& a, const std::shared_ptr<DeviceState>& b) {
     return !a.owner_before(b) && !b.owner_before(a);
@@ -89,24 +87,13 @@ bool CheckedLaunches::takes(const Range& range, std::span<const HostArgument> ar
     return any && !range.counts && !range.is_timed && !range.stream.state;
 }
 
-CheckedLaunch* CheckedLaunches::find(const Range& range, std::span<const HostArgument> arguments) {
-    for (size_t n = 0; n < launches.size(); ++n) {
-        const size_t at = last + n < launches.size() ? last + n : last + n - launches.size();
-        if (launches[at].is_like(range, arguments)) return &launches[last = at];
-    }
-    return nullptr;
-}
-
-bool CheckedLaunches::takes_more() { return launches.size() < most_launches || ++misses % misses_of_replacement == 0; }
-
-void CheckedLaunches::add(CheckedLaunch launch) {
-    if (launches.size() < most_launches) {
-        last = launches.size();
-        launches.push_back(std::move(launch));
-    } else {
-        last = (last + 1) % launches.size();
-        launches[last] = std::move(launch);
-    }
+uint64_t CheckedLaunches::hash(const Range& range, std::span<const HostArgument> arguments) {
+    uint64_t all = uint64_t(range.rank);
+    for (int d = 0; d < range.rank; ++d) all = mix(all, uint64_t(range.to[size_t(d)]));
+    for (const HostArgument& a : arguments)
+        if (a.is_array && a.array)
+            all = mix(all, uint64_t(reinterpret_cast<uintptr_t>(a.array->memory.get())) + uint64_t(a.array->offset));
+    return all;
 }
 
 }  // namespace pumice::detail

@@ -9,6 +9,7 @@
 #include "core/host/device.h"
 #include "core/kernel/host_argument.h"
 #include "core/kernel/range.h"
+#include "core/support/recent_table.h"
 
 namespace pumice::detail {
 
@@ -46,16 +47,14 @@ private:
     std::vector<GivenArray> arrays;
 };
 
-/// The last few different launches of one kernel. One thread has them at a time; another one meanwhile has none.
+/// The launches of one kernel that were used last. One thread has them at a time; another one meanwhile has none.
 class CheckedLaunches {
 public:
     /// True if launches like this one can be kept: on arrays, over a range of the host's, without a stream, and not timed.
     static bool takes(const Range& range, std::span<const HostArgument> arguments);
-    /// Null if no launch was like this one.
-    CheckedLaunch* find(const Range& range, std::span<const HostArgument> arguments);
-    /// To be called for a launch that was not found. False for most of many different launches, which are not worth an add().
-    bool takes_more();
-    void add(CheckedLaunch launch);
+    static uint64_t hash(const Range& range, std::span<const HostArgument> arguments);
+    /// By this hash.
+    RecentTable<CheckedLaunch> launches;
 
     /// Takes the launches while it lives, unless another thread has them.
     class Loan {
@@ -73,9 +72,6 @@ public:
     };
 
 private:
-    std::vector<CheckedLaunch> launches;
-    size_t last = 0;    // found or added
-    size_t misses = 0;  // while full
     std::atomic<bool> is_taken = false;
 };
 

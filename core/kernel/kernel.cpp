@@ -342,7 +342,9 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     const bool logs_time = debug::time();
     const detail::CheckedLaunches::Loan loan(state->checked);
     const bool comes_again = loan.get() && !hook && !logs_time && detail::CheckedLaunches::takes(range, arguments);
-    if (detail::CheckedLaunch* const known = comes_again ? loan.get()->find(range, arguments) : nullptr) {
+    const uint64_t hash = comes_again ? detail::CheckedLaunches::hash(range, arguments) : 0;
+    const auto is_like = [&](const detail::CheckedLaunch& launch) { return launch.is_like(range, arguments); };
+    if (detail::CheckedLaunch* const known = comes_again ? loan.get()->launches.find(hash, is_like) : nullptr) {
         Backend& backend = *known->backend;
         const Launch& launch = known->with(arguments);
         {
@@ -395,8 +397,8 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (logs_time) device.launch_times.add(name(), begin, end);
     Event event(device.backend->record(stream));
     if (range.is_timed) event.begin = std::move(begin), event.end = std::move(end);
-    if (comes_again && loan.get()->takes_more())
-        loan.get()->add({*kernel, range, arguments, *check.device, executable, std::move(check.launch)});
+    if (comes_again && loan.get()->launches.takes_more(hash))
+        loan.get()->launches.add(hash, {*kernel, range, arguments, *check.device, executable, std::move(check.launch)});
     return event;
 }
 
