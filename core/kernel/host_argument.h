@@ -126,6 +126,9 @@ template <class T> struct parameter<Val<T>> {
     using host = T;
     template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;
 };
+
+/// False, after the message of parameter<P>, if P is no parameter of a kernel.
+template <class P> concept Parameter = requires { typename parameter<P>::host; };
 /// Checks one argument of a launch: the compiler's message shows its number, and the wanted and the given type.
 template <int Number, class Wanted, class Given, bool right> struct Argument {
     static_assert(right,

@@ -61,13 +61,19 @@ protected:
 
 /// The result of kernel(): P are the lambda's parameter types.
 template <class... P> class Kernel : public KernelBase {
+    // After the message for a wrong parameter none follows from it.
+    static constexpr bool is_right = (detail::Parameter<P> && ...);
+
 public:
     template <class F> Kernel(std::string name, KernelOptions options, F f, detail::SourceLocation location)
         : KernelBase(std::move(name), options, location, [f = std::move(f), location](detail::Recorder& r) {
-              [[maybe_unused]] int number = 0;
-              (void)location;                                                                     // unused without parameters
-              std::tuple<P...> params{P(detail::ParameterSource{r, location, ++number, ""})...};  // braces: from left to right
-              std::apply(f, params);
+              (void)location;  // unused without parameters
+              if constexpr (is_right) {
+                  [[maybe_unused]] int number = 0;
+                  // Braces: from left to right.
+                  std::tuple<P...> params{P(detail::ParameterSource{r, location, ++number, ""})...};
+                  std::apply(f, params);
+              }
           }) {}
 
     /// Starts the kernel over the range, asynchronously; the device is that of the arrays. Arrays stand for In, Out and InOut,
@@ -108,14 +114,13 @@ public:
 private:
     template <std::size_t... I, class... A>
     Event launch_checked(const Range& range, std::index_sequence<I...>, const A&... arguments) const {
-        constexpr bool right = (detail::parameter<P>::template takes<A> && ...);
-        (void)std::tuple<
-            detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
-        if constexpr (right) {
-            return launch(range, detail::host_arguments(detail::given_as<typename detail::parameter<P>::host>(arguments)...));
-        } else {
-            return {};
+        if constexpr (is_right) {
+            (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A,
+                                              detail::parameter<P>::template takes<A>>...>();
+            if constexpr ((detail::parameter<P>::template takes<A> && ...))
+                return launch(range, detail::host_arguments(detail::given_as<typename detail::parameter<P>::host>(arguments)...));
         }
+        return {};
     }
 };
 
