@@ -99,6 +99,23 @@ TEST_P(DeviceTest, PipelinesAreOnDiskAfterAnExitWithoutDestructors) {
     fs::remove_all(folder);
 }
 
+/// Static objects are destroyed after those of the driver.
+TEST_P(DeviceTest, AfterTheExitNoFunctionOfTheDriverIsCalled) {
+    if (GetParam().mode != "plain") GTEST_SKIP() << "SKIPPED: the mode plain tests it";
+    device = open_again();
+    auto x = upload(ramp(100)), y = upload(ramp(100));
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    device->launch(program, in_groups(saxpy_launch(y, x, 1.0f), 2));
+    device->queue.finish();
+    device->queue.at_exit();
+    const DeviceFunctions& vk = device->context.vk;
+    EXPECT_EQ(vk.ResetCommandPool(nullptr, VK_NULL_HANDLE, 0), VK_ERROR_DEVICE_LOST);
+    EXPECT_EQ(vk.WaitSemaphores(nullptr, nullptr, 0), VK_ERROR_DEVICE_LOST);
+    vk.DestroyBuffer(nullptr, VK_NULL_HANDLE, nullptr);
+    EXPECT_THROW(device->launch(program, in_groups(saxpy_launch(y, x, 1.0f), 2)), Error);
+    x.reset(), y.reset(), program.reset(), device.reset();
+}
+
 // ---- memory ----
 
 PFN_vkAllocateMemory counted_allocate = nullptr;
