@@ -18,6 +18,7 @@ namespace pumice::vulkan {
 class Staging {
 public:
     static constexpr int64_t capacity = int64_t(16) << 20;
+    static constexpr int64_t first_capacity = int64_t(1) << 20;  ///< until a large piece is taken, or one too many
     static constexpr int64_t largest_piece = capacity / 4;  ///< so that copying in, the device's copy and copying out overlap
 
     /// `ids` gives each block a number that identifies it in the hazard tracker.
@@ -66,6 +67,8 @@ private:
     };
     std::shared_ptr<Block> new_block(int64_t bytes);
     std::optional<Piece> next(int64_t bytes, uint64_t& blocked_until);
+    std::optional<Piece> next_in_block(int64_t bytes, uint64_t& blocked_until);
+    bool grow();
     void end(const Piece& piece, uint64_t number, uint64_t value);
 
     Context& context;
@@ -77,6 +80,7 @@ private:
     std::deque<PieceUse> uses;  // oldest first
     int64_t head = 0;           // where the next piece begins
     uint64_t pieces = 0;        // taken so far
+    uint64_t earlier = 0;       // pieces of blocks that were replaced
 };
 
 /// Blocks of host-visible memory for one copy each, which are recycled. Thread-safe.

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -117,6 +119,31 @@ TEST_P(DeviceTest, AfterTheExitNoFunctionOfTheDriverIsCalled) {
 }
 
 // ---- memory ----
+
+/// Pieces of random sizes, which the host drops in random order.
+TEST_P(DeviceTest, StagingGivesNoBytesThatAreInUse) {
+    std::atomic<uint64_t> ids = uint64_t(1) << 40;
+    Staging staging(device->context, device->queue, device->context.plan.upload_memory, ids);
+    for (const unsigned seed : {1u, 2u, 3u}) {
+        std::mt19937 random(seed);
+        std::vector<std::unique_ptr<Staging::Piece>> held;
+        for (int n = 0; n < 2000; ++n) {
+            const int64_t most = seed == 1 ? Staging::first_capacity / 4
+                                 : n % 7   ? Staging::largest_piece / 8
+                                           : Staging::largest_piece;
+            auto piece = std::make_unique<Staging::Piece>(staging.take(1 + int64_t(random()) % most));
+            for (const auto& other : held)
+                ASSERT_TRUE(other->block != piece->block || other->offset + other->bytes <= piece->offset ||
+                            piece->offset + piece->bytes <= other->offset)
+                    << "seed " << seed << ", piece " << n;
+            ASSERT_LE(piece->offset + piece->bytes, piece->block->bytes);
+            held.push_back(std::move(piece));
+            while (held.size() > 1 + random() % 12) held.erase(held.begin() + std::ptrdiff_t(random() % held.size()));
+        }
+        held.clear();
+        staging.release();
+    }
+}
 
 PFN_vkAllocateMemory counted_allocate = nullptr;
 int allocations = 0;
