@@ -11,8 +11,9 @@
 // Devices without push descriptors bind a descriptor set that was written for the launch when it was kept (KeptSet). A set is
 // written again, for another launch, once neither the queue nor a recording uses it.
 //
-// Cost: a comparison of some words an array and launch. Limits: 1,024 launches a kernel (recent_table.h); launches of one dispatch, whose arguments
-// fit the push constants, without images, locks, reports and indirect ranges (launch_now in vulkan_launch.cpp does those).
+// Cost: a comparison of some words an array and launch. Limits: 1,024 launches a kernel (recent_table.h); launches of one
+// dispatch, whose arguments fit the push constants, without images, locks, reports and indirect ranges (launch_now in
+// vulkan_launch.cpp does those).
 #include "vulkan/repeated_launch.h"
 
 #include <algorithm>

@@ -5,7 +5,8 @@
 //
 // Barriers are automatic (rt_hazards.h). Batching trades latency for overhead: an idle device gets a command at once, a busy one
 // gets batches whose size doubles with each submission, up to Batching::most_commands, and neither gets two submissions within
-// Batching::interval_ns unless somebody waits. make_room() bounds the batches in flight. After a failed submission the host signals the promised value, so that no waiter hangs.
+// Batching::interval_ns unless somebody waits. make_room() bounds the batches in flight. After a failed submission the host
+// signals the promised value, so that no waiter hangs.
 #include "runtime/vulkan_context/rt_queue.h"
 
 #include <time.h>
