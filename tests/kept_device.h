@@ -12,7 +12,9 @@ public:
         if (!device) device = pumice::Device::open();
         return *device;
     }
-    void TearDown() override { device.reset(); }
+    /// The next get() opens it anew, if nothing else uses it.
+    void close() { device.reset(); }
+    void TearDown() override { close(); }
 
 private:
     std::optional<pumice::Device> device;

@@ -226,7 +226,11 @@ struct Devices {
 Devices devices() {
     static std::unique_ptr<Devices> shared;
     static int programs = 0;
-    if (programs++ % 64 == 0) shared.reset(), shared = std::make_unique<Devices>();
+    if (programs++ % 64 == 0) {
+        shared.reset();
+        kept_device->close();
+        shared = std::make_unique<Devices>();
+    }
     return *shared;
 }
 
