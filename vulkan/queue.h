@@ -165,7 +165,7 @@ private:
 
     std::unique_ptr<Batch> new_batch();
     void open_batch();
-    /// What comes after a barrier.
+    /// The command, or the end of a batch, that a barrier precedes.
     enum class Follower { command, indirect, end_of_batch };
     static Follower follower(std::span<const BufferAccess> accesses);
     void barrier(const Batch& batch, Follower follower, std::span<const VkImageMemoryBarrier> transitions = {});

@@ -72,9 +72,9 @@ bool RepeatedLaunch::is_stale(const Launch& launch) const {
 
 uint64_t RepeatedLaunches::hash(const Launch& launch) {
     uint64_t all = 0;
-    for (const int64_t extent : launch.extent) all = mix(all, uint64_t(extent));
+    for (const int64_t extent : launch.extent) all = hash_with(all, uint64_t(extent));
     for (const Launch::Argument& a : launch.arguments)
-        all = mix(all, uint64_t(reinterpret_cast<uintptr_t>(a.array.memory)) + uint64_t(a.array.offset));
+        all = hash_with(all, uint64_t(reinterpret_cast<uintptr_t>(a.array.memory)) + uint64_t(a.array.offset));
     return all;
 }
 

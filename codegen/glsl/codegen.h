@@ -25,7 +25,7 @@ struct FloatModes {
     static constexpr uint32_t specials = 1;    ///< signed zeros, infinities and NaN are kept (SignedZeroInfNanPreserve)
     static constexpr uint32_t subnormals = 2;  ///< and subnormal numbers (DenormPreserve)
     static constexpr uint32_t to_even = 4;     ///< results are rounded to the nearest, to even in the middle (RoundingModeRTE)
-    static constexpr uint32_t double_specials = 16;  ///< the specials of doubles are kept
+    static constexpr uint32_t double_specials = 16;  ///< signed zeros, infinities and NaN of doubles are kept
 };
 
 /// Capabilities and defects of the device and its driver that the code depends on, and how arrays are reached: see options.def.

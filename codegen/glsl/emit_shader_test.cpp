@@ -247,12 +247,14 @@ TEST(emit, for_steps_that_may_overflow_are_guarded) {
     EXPECT_EQ(head("%arg2", "%zero"), "");
 }
 
+/// A body that replaces each element of arg1 by its square.
+std::string squares(const std::string& type) {
+    return "%i = global_index 0 : i32\n%x = load arg1[%i] : " + type + "\n%y = mul %x, %x : " + type +
+           "\nstore arg1[%i], %y : " + type;
+}
+
 TEST(emit, strict_maths_declares_the_float_controls_of_the_device) {
-    const std::string body = R"(
-        %i = global_index 0 : i32
-        %x = load arg1[%i] : f32
-        %y = mul %x, %x : f32
-        store arg1[%i], %y : f32)";
+    const std::string body = squares("f32");
     Options options;
     options.float_modes = FloatModes::specials | FloatModes::to_even;
     EXPECT_EQ(glsl_of("arg1: inout f32[1]", body, options).find("spirv_execution_mode"), std::string::npos);
@@ -267,11 +269,7 @@ TEST(emit, strict_maths_declares_the_float_controls_of_the_device) {
 }
 
 TEST(emit, doubles_keep_their_specials_under_contract_maths) {
-    const std::string body = R"(
-        %i = global_index 0 : i32
-        %x = load arg1[%i] : f64
-        %y = mul %x, %x : f64
-        store arg1[%i], %y : f64)";
+    const std::string body = squares("f64");
     Options options;
     options.float_modes = FloatModes::specials | FloatModes::double_specials;
     for (const char* const math : {"contract", "strict"}) {

@@ -9,7 +9,7 @@
 namespace pumice {
 
 /// Adds a word to a hash. Not for keys of files (hash.h).
-inline uint64_t mix(uint64_t hash, uint64_t word) {
+inline uint64_t hash_with(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 32;
 }

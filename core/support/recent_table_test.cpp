@@ -11,12 +11,12 @@ TEST(RecentTable, FindsWhatWasAdded) {
     RecentTable<int> table;
     EXPECT_EQ(table.find(7, [](int) { return true; }), nullptr);
     for (int i = 0; i < 500; ++i) {
-        const uint64_t hash = mix(1, uint64_t(i));
+        const uint64_t hash = hash_with(1, uint64_t(i));
         EXPECT_TRUE(table.takes_more(hash));
         EXPECT_EQ(table.add(hash, i), std::nullopt);
     }
     for (int i = 0; i < 500; ++i) {
-        int* const found = table.find(mix(1, uint64_t(i)), [&](int value) { return value == i; });
+        int* const found = table.find(hash_with(1, uint64_t(i)), [&](int value) { return value == i; });
         ASSERT_NE(found, nullptr);
         EXPECT_EQ(*found, i);
     }
@@ -34,7 +34,7 @@ TEST(RecentTable, AFullTableReplacesOneValueIn16Misses) {
     std::set<int> inside;
     int added = 0;
     for (int i = 0; i < 20'000; ++i) {
-        const uint64_t hash = mix(2, uint64_t(i));
+        const uint64_t hash = hash_with(2, uint64_t(i));
         if (!table.takes_more(hash)) continue;
         inside.insert(i), ++added;
         const std::optional<int> out = table.add(hash, i);
@@ -42,7 +42,8 @@ TEST(RecentTable, AFullTableReplacesOneValueIn16Misses) {
     }
     EXPECT_EQ(inside.size(), 1024u);
     EXPECT_NEAR(added, 1024 + (20'000 - 1024) / 16, 300);
-    for (const int i : inside) EXPECT_NE(table.find(mix(2, uint64_t(i)), [&](int value) { return value == i; }), nullptr) << i;
+    for (const int i : inside)
+        EXPECT_NE(table.find(hash_with(2, uint64_t(i)), [&](int value) { return value == i; }), nullptr) << i;
 }
 
 TEST(RecentTable, TakenValuesAreGone) {
