@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -16,6 +17,7 @@ namespace pumice::trace {
 namespace {
 
 constexpr size_t block = size_t(64) << 10;  // bytes of a write
+constexpr int64_t page = 4096;              // bytes which the kernel writes without looking for a signal that ends the process
 constexpr std::string_view closing = "\n]\n";
 
 void put_string(std::string& out, std::string_view value) {
@@ -100,8 +102,9 @@ File::File(const std::string& asked, std::string& problem) : path(with_process_n
     }
     waiting = "[";
     processes["host"] = host;
-    next();
+    begin_event();
     waiting += R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"host"}})";
+    end_event();
     write();
     if (descriptor < 0) problem = "nothing can be written to it";
 }
@@ -112,20 +115,31 @@ File::~File() {
 }
 
 /// Begins the text of the next event.
-void File::next() {
+void File::begin_event() {
+    event_begin = waiting.size();
     waiting += any ? ",\n" : "\n";
     any = true;
 }
 
+/// Moves the event's text to the next page of the file if it would lie in two.
+void File::end_event() {
+    const int64_t begin = bytes + int64_t(event_begin), size = int64_t(waiting.size() - event_begin);
+    const int64_t room = page - begin % page;
+    if (size > room && size <= page) waiting.insert(event_begin, size_t(room), ' ');
+    if (waiting.size() >= block) write();
+}
+
 bool File::is_own() const { return getpid() == owner; }
 
-/// Writes the waiting events over the bracket of the last write.
+/// Writes the waiting events over the bracket of the last write, page by page.
 void File::write() {
     if (descriptor < 0 || !is_own()) return waiting.clear();
     const size_t events = waiting.size();
     waiting += closing;
     for (size_t done = 0; done < waiting.size();) {
-        const ssize_t some = pwrite(descriptor, waiting.data() + done, waiting.size() - done, off_t(bytes) + off_t(done));
+        const int64_t offset = bytes + int64_t(done);
+        const size_t size = std::min(waiting.size() - done, size_t(page - offset % page));
+        const ssize_t some = pwrite(descriptor, waiting.data() + done, size, off_t(offset));
         if (some > 0) {
             done += size_t(some);
             continue;
@@ -150,7 +164,7 @@ void File::flush() {
 
 void File::event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end) {
     const std::lock_guard lock(mutex);
-    next();
+    begin_event();
     waiting += R"({"ph":"X","pid":)";
     put_number(waiting, process);
     waiting += R"(,"tid":)";
@@ -171,19 +185,20 @@ void File::event(int process, int64_t thread, const EventText& text, int64_t beg
         is_open = true;
     }
     waiting += is_open ? "}}" : "}";
-    if (waiting.size() >= block) write();
+    end_event();
 }
 
 int File::process(const std::string& name) {
     const std::lock_guard lock(mutex);
     const auto [at, is_new] = processes.emplace(name, int(processes.size()) + 1);
     if (is_new) {
-        next();
+        begin_event();
         waiting += R"({"ph":"M","name":"process_name","pid":)";
         put_number(waiting, at->second);
         waiting += R"(,"tid":0,"args":{"name":)";
         put_string(waiting, name);
         waiting += "}}";
+        end_event();
     }
     return at->second;
 }
@@ -191,7 +206,7 @@ int File::process(const std::string& name) {
 void File::name_thread(int process, int64_t thread, std::string_view name) {
     const std::lock_guard lock(mutex);
     if (!named.emplace((int64_t(process) << 32) + thread, true).second) return;
-    next();
+    begin_event();
     waiting += R"({"ph":"M","name":"thread_name","pid":)";
     put_number(waiting, process);
     waiting += R"(,"tid":)";
@@ -199,6 +214,7 @@ void File::name_thread(int process, int64_t thread, std::string_view name) {
     waiting += R"(,"args":{"name":)";
     put_string(waiting, name);
     waiting += "}}";
+    end_event();
 }
 
 int64_t now() {

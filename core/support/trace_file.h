@@ -4,7 +4,9 @@
 // of that. Events are complete ones ("ph": "X"): a begin and a length in microseconds, by the host's steady clock.
 //
 // Each write ends with the array's bracket, which the next write overwrites, so that the file is valid JSON after every write. A
-// file that cannot be written any more is said once on stderr, and the program goes on without a trace.
+// process that is ended during a write leaves what one call of pwrite has written. Each call writes within one page of the file,
+// which the kernel does not interrupt, and no event lies in two pages: then only the bracket is missing, which readers of traces
+// allow. A file that cannot be written any more is said once on stderr, and the program goes on without a trace.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -58,7 +60,8 @@ public:
     bool is_own() const;
 
 private:
-    void next();
+    void begin_event();
+    void end_event();
     void write();
 
     std::mutex mutex;
@@ -66,9 +69,10 @@ private:
     std::unordered_map<std::string, int> processes;
     std::unordered_map<int64_t, bool> named;
     int descriptor = -1;
-    int64_t bytes = 0;  ///< of the file without the closing bracket
-    int64_t first = 0;  ///< time 0 of the trace
-    int64_t owner = 0;  ///< the process that writes
+    int64_t bytes = 0;       ///< of the file without the closing bracket
+    size_t event_begin = 0;  ///< of the last event's text, in `waiting`
+    int64_t first = 0;       ///< time 0 of the trace
+    int64_t owner = 0;       ///< the process that writes
     bool any = false;
 };
 
