@@ -1,9 +1,11 @@
 #include "bench/ship/run_ship.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "bench/cpu/case.h"
 #include "bench/kernels.h"
@@ -22,17 +24,41 @@ namespace {
 // Targets of shipped libraries: time over that of the library at the same level, microseconds of a launch and of a replayed one.
 constexpr double native_target = 1.03, cpu_launch_us = 0.5, replay_us = 1;
 
-void compare_code(const cpu::Case& c, const pumice::Device& library, const pumice::Device& shipped, bool quick, Table& table) {
+/// Milliseconds of both sides.
+struct Pair {
+    double shipped = 0, library = 0;
+};
+
+/// Measures with new devices, whose arrays are new to the process. Nothing if the results differ, which `table` then says.
+std::optional<Pair> measure(const cpu::Case& c, double most_ms, Table& table) {
+    const pumice::Device library = pumice::Device::open("cpu"), shipped = open(bench_kernels_library, "cpu");
     const cpu::Side ours = c.ours(shipped), theirs = c.ours(library);
     ours.once(), theirs.once();
     const std::vector<float> a = ours.result(), b = theirs.result();
     if (a.size() != b.size() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0) {
         size_t i = 0;
         while (i < a.size() && std::memcmp(&a[i], &b[i], sizeof(float)) == 0) ++i;
-        return table.wrong(c.name, pumice::text("element ", i, " is ", a[i], ", and the library's ", b[i]));
+        table.wrong(c.name, pumice::text("element ", i, " is ", a[i], ", and the library's ", b[i]));
+        return std::nullopt;
     }
-    const std::vector<double> ms = measure_in_turns({ours.once, theirs.once}, quick ? 300 : 3000);
-    table.row(c.name, "cpu", ms[0], "library", ms[1], native_target, "ms");
+    const std::vector<double> ms = measure_in_turns({ours.once, theirs.once}, most_ms);
+    return Pair{ms[0], ms[1]};
+}
+
+/// Arrays that do not fit the caches are up to 30 % faster or slower by the pages that the system gives them: the figure is the
+/// median of several pairs of arrays.
+void compare_code(const cpu::Case& c, bool quick, Table& table) {
+    constexpr int all = 5;
+    std::vector<Pair> pairs;
+    for (int k = 0; k < all; ++k) {
+        const auto pair = measure(c, (quick ? 300.0 : 3000.0) / all, table);
+        if (!pair) return;
+        pairs.push_back(*pair);
+    }
+    const auto less = [](const Pair& a, const Pair& b) { return a.shipped * b.library < b.shipped * a.library; };
+    std::sort(pairs.begin(), pairs.end(), less);
+    const Pair& median = pairs[all / 2];
+    table.row(c.name, "cpu", median.shipped, "library", median.library, native_target, "ms");
 }
 
 /// The best level of x86-64 that the runtime takes here; "" on other processors.
@@ -129,10 +155,10 @@ int run(const std::string& filter, bool quick, nlohmann::json& results) {
         const char* const level = level_of_this_processor();
         if (*level) setenv("PUMICE_CPU_TARGET", level, 0);
         pumice::debug::reload();
-        const pumice::Device library = pumice::Device::open("cpu"), shipped = open(bench_kernels_library, "cpu");
-        std::printf("%s beside %s\n", shipped.name().c_str(), library.name().c_str());
+        std::printf("%s beside %s\n", open(bench_kernels_library, "cpu").name().c_str(),
+                    pumice::Device::open("cpu").name().c_str());
         for (const auto& cases : {cpu::stream_cases, cpu::group_cases, cpu::compute_cases, cpu::flow_cases})
-            for (const cpu::Case& c : cases()) guarded(c.name, [&] { compare_code(c, library, shipped, quick, table); });
+            for (const cpu::Case& c : cases()) guarded(c.name, [&] { compare_code(c, quick, table); });
     }
     guarded("launch", [&] { compare_launch(quick, table); });
     guarded("launch", [&] { compare_launches_on_lavapipe(quick, table); });
