@@ -173,14 +173,18 @@ std::string LlvmEmitter::at_row_begin(Value v, int depth) {
 }
 
 /// The address of a contiguous access: the address for the row's first item plus the packet's offset in the row. A valid index
-/// has not wrapped, and neither has that of the row's first item, which is at most 1040 smaller.
-std::string LlvmEmitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
-    if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
+/// has not wrapped, and neither has that of the row's first item, which is at most 1040 smaller. `index` is the access's index
+/// minus `more`.
+std::string LlvmEmitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
+    if (local_at[0][0] != '%') return pointer_to(i, index_type, index, more);
     const std::string x = let(text("zext i32 ", local_at[0], " to i64"));
     const auto indices = indices_of(k, i);
     std::string row = indices.size() == 1 && index_type == "i32" ? at_row_begin(indices[0]) : "";
-    if (row.empty()) row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
-    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x),
+    if (!row.empty())
+        more = 0;
+    else
+        row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
+    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row, more), ", i64 ", x),
                "p");
 }
 
@@ -210,7 +214,7 @@ Address LlvmEmitter::access(const Inst& i) {
             if (lane != "0")
                 first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
         }
-        a.pointer = index.kind == ValueKind::vector ? pointer_to(i, t, first) : pointer_along(i, t, first);
+        a.pointer = index.kind == ValueKind::vector ? pointer_to(i, t, first, more) : pointer_along(i, t, first, more);
     } else {
         a.how = Address::How::scattered;
         a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32), more);

@@ -148,7 +148,7 @@ private:
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
     bool short_packet() const;
     std::string at_row_begin(ir::Value v, int depth = 0);
-    std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
+    std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more);
     void load(ir::InstId id);
     std::string masked_load(const ir::Inst& i, const Address& a);
     void store(ir::InstId id);

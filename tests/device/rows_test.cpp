@@ -257,6 +257,26 @@ void check_boundary_index(const char* name, std::initializer_list<int> shifts, D
     }
 }
 
+TEST(ItemRows, ConstantsBesideWrappedAndClampedIndices) {
+    const Device d = device();
+    const auto k = kernel("beside", [](Out<int> kept, Out<int> around, In<int> from) {
+        auto i = global_index(), n = from.size(0) - 8;
+        auto at = clamp(i - 2, 0, n - 1), rest = (i + 5) % n;
+        kept[i] = from[at] + 2 * from[at + 3] + 4 * from[at + 8];
+        around[i] = from[rest] + 2 * from[rest + 3] + 4 * from[rest + 8];
+    });
+    for (const int n : {1, 8, 32, 249}) {
+        const Array<int> from = d.upload(suite::iota<int>(n + 8)), kept = d.zeros<int>(n), around = d.zeros<int>(n);
+        k(ndrange(n), kept, around, from);
+        const std::vector<int> a = kept.download(), b = around.download();
+        for (int i = 0; i < n; ++i) {
+            const auto want = [](int at) { return at + 2 * (at + 3) + 4 * (at + 8); };
+            ASSERT_EQ(a[size_t(i)], want(std::clamp(i - 2, 0, n - 1))) << i << " of " << n;
+            ASSERT_EQ(b[size_t(i)], want((i + 5) % n)) << i << " of " << n;
+        }
+    }
+}
+
 TEST(ItemRows, OtherFormsOfWrappedAndClampedIndices) {
     check_boundary_index(
         "clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },

@@ -208,12 +208,28 @@ std::optional<Expr> Maker::load_of(Scalar type) {
     e.type = type;
     std::tie(e.which, e.part) = all[roll(all.size())];
     const Memory& m = program.memories[size_t(e.which)];
-    if (m.kind == Memory::parameter && m.use == Memory::owned) {
+    const bool owned = m.kind == Memory::parameter && m.use == Memory::owned;
+    if (owned) {
         e.of = own_indices(m);
     } else {
         for (const int64_t extent : m.extents) e.of.push_back(bounded(extent));
     }
+    if (!owned && type != Scalar::boolean && chance(4)) return with_neighbours(std::move(e), m.extents.back());
     return e;
+}
+
+/// A sum of the load and of loads of later elements of its row, at constant distances. `n`: the row's elements.
+Expr Maker::with_neighbours(Expr load, int64_t n) {
+    const int64_t reach = std::min<int64_t>(n - 1, 1 + int64_t(roll(chance(4) ? 17 : 4)));
+    const Expr first = cast_to(Scalar::i32, bounded(n - reach));
+    load.of.back() = first;
+    Expr sum = load;
+    for (int64_t apart = 1; apart <= reach; ++apart) {
+        if (apart < reach && chance(4)) continue;
+        load.of.back() = make_op(Op::add, {first, number(Scalar::i32, apart)});
+        sum = make_op(Op::add, {std::move(sum), load});
+    }
+    return sum;
 }
 
 Expr Maker::leaf(Scalar type) {

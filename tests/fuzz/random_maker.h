@@ -42,6 +42,7 @@ private:
     Expr narrow_index();                  ///< in [0, 256), through 8 and 16 bits
     Expr as_any_integer(Expr index, int64_t n);
     std::optional<Expr> load_of(Scalar type);
+    Expr with_neighbours(Expr load, int64_t n);
     std::optional<Expr> variable_of(Scalar type);
     std::vector<Expr> own_indices(const Memory& m);
     std::vector<std::pair<int, int>> variables_of(Scalar type) const;
