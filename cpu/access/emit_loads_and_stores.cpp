@@ -8,6 +8,8 @@
 //     affine, step 1              load <8 x float>, ptr %p, align 4                contiguous; masked.load in a tail
 //     affine, step 2 to 16, or a  interleaved access group (interleaved_group.cpp)
 //     member of a struct
+//     others, with other words    short vectors of each lane's row, transposed (lane_rows.cpp)
+//     of the lane's row beside
 //     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
 //
 // Constants that are added to an index (up to 1024) become a byte offset of the address, so that neighbouring accesses share the

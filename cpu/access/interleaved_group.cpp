@@ -70,22 +70,19 @@ bool LlvmEmitter::masks_words(int bytes) const {
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
-/// An interleaved access group: collects the access and the later ones of its block that access other words at the same
-/// stride. Loads move up to the first of them, stores down to the last: legal, because nothing in between touches the same words.
-std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const {
-    if (!target.rules.has(Rule::interleaved_groups)) return {};
+/// The accesses of a block, from `id` on, that can move together with it: they access other words at the same stride, or of the
+/// same row if `stride` is 0. Loads move up to the first of them, stores down to the last: legal, because nothing in between
+/// touches the same words.
+std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) const {
     const Inst& i = k[id];
-    const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
-    if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
-    struct Member {
-        const Inst* inst;
-        int64_t at;
-    };
-    std::vector<Member> members{{&i, 0}}, others;  // others: writes between the loads
-    const auto touches = [&](const std::vector<Member>& all, const Member& one) {
-        return std::any_of(all.begin(), all.end(), [&](const Member& m) {
-            const int64_t distance = ((one.at - m.at) % stride + stride) % stride;
-            return distance < size_of(m.inst->type) || distance + size_of(one.inst->type) > stride;
+    const int64_t word = size_of(i.type), most = stride > 0 ? stride : most_words * word;
+    std::vector<AccessAt> members{{&i, 0}}, others;  // others: writes between the loads
+    const auto touches = [&](const std::vector<AccessAt>& all, const AccessAt& one) {
+        return std::any_of(all.begin(), all.end(), [&](const AccessAt& m) {
+            const int64_t between = one.at - m.at, size = size_of(m.inst->type), next = size_of(one.inst->type);
+            if (stride == 0) return between < size && -between < next;
+            const int64_t distance = (between % stride + stride) % stride;
+            return distance < size || distance + next > stride;
         });
     };
     const auto& insts = k[uniformity.structure().block_of(id)].insts;
@@ -94,12 +91,13 @@ std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const 
         if (is_pure(next.op) || next.op == Op::extent) continue;
         if (next.op != Op::load && next.op != Op::store && next.op != Op::atomic) break;
         if (next.memory != i.memory) continue;
-        const auto between = stride_of(next) == stride ? bytes_between(i, next) : std::nullopt;
+        const bool may_join = stride > 0 ? stride_of(next) == stride : next.op != Op::atomic && may_lie_in_lane_rows(next);
+        const auto between = may_join ? bytes_between(i, next) : std::nullopt;
         const bool loads = i.op == Op::load, same = next.op == i.op;
         if (!between && loads && same) continue;
         if (!between) break;
-        const Member member{&next, *between};
-        const bool fits = size_of(next.type) == word && *between % word == 0 && std::abs(*between) < stride;
+        const AccessAt member{&next, *between};
+        const bool fits = size_of(next.type) == word && *between % word == 0 && std::abs(*between) < most;
         if (loads) {
             if (!same)
                 others.push_back(member);
@@ -110,10 +108,20 @@ std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const 
             if (same && fits) members.push_back(member);
         }
     }
+    return members;
+}
+
+/// An interleaved access group: the accesses that move together with `id`.
+std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const {
+    if (!target.rules.has(Rule::interleaved_groups)) return {};
+    const Inst& i = k[id];
+    const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
+    if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
+    const std::vector<AccessAt> members = accesses_with(id, stride);
     InterleavedGroup s;
-    for (const Member& m : members) s.first = std::min(s.first, m.at);
+    for (const AccessAt& m : members) s.first = std::min(s.first, m.at);
     std::set<int> words;
-    for (const Member& m : members) {
+    for (const AccessAt& m : members) {
         if (m.at - s.first >= stride) continue;
         s.accesses.push_back({m.inst, int((m.at - s.first) / word)});
         words.insert(s.accesses.back().second);
@@ -365,9 +373,12 @@ void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string
 bool LlvmEmitter::loads_interleaved(InstId id) {
     const Inst& i = k[id];
     if (!loaded_before.count(&i)) {
-        const auto s = interleaved_group(id);
-        if (!s) return false;
-        load_interleaved(*s);
+        if (const auto s = interleaved_group(id))
+            load_interleaved(*s);
+        else if (const auto rows = running.all() ? lane_rows(id) : std::nullopt)
+            load_lane_rows(id, *rows);
+        else
+            return false;
     }
     const std::string lanes = loaded_before[&i];
     loaded_before.erase(&i);
@@ -383,16 +394,22 @@ bool LlvmEmitter::stores_interleaved(InstId id) {
     };
     auto join = std::find_if(pending_stores.begin(), pending_stores.end(), holds);
     if (join == pending_stores.end()) {
-        const auto s = interleaved_group(id);
-        if (!s) return false;
-        pending_stores.push_back({*s, first_word(*s), {}});
+        if (const auto s = interleaved_group(id))
+            pending_stores.push_back({*s, first_word(*s), {}, {}});
+        else if (const auto rows = running.all() ? lane_rows(id) : std::nullopt)
+            pending_stores.push_back({*rows, "", addresses_of_rows(*rows, access(i)), {}});
+        else
+            return false;
         join = pending_stores.end() - 1;
     }
     join->given.push_back(to_memory(i.type, vector(k.operands(i).back()), true));
     if (join->given.size() < join->all.accesses.size()) return true;
     const PendingGroupStore complete = *join;
     pending_stores.erase(join);
-    store_interleaved(complete.all, complete.address, complete.given);
+    if (complete.all.apart)
+        store_lane_rows(complete);
+    else
+        store_interleaved(complete.all, complete.address, complete.given);
     return true;
 }
 

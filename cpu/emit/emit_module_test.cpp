@@ -133,6 +133,30 @@ TEST(Emit, accesses_are_scalar_contiguous_or_lane_by_lane) {
     EXPECT_EQ(count(indirect, "call <8 x i32> @llvm.masked.gather"), 2);
 }
 
+TEST(Emit, adjacent_words_of_a_lane_move_together) {
+    // Rows at unknown distances: %4 = index * n. Words 0 to 2 of each row.
+    const std::string words =
+        "%2 = constant 1 : i32\n%3 = constant 2 : i32\n%4 = mul %0, %1 : i32\n%5 = add %4, %2 : i32\n%6 = add %4, %3 : i32\n";
+    const std::string loads = words + "%7 = load arg2[%4] : i32\n%8 = load arg2[%5] : i32\n%9 = load arg2[%6] : i32\n";
+    const auto added = [](const std::string& a) { return a + "%10 = add %7, %8 : i32\n%11 = add %10, %9 : i32\n"; };
+    const std::string three = emitted(added(loads) + "store arg1[%0], %11 : i32\n", 8, {64, 1, 1}, true);
+    EXPECT_EQ(count(three, "gather"), 0);
+    EXPECT_EQ(count(three, "load <2 x i32>"), 8);  // and nothing after the third word
+    EXPECT_EQ(count(three, "load <4 x i32>"), 0);
+    const std::string stores = "store arg1[%4], %7 : i32\nstore arg1[%6], %8 : i32\n", middle = "store arg1[%5], %9 : i32\n";
+    EXPECT_EQ(count(emitted(loads + stores + middle, 8, {64, 1, 1}, true), "scatter"), 0);
+    EXPECT_EQ(count(emitted(loads + stores + middle, 8, {64, 1, 1}, true), "store <2 x i32>"), 8);
+    EXPECT_EQ(count(emitted(loads + stores, 8, {64, 1, 1}, true), "store <2 x i32>"), 0);  // a word between is not written
+    // One word; few lanes; a store to the first word between the loads.
+    EXPECT_EQ(count(emitted(words + "%7 = load arg2[%4] : i32\nstore arg1[%0], %7 : i32\n", 8, {64, 1, 1}, true), "load <2 x"),
+              0);
+    EXPECT_EQ(count(emitted(added(loads) + "store arg1[%0], %11 : i32\n", 2), "load <2 x i32>"), 0);
+    const std::string between = words +
+                                "%7 = load arg1[%4] : i32\nstore arg1[%5], %7 : i32\n%8 = load arg1[%5] : i32\n"
+                                "store arg1[%0], %8 : i32\n";
+    EXPECT_EQ(count(emitted(between, 8, {64, 1, 1}, true), "load <2 x i32>"), 0);
+}
+
 TEST(Emit, rows_of_items_use_a_row_tile) {
     const auto loop = [](const std::string& index, const std::string& body) {
         return text("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = mul %0, %1 : i32\nfor %5 = %2 to %1 step %3 {\n%6 = add ",

@@ -170,6 +170,7 @@ private:
     // ---- interleaved groups: accesses at constant strides (interleaved_group.cpp) ----
     int64_t stride_of(const ir::Inst& i) const;
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
+    std::vector<AccessAt> accesses_with(ir::InstId id, int64_t stride) const;
     std::optional<InterleavedGroup> interleaved_group(ir::InstId id) const;
     bool masks_words(int bytes) const;
     std::string concatenated(const std::string& type, int lanes, std::vector<std::string> parts);
@@ -186,6 +187,13 @@ private:
     void store_interleaved(const InterleavedGroup& s, const std::string& address, const std::vector<std::string>& given);
     bool loads_interleaved(ir::InstId id);
     bool stores_interleaved(ir::InstId id);
+
+    // ---- lane rows: adjacent words of rows that lie anywhere (lane_rows.cpp) ----
+    bool may_lie_in_lane_rows(const ir::Inst& i) const;
+    std::optional<InterleavedGroup> lane_rows(ir::InstId id) const;
+    std::vector<std::string> addresses_of_rows(const InterleavedGroup& s, const Address& a);
+    void load_lane_rows(ir::InstId id, const InterleavedGroup& s);
+    void store_lane_rows(const PendingGroupStore& pending);
 
     // ---- software prefetch (software_prefetch.cpp) ----
     void emit_prefetch(const std::string& there, int locality = 3);
@@ -356,7 +364,8 @@ private:
     ItemTime time_of_arithmetic(const ir::Inst& i) const;
     ItemTime time_of_access(const ir::Inst& i, bool in_row) const;
     double iterations_of(ir::InstId loop) const;
-    ItemTime time_of(ir::BlockId b, const std::set<uint32_t>& in_rows) const;
+    double time_of_lane_rows(const InterleavedGroup& rows) const;
+    ItemTime time_of(ir::BlockId b, const std::set<uint32_t>& in_rows, bool masked) const;
     bool gains_by_scalar_items() const;
 
     // ---- packets of more items for narrow elements (emit_wide_packets.cpp) ----

@@ -50,19 +50,28 @@ struct Address {
     int align = 1;
 };
 
-/// An interleaved group: accesses at one constant stride, moved together by whole vectors (interleaved_group.cpp).
+/// An access, and its distance in bytes from another one.
+struct AccessAt {
+    const ir::Inst* inst;
+    int64_t at;
+};
+
+/// An interleaved group: accesses at one constant stride, moved together by whole vectors (interleaved_group.cpp). Or, `apart`,
+/// accesses to adjacent words of the lanes' rows, which lie anywhere (lane_rows.cpp).
 struct InterleavedGroup {
     std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; with the word of each lane's element that they access
     int64_t first = 0;                                      ///< offset in bytes from the first access to the first word
-    int stride = 0;                                         ///< words from lane to lane
+    int stride = 0;                                         ///< words from lane to lane; `apart`: words of a row
     int bytes = 0;                                          ///< size of a word
     int lanes = 0;                                          ///< of the whole vectors
+    bool apart = false;
 };
 
 /// Stores of an interleaved group, delayed until the last of them.
 struct PendingGroupStore {
     InterleavedGroup all;
     std::string address;
+    std::vector<std::string> rows;  ///< addresses of the lanes' rows
     std::vector<std::string> given;
 };
 

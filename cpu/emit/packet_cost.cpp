@@ -12,11 +12,12 @@
 // `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill
 // that time. Both arms of a divergent if count for a packet, half of each and a misprediction for an item.
 // Cost: one walk over the kernel. Limits: lengths of loops, caches and which lanes of a gather share a line are not known; rows
-// that items read in step count as tiles (cpu/access/row_tile.cpp).
+// that items read in step count as tiles (cpu/access/row_tile.cpp), and adjacent words as lane rows (cpu/access/lane_rows.cpp).
 // Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as
 // here).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/analysis/loop_info.h"
@@ -45,6 +46,11 @@ ItemTime LlvmEmitter::time_of_arithmetic(const Inst& i) const {
     const double vectors = std::max(1.0, double(bytes) * width / register_bytes());
     const double each = integer && i.op == Op::mul && bytes == 8 ? tuning::multiplication_64 : n;
     return {each * vectors * tuning::vector_instruction / width, alone};
+}
+
+/// The accesses to lane rows: an address a lane, and an access and its share of the transpose for each short vector.
+double LlvmEmitter::time_of_lane_rows(const InterleavedGroup& rows) const {
+    return tuning::lane_address + tuning::short_vector * double((rows.stride + quad - 1) / quad);
 }
 
 /// An access; `in_row` if it goes through a row tile.
@@ -87,18 +93,23 @@ double LlvmEmitter::iterations_of(InstId id) const {
     return to > 0 && apart > 0 ? std::max(1.0, to / apart) : tuning::iterations;
 }
 
-/// All instructions of a block, with those inside of them.
-ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) const {
+/// All instructions of a block, with those inside of them. `masked`: in a packet some items do not run the block.
+ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool masked) const {
     ItemTime all;
+    std::map<uint32_t, double> in_lane_rows;  // accesses, with their times in a packet
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
+        if (!masked && in_rows.count(id.id) == 0 && in_lane_rows.count(id.id) == 0)
+            if (const auto rows = lane_rows(id))
+                for (const auto& [access, word] : rows->accesses)
+                    in_lane_rows[uint32_t(access - k.insts.data())] = time_of_lane_rows(*rows) / double(rows->accesses.size());
         if (is_loop(i.op)) {
             std::set<uint32_t> tiled = in_rows;
             for (const RowTile& t : tiles_of(id))
                 for (const Inst* access : t.accesses) tiled.insert(uint32_t(access - k.insts.data()));
             ItemTime body{tuning::iteration / width, tuning::iteration};
             for (const BlockId inner : i.blocks)
-                if (inner.id != none) body += time_of(inner, tiled);
+                if (inner.id != none) body += time_of(inner, tiled, masked || diverges(id));
             bool waits = false;
             for (int r = 0; r < i.result_count; ++r) waits = waits || is_float(k.type_of(k.result(i, r)));
             each_inside(k, i, [&](InstId inner) {
@@ -111,14 +122,15 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) cons
             all += body * iterations_of(id);
         } else if (i.op == Op::if_) {
             ItemTime arms;
-            for (const BlockId arm : i.blocks) arms += time_of(arm, in_rows);
             const Value condition = k.operands(i)[0];
             const InstId source = k[condition].inst;
-            if (source.id != none && k[source].op == Op::in_range) {  // true for all but the range's last items
+            const bool inside = source.id != none && k[source].op == Op::in_range;  // true for all but the range's last items
+            const bool apart = !inside && kind_of(condition) != ValueKind::uniform;
+            for (const BlockId arm : i.blocks) arms += time_of(arm, in_rows, masked || apart);
+            if (inside) {
                 all += arms;
                 continue;
             }
-            const bool apart = kind_of(condition) != ValueKind::uniform;
             all += {apart ? arms.in_packet : arms.in_packet / 2, arms.alone / 2 + (apart ? tuning::branch : 0)};
         } else if (i.op == Op::barrier) {
             all += {2.0 / width, tuning::iteration};
@@ -128,7 +140,9 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) cons
         } else if (is_pure(i.op)) {
             all += time_of_arithmetic(i);
         } else if (i.memory.id != none && i.op != Op::extent) {
-            all += time_of_access(i, in_rows.count(id.id) > 0);
+            ItemTime one = time_of_access(i, in_rows.count(id.id) > 0);
+            if (const auto rows = in_lane_rows.find(id.id); rows != in_lane_rows.end()) one.in_packet = rows->second;
+            all += one;
         }
     }
     return all;
@@ -136,7 +150,7 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows) cons
 
 /// True if single items take less time than packets.
 bool LlvmEmitter::gains_by_scalar_items() const {
-    const ItemTime all = time_of(BlockId{0}, {});
+    const ItemTime all = time_of(BlockId{0}, {}, false);
     return all.in_packet > tuning::least_gain_of_items * all.alone;
 }
 

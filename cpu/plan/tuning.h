@@ -20,6 +20,8 @@ inline constexpr double gathered_lane = 1.3;
 inline constexpr double gathered_own_lane = 2.6;
 /// Cycles of one lane of a scatter: an address and an element are extracted, and stored.
 inline constexpr double scattered_lane = 2.0;
+/// Cycles of a lane's address where its row is accessed by short vectors, and of each of these, with its part of the transpose.
+inline constexpr double lane_address = 0.6, short_vector = 1.2;
 /// Cycles of one lane of an atomic in memory of one thread: as a scatter, with a load and an addition.
 inline constexpr double added_lane = 2.5;
 /// Lanes of a packet in which atomics in memory of one thread go lane by lane. Sixteen in a row, with their addresses from vectors,
