@@ -186,8 +186,9 @@ std::string LlvmEmitter::pointer_along(const Inst& i, const std::string& index_t
         more = 0;
     else
         row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
-    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row, more), ", i64 ", x),
-               "p");
+    return let(
+        text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row, more), ", i64 ", x),
+        "p");
 }
 
 Address LlvmEmitter::access(const Inst& i) {

@@ -1,8 +1,8 @@
 // Lane rows: adjacent words of rows that lie anywhere, one row a lane, move as short vectors of each row.
 //
-// Why: in points(i, 0), points(i, 1), points(i, 2), or in table[j] and table[j + 1], the rows of two lanes are a distance apart that
-// is unknown when the code is made. A gather or scatter a word takes one access for each lane and word, and several instructions
-// of the processor for each of these.
+// Why: in points(i, 0), points(i, 1), points(i, 2), or in table[j] and table[j + 1], the rows of two lanes are a distance apart
+// that is unknown when the code is made. A gather or scatter a word takes one access for each lane and word, and several
+// instructions of the processor for each of these.
 //
 //     before:  %a = gather <8 x ptr> (row[lane])           after, for each lane: %v = load <4 x float>, ptr row[lane]
 //              %b = gather <8 x ptr> (row[lane] + 4)                 4 x 4 blocks transposed in registers: %a, %b, %c, %d
@@ -12,8 +12,9 @@
 // Stores go the other way, if the words have no gap. Loads move up to the first load, stores down to the last store; nothing
 // between touches the same words. Rows of whole vectors are transposed as squares.
 // Cost: an access for each lane and four words, and about two shuffles a vector.
-// Limits: words of 4 or 8 bytes; at most 16 words a row, of which at least half of each four are used; complete packets of at least
-// 4 lanes; of local memory only members of structs. A constant stride of at most 16 words is an interleaved group (interleaved_group.cpp) instead.
+// Limits: words of 4 or 8 bytes; at most 16 words a row, of which at least half of each four are used; complete packets of at
+// least 4 lanes; of local memory only members of structs. A constant stride of at most 16 words is an interleaved group
+// (interleaved_group.cpp) instead.
 // Textbook: superword-level parallelism (Larsen and Amarasinghe, PLDI 2000) and in-register matrix transpose (Eklundh 1972).
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ std::vector<int> pieces_of(int words, int quad) {
 bool LlvmEmitter::may_lie_in_lane_rows(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
         return false;
-    // Scalars of local memory were often stored a short while ago, and one by one: a processor forwards these to a load of one only.
+    // Scalars of local memory were often stored a short while ago, one by one: processors forward these to loads of one only.
     if (k[i.memory].kind == MemoryKind::local && k[i.memory].element.leaves.size() == 1) return false;
     if (!memory_offsets.empty() && staged(i.memory)) return false;  // LLVM promotes it to registers
     if (in_tiles.count(&i) || incremented_pointers.count(&i) || i.type == Scalar::boolean) return false;
