@@ -50,7 +50,8 @@ ItemTime LlvmEmitter::time_of_arithmetic(const Inst& i) const {
 
 /// The accesses to lane rows: an address a lane, and an access and its share of the transpose for each short vector.
 double LlvmEmitter::time_of_lane_rows(const InterleavedGroup& rows) const {
-    return tuning::lane_address + tuning::short_vector * double((rows.stride + quad - 1) / quad);
+    const int vectors = (rows.stride + quad - 1) / quad;
+    return tuning::lane_address + tuning::short_vector * double(vectors);
 }
 
 /// An access; `in_row` if it goes through a row tile.
