@@ -10,6 +10,7 @@
 #include "core/support/error.h"
 #include "cpu/native/llvm_library.h"
 #include "cpu/native/llvm_versions.h"
+#include "cpu/native/masked_merges.h"
 
 #ifdef PUMICE_HAVE_LLVM
 #include <llvm-c/Analysis.h>
@@ -229,6 +230,7 @@ public:
         l.LLVMDisposePassBuilderOptions(options);
         if (!problem.empty()) fail("LLVM cannot optimise the code: ", problem);
     }
+    void part_selections() const { part_selections_from_logic(module); }
     std::string code(LLVMCodeGenFileType kind) {
         char* message = nullptr;
         LLVMMemoryBufferRef buffer = nullptr;
@@ -330,6 +332,8 @@ ForeignObject make_foreign_object(const std::string& text, const Machine& machin
         try {
             ForeignCompilation compilation(*work);
             compilation.optimise();
+            // Any processor of x86-64 may have AVX-512, by its name or its features.
+            if (work->machine.triple.starts_with("x86_64")) compilation.part_selections();
             if (work->assembly) work->object.assembly = compilation.code(LLVMAssemblyFile);
             work->object.bytes = compilation.code(LLVMObjectFile);
             work->object.undefined = compilation.undefined(work->object.bytes);

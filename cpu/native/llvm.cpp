@@ -9,6 +9,7 @@
 #include "core/support/error.h"
 #include "cpu/native/llvm_library.h"
 #include "cpu/native/llvm_versions.h"
+#include "cpu/native/masked_merges.h"
 
 #ifdef PUMICE_HAVE_LLVM
 #include <dlfcn.h>
@@ -68,12 +69,7 @@ namespace {
     X(LLVMOrcLLJITAddObjectFile) X(LLVMOrcExecutionSessionLookup) X(LLVMOrcRetainSymbolStringPoolEntry)                          \
     X(LLVMOrcReleaseSymbolStringPoolEntry)                                                                                       \
     X(LLVMOrcSymbolStringPoolEntryStr) X(LLVMOrcCreateCustomCAPIDefinitionGenerator) X(LLVMOrcJITDylibAddGenerator)              \
-    X(LLVMOrcAbsoluteSymbols) X(LLVMOrcJITDylibDefine) X(LLVMOrcDisposeMaterializationUnit)                                     \
-    X(LLVMGetFirstFunction) X(LLVMGetNextFunction) X(LLVMGetFirstBasicBlock) X(LLVMGetNextBasicBlock) X(LLVMGetFirstInstruction) \
-    X(LLVMGetNextInstruction) X(LLVMGetInstructionOpcode) X(LLVMGetOperand) X(LLVMIsAInstruction) X(LLVMTypeOf)                  \
-    X(LLVMGetTypeKind) X(LLVMGetElementType) X(LLVMGetVectorSize) X(LLVMGetIntTypeWidth) X(LLVMVectorType)                       \
-    X(LLVMFloatTypeInContext) X(LLVMDoubleTypeInContext) X(LLVMCreateBuilderInContext) X(LLVMDisposeBuilder)                     \
-    X(LLVMPositionBuilderBefore) X(LLVMBuildBitCast) X(LLVMBuildSelect) X(LLVMReplaceAllUsesWith) X(LLVMInstructionEraseFromParent)
+    X(LLVMOrcAbsoluteSymbols) X(LLVMOrcJITDylibDefine) X(LLVMOrcDisposeMaterializationUnit)
 // clang-format on
 
 /// In order of preference: the version of most tests, then newer and older ones.
@@ -241,20 +237,7 @@ public:
         l.LLVMDisposePassBuilderOptions(options);
         if (!problem.empty()) refuse("optimise", problem);
     }
-    /// Works around llvm-project issue 157929: with AVX-512, LLVM up to version 22 gives a masked vpternlog with a memory operand
-    /// a wrong truth table, as for `select c, (a & M) | (b & ~M), b`. Turns such integer selects into float selects, which are
-    /// not merged with the operation. Runs last, since instcombine would undo it.
-    void part_selections_from_logic() const {
-        const LLVMBuilderRef builder = l.LLVMCreateBuilderInContext(context);
-        for (LLVMValueRef function = l.LLVMGetFirstFunction(module); function; function = l.LLVMGetNextFunction(function))
-            for (LLVMBasicBlockRef block = l.LLVMGetFirstBasicBlock(function); block; block = l.LLVMGetNextBasicBlock(block))
-                for (LLVMValueRef next = l.LLVMGetFirstInstruction(block); next;) {
-                    const LLVMValueRef one = next;
-                    next = l.LLVMGetNextInstruction(one);
-                    if (const LLVMTypeRef floats = floats_to_select(one)) select_as(floats, one, builder);
-                }
-        l.LLVMDisposeBuilder(builder);
-    }
+    void part_selections() const { part_selections_from_logic(module); }
     std::string readable() const { return l.taken(l.LLVMPrintModuleToString(module)); }
     /// Code generation changes the module, so a second use needs a copy.
     std::string code(LLVMCodeGenFileType kind, bool of_a_copy) const {
@@ -270,34 +253,6 @@ public:
 private:
     [[noreturn]] void refuse(const char* step, const std::string& why) const {
         library_bug(text("LLVM cannot ", step, " the text that Pumice made of a kernel: ", why, "\n", source));
-    }
-
-    /// The float vector type of the same size, if the instruction selects between integer vectors made by logic, or by
-    /// instructions that the code generator may turn into logic. Else null.
-    LLVMTypeRef floats_to_select(LLVMValueRef instruction) const {
-        if (l.LLVMGetInstructionOpcode(instruction) != LLVMSelect) return nullptr;
-        const LLVMTypeRef type = l.LLVMTypeOf(instruction);
-        if (l.LLVMGetTypeKind(type) != LLVMVectorTypeKind || l.LLVMGetTypeKind(l.LLVMGetElementType(type)) != LLVMIntegerTypeKind)
-            return nullptr;
-        const unsigned bits = l.LLVMGetIntTypeWidth(l.LLVMGetElementType(type));
-        const bool logic = is_logic(l.LLVMGetOperand(instruction, 1)) || is_logic(l.LLVMGetOperand(instruction, 2));
-        if (!logic || (bits != 32 && bits != 64)) return nullptr;
-        return l.LLVMVectorType(bits == 32 ? l.LLVMFloatTypeInContext(context) : l.LLVMDoubleTypeInContext(context),
-                                l.LLVMGetVectorSize(type));
-    }
-    bool is_logic(LLVMValueRef value) const {
-        if (!l.LLVMIsAInstruction(value)) return false;
-        const LLVMOpcode opcode = l.LLVMGetInstructionOpcode(value);
-        return opcode == LLVMOr || opcode == LLVMXor || opcode == LLVMSelect || opcode == LLVMBitCast;
-    }
-    void select_as(LLVMTypeRef floats, LLVMValueRef instruction, LLVMBuilderRef builder) const {
-        l.LLVMPositionBuilderBefore(builder, instruction);
-        const auto as = [&](LLVMTypeRef type, LLVMValueRef value) { return l.LLVMBuildBitCast(builder, value, type, ""); };
-        const LLVMValueRef chosen =
-            l.LLVMBuildSelect(builder, l.LLVMGetOperand(instruction, 0), as(floats, l.LLVMGetOperand(instruction, 1)),
-                              as(floats, l.LLVMGetOperand(instruction, 2)), "");
-        l.LLVMReplaceAllUsesWith(instruction, as(l.LLVMTypeOf(instruction), chosen));
-        l.LLVMInstructionEraseFromParent(instruction);
     }
 
     const Llvm& l;
@@ -454,7 +409,7 @@ unsigned llvm_major() { return required().major; }
 Object make_object(const std::string& source, const Machine& machine, bool readable, bool for_debuggers) {
     const Compilation compilation(required(), source, machine, for_debuggers);
     if (!for_debuggers) compilation.optimise();
-    if (!for_debuggers && machine.has("avx512f")) compilation.part_selections_from_logic();
+    if (!for_debuggers && machine.has("avx512f")) compilation.part_selections();
     Object object;
     if (readable) {
         object.optimised = compilation.readable();

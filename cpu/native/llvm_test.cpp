@@ -1,4 +1,5 @@
 #include "cpu/native/llvm.h"
+#include "cpu/native/foreign_object.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,36 @@ TEST_F(Llvm, VectorsAreAsWideAsTheyAreWritten) {
     EXPECT_NE(make_object(twice, machine, true).assembly.find("ymm"), std::string::npos);
     machine.features = "";
     EXPECT_EQ(native_width(machine), 4);
+}
+
+TEST_F(Llvm, MergedBitsAreNotSelectedByTheSameInstruction) {
+    // llvm-project issue 157929: a masked vpternlog with a constant in memory computes something else.
+    const auto all = [](const char* word) {
+        std::string list;
+        for (int lane = 0; lane < 16; ++lane) list += text(lane ? ", i32 " : "<i32 ", word);
+        return list + ">";
+    };
+    const std::string logic =
+                          "define void @f(ptr %p, ptr %q, ptr %m) { %x = load <16 x i32>, ptr %p %y = load <16 x i32>, ptr %q "
+                          "%a = and <16 x i32> %x, " +
+                          all("1431655765") + " %b = and <16 x i32> %y, " + all("-1431655766") + " %o = or <16 x i32> %a, %b ",
+                      end = " store <16 x i32> %s, ptr %m ret void }",
+                      select =
+                          "%w = load <16 x i32>, ptr %m %c = icmp sgt <16 x i32> %w, zeroinitializer "
+                          "%s = select <16 x i1> %c, <16 x i32> %o, <16 x i32> %x";
+    std::string blend = "%s = shufflevector <16 x i32> %o, <16 x i32> %x, <16 x i32> <i32 0";
+    for (int lane = 1; lane < 16; ++lane) blend += text(", i32 ", lane % 8 == 0 ? lane : 16 + lane);
+    const Machine machine{host_machine().triple, "x86-64-v4", "+avx512f,+avx512vl,+avx512bw,+avx512dq"};
+    if (!machine.triple.starts_with("x86_64")) GTEST_SKIP() << "SKIPPED: this machine is no x86-64";
+    for (const std::string& chosen : {select, blend + ">"})
+        for (const std::string& assembly : {make_object(logic + chosen + end, machine, true).assembly,
+                                            make_foreign_object(logic + chosen + end, machine, true).assembly}) {
+            EXPECT_NE(assembly.find("vpternlog"), std::string::npos) << assembly;
+            for (size_t at = 0; (at = assembly.find("vpternlog", at)) != assembly.npos; ++at) {
+                const std::string line = assembly.substr(at, assembly.find('\n', at) - at);
+                EXPECT_EQ(line.find("{%k"), std::string::npos) << line;
+            }
+        }
 }
 
 TEST_F(Llvm, ObjectsForOtherProcessors) {

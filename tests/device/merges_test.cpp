@@ -37,15 +37,18 @@ template <class T, class F> void compare(const std::string& name, const F& f) {
 template <class T> void compare_all(const std::string& type, T mask) {
     for (const bool first : {false, true})
         for (const bool other : {false, true})
-            for (const int condition : {0, 1, 2})
+            for (const int condition : {0, 1, 2, 3})
                 for (const bool inverse : {false, true})
-                    compare<T>(text("merge_", type, "_", int(first), int(other), condition, int(inverse)), [&](Val<T> x, Val<T> z,
-                                                                                                               Val<float> w) {
-                        const Val<T> a = first ? x : z, b = first ? z : x, none = other ? x : z;
-                        const Val<T> merged = (a & mask) | (b & T(~mask));
-                        const Val<bool> chosen = condition == 0 ? w > 0.0f : condition == 1 ? x > T(0) : cast<T>(w) < z;
-                        return inverse ? select(chosen, none, merged) : select(chosen, merged, none);
-                    });
+                    compare<T>(text("merge_", type, "_", int(first), int(other), condition, int(inverse)),
+                               [&](Val<T> x, Val<T> z, Val<float> w) {
+                                   const Val<T> a = first ? x : z, b = first ? z : x, none = other ? x : z;
+                                   const Val<T> merged = (a & mask) | (b & T(~mask));
+                                   const Val<bool> chosen = condition == 0   ? w > 0.0f
+                                                            : condition == 1 ? x > T(0)
+                                                            : condition == 2 ? cast<T>(w) < z
+                                                                             : (local_index() & 7) < 1;  // known lanes
+                                   return inverse ? select(chosen, none, merged) : select(chosen, merged, none);
+                               });
 }
 
 TEST(MaskedMerges, Of32Bits) {
