@@ -29,6 +29,7 @@ using namespace ir;
 namespace {
 
 constexpr int most_words = 16;      ///< largest stride, in words
+constexpr int most_compared = 64;   ///< accesses of a row's memory that are compared: keeps long blocks from quadratic time
 constexpr int words_an_access = 4;  ///< most words of stride per word that is used: beyond, most of the traffic would be unused
 
 }  // namespace
@@ -85,12 +86,14 @@ std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) cons
             return distance < size || distance + next > stride;
         });
     };
+    int compared = 0;
     const auto& insts = k[uniformity.structure().block_of(id)].insts;
     for (auto at = std::find(insts.begin(), insts.end(), id) + 1; at != insts.end(); ++at) {
         const Inst& next = k[*at];
         if (is_pure(next.op) || next.op == Op::extent) continue;
         if (next.op != Op::load && next.op != Op::store && next.op != Op::atomic) break;
         if (next.memory != i.memory) continue;
+        if (stride == 0 && ++compared > most_compared) break;
         const bool may_join = stride > 0 ? stride_of(next) == stride : next.op != Op::atomic && may_lie_in_lane_rows(next);
         const auto between = may_join ? bytes_between(i, next) : std::nullopt;
         const bool loads = i.op == Op::load, same = next.op == i.op;
