@@ -31,7 +31,7 @@ namespace {
 
 constexpr int most_words = 16;  ///< words of a row
 
-/// Where the short vectors of a row begin. All have four words, but for those of rows of two or three.
+/// The first words of a row's short vectors. A vector has four words, or the whole row if that has fewer.
 std::vector<int> pieces_of(int words, int quad) {
     std::vector<int> begins;
     for (int at = 0; at < words; at += quad) begins.push_back(std::max(0, std::min(at, words - quad)));
