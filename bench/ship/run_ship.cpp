@@ -29,14 +29,10 @@ struct Pair {
     double shipped = 0, library = 0;
 };
 
-/// Measures with new devices, whose arrays are new to the process; those of the library are made first if `library_first`. Nothing
-/// if the results differ, which `table` then says.
-std::optional<Pair> measure(const cpu::Case& c, bool library_first, double most_ms, Table& table) {
+/// Measures with new devices, whose arrays are new to the process. Nothing if the results differ, which `table` then says.
+std::optional<Pair> measure(const cpu::Case& c, double most_ms, Table& table) {
     const pumice::Device library = pumice::Device::open("cpu"), shipped = open(bench_kernels_library, "cpu");
-    cpu::Side ours, theirs;
-    if (library_first) theirs = c.ours(library);
-    ours = c.ours(shipped);
-    if (!library_first) theirs = c.ours(library);
+    const cpu::Side ours = c.ours(shipped), theirs = c.ours(library);
     ours.once(), theirs.once();
     const std::vector<float> a = ours.result(), b = theirs.result();
     if (a.size() != b.size() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0) {
@@ -49,13 +45,13 @@ std::optional<Pair> measure(const cpu::Case& c, bool library_first, double most_
     return Pair{ms[0], ms[1]};
 }
 
-/// Arrays that do not fit the caches are up to 30 % faster or slower by the pages that the system gives them, and those that are
-/// made first get others: the figure is the median of several pairs of arrays, made in turns.
+/// Cases whose arrays do not fit the caches are faster or slower by a third from one pair of devices to the next: the figure is the
+/// median of several pairs.
 void compare_code(const cpu::Case& c, bool quick, Table& table) {
-    constexpr int all = 6;
+    constexpr int all = 5;
     std::vector<Pair> pairs;
     for (int k = 0; k < all; ++k) {
-        const auto pair = measure(c, k % 2 == 1, (quick ? 300.0 : 3000.0) / all, table);
+        const auto pair = measure(c, (quick ? 300.0 : 3000.0) / all, table);
         if (!pair) return;
         pairs.push_back(*pair);
     }
