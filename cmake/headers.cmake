@@ -37,6 +37,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/ir/type.h
     core/kernel/function.h
     core/kernel/host_argument.h
+    core/kernel/image_copies.h
     core/kernel/image_parameter.h
     core/kernel/kernel.h
     core/kernel/prepare.h

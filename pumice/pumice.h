@@ -13,6 +13,7 @@
 #include "core/host/device.h"
 #include "core/host/image.h"
 #include "core/kernel/function.h"
+#include "core/kernel/image_copies.h"
 #include "core/kernel/image_parameter.h"
 #include "core/kernel/kernel.h"
 #include "core/kernel/prepare.h"

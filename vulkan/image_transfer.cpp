@@ -58,6 +58,37 @@ void Device::clear(Image& image) {
     queue.end();
 }
 
+void Device::copy_image(Allocation& source, Allocation& target, const ImageShape& shape) {
+    queue.make_room();
+    auto &from = static_cast<Image&>(source), &to = static_cast<Image&>(target);
+    require_usage(from, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, "copied", "VK_IMAGE_USAGE_TRANSFER_SRC_BIT");
+    require_usage(to, VK_IMAGE_USAGE_TRANSFER_DST_BIT, "copied to", "VK_IMAGE_USAGE_TRANSFER_DST_BIT");
+    std::vector<VkImageCopy> regions;
+    for (int level = 0; level < shape.levels; ++level) {
+        const VkImageSubresourceLayers layers{VK_IMAGE_ASPECT_COLOR_BIT, uint32_t(level), 0, uint32_t(shape.layers)};
+        regions.push_back(
+            {layers,
+             {},
+             layers,
+             {},
+             {uint32_t(shape.extent(0, level)), uint32_t(shape.extent(1, level)), uint32_t(shape.extent(2, level))}});
+    }
+    const std::lock_guard lock(queue.mutex);
+    borrow(from), borrow(to);
+    Transitions transitions;
+    transitions.add(from, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    transitions.add(to, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    const bool changed = transitions.change(from);
+    const BufferAccess both[] = {from.access(0, shape.levels, changed), to.access(0, shape.levels, true)};
+    const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, changed, 0), after(to, true, 0)));
+    const VkCommandBuffer commands = queue.begin(both, ahead, transitions.barriers());
+    transitions.done();
+    context.vk.CmdCopyImage(commands, from.handle, from.layout, to.handle, to.layout, uint32_t(regions.size()), regions.data());
+    used(from, changed);
+    used(to, true);
+    queue.end();
+}
+
 void Device::write_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, const void* from) {
     queue.make_room();
     auto& to = static_cast<Image&>(allocation);

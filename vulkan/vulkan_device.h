@@ -91,6 +91,7 @@ public:
     std::shared_ptr<Allocation> allocate_image(const ImageShape& shape) override { return make_image(shape); }
     void write_image(Allocation& to, const ImageShape& shape, int level, int64_t layer, const void* pixels) override;
     void read_image(Allocation& from, const ImageShape& shape, int level, int64_t layer, void* pixels) override;
+    void copy_image(Allocation& from, Allocation& to, const ImageShape& shape) override;
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     /// The same for an existing shader; the kernel defines the parameters.

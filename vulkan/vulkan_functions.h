@@ -34,7 +34,7 @@ namespace pumice::vulkan {
     X(AllocateMemory) X(FreeMemory) X(MapMemory) X(BindBufferMemory) X(CreateBuffer) X(DestroyBuffer) \
     X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) \
     X(CreateImage) X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView) X(DestroyImageView) \
-    X(CreateSampler) X(DestroySampler) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdClearColorImage) \
+    X(CreateSampler) X(DestroySampler) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdCopyImage) X(CmdClearColorImage) \
     X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \
     X(BeginCommandBuffer) X(EndCommandBuffer) \
     X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) \

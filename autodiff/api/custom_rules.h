@@ -43,6 +43,20 @@ template <class T, int N> struct RuleArgumentFrom<Array<T, N>> {
                                        slot.shadows.empty() ? Array<T, N>() : array_of<T, N>(slot.shadows[0]));
     }
 };
+/// The shadow of an image or texture of one level: an array with a dimension for each index of a texel.
+template <class H, class T, int N> Duplicated<detail::Shadowed<H, Array<T, N>>> image_from(const ArgumentSlot& slot) {
+    if (slot.value.image->info.has_level_index())
+        fail("a rule of a derivative is given an ", slot.value.image->image->shape.text(), " with ",
+             slot.value.image->info.levels, " levels: rules take images and textures of one level");
+    return Duplicated<detail::Shadowed<H, Array<T, N>>>(H(std::make_shared<detail::ImageBinding>(*slot.value.image)),
+                                                        slot.shadows.empty() ? Array<T, N>() : array_of<T, N>(slot.shadows[0]));
+}
+template <class T, int N, ImageLayout L> struct RuleArgumentFrom<Image<T, N, L>> {
+    static auto take(const ArgumentSlot& slot) { return image_from<Image<T, N, L>, T, N + (L != ImageLayout::plain)>(slot); }
+};
+template <class T, int N, ImageLayout L> struct RuleArgumentFrom<Texture<T, N, L>> {
+    static auto take(const ArgumentSlot& slot) { return image_from<Texture<T, N, L>, T, N + (L != ImageLayout::plain)>(slot); }
+};
 
 template <class T> void put_bits(const T& value, std::vector<uint64_t>& bits) {
     bits.push_back(0);

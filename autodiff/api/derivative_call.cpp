@@ -125,10 +125,16 @@ bool is_inactive(const KernelBase& kernel) { return rules_of(kernel).inactive; }
 
 const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots) {
     const auto is_image = [](const ArgumentSlot& slot) { return slot.value.image != nullptr; };
-    if (std::none_of(slots.begin(), slots.end(), is_image) || find_rules(kernel)) return kernel;
+    if (std::none_of(slots.begin(), slots.end(), is_image)) return kernel;
     std::vector<HostArgument> values;
     for (const ArgumentSlot& slot : slots) values.push_back(slot.value);
-    return kernel.for_images(values, false);
+    return for_images(kernel, values);
+}
+
+const KernelBase& for_images(const KernelBase& kernel, std::span<const HostArgument> arguments) {
+    const auto is_image = [](const HostArgument& argument) { return argument.image != nullptr; };
+    if (std::none_of(arguments.begin(), arguments.end(), is_image) || find_rules(kernel)) return kernel;
+    return kernel.for_images(arguments, false);
 }
 
 std::vector<uint64_t> reverse(const Call& given) {
@@ -225,14 +231,11 @@ TapeArrays reverse_step(Call given) {
     if (!by_rule) adjoint = &derived(step.kernel, Mode::adjoint, signature_of(*primal, step.slots, 1, Mode::adjoint));
 
     // Arrays of the primal that the adjoint writes are replaced by copies.
-    std::vector<std::shared_ptr<detail::ArrayState>> copies;
+    OtherMemory copies;
     for (size_t i = 0; i < step.slots.size(); ++i) {
-        const detail::ArrayState* array = step.slots[i].value.array;
+        HostArgument& value = step.slots[i].value;
         const bool writes = by_rule ? rules->augmented && is_written(*primal, i) : bool(adjoint->writes[i]);
-        if (!writes || !array || !array->memory) continue;
-        copies.push_back(allocate_like(*array, array->bytes, false));
-        if (by_rule || adjoint->reads[i]) detail::copy(*array, *copies.back());
-        step.slots[i].value = rebound(step.slots[i].value, *copies.back());
+        if (writes && has_memory(value)) value = copies.copy_of(value, by_rule || adjoint->reads[i]);
     }
     TapeArrays sums;
     if (!by_rule) {

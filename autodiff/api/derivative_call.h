@@ -28,6 +28,7 @@ struct Call {
 /// The kernel for the images among the arguments, whose filters are arithmetic; the kernel itself if it has rules or takes no
 /// images.
 const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots);
+const KernelBase& for_images(const KernelBase& kernel, std::span<const HostArgument> arguments);
 /// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars without a target, in order
 /// and `width` of each, as bits. Throws Error for misuse; nothing has run then.
 std::vector<uint64_t> reverse(const Call& call);

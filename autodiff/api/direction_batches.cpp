@@ -45,17 +45,13 @@ int directions_at_once(const Call& call, Mode mode) {
 /// The slots of `count` directions. `apart`: with copies of the arrays that the derivative writes, because later parts need the
 /// contents from before.
 std::vector<ArgumentSlot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
-                                   std::vector<std::shared_ptr<detail::ArrayState>>& copies) {
+                                   OtherMemory& copies) {
     std::vector<ArgumentSlot> slots = call.slots;
     for (size_t i = 0; i < slots.size(); ++i) {
         ArgumentSlot& slot = slots[i];
         if (slot.shadows.size() > count)
             slot.shadows = {slot.shadows.begin() + long(first), slot.shadows.begin() + long(first + count)};
-        const detail::ArrayState* array = slot.value.array;
-        if (!apart || !slot.value.is_array || !derived.writes[i] || !array || !array->memory) continue;
-        copies.push_back(allocate_like(*array, array->bytes, false));
-        if (derived.reads[i]) detail::copy(*array, *copies.back());
-        slot.value = rebound(slot.value, *copies.back());
+        if (apart && derived.writes[i] && has_memory(slot.value)) slot.value = copies.copy_of(slot.value, derived.reads[i]);
     }
     return slots;
 }
@@ -80,7 +76,7 @@ void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeAr
         const size_t count = std::min(each, width - first);
         const Signature signature = signature_of(*call.kernel.recorded(), call.slots, int(count), mode);
         const Derived& part = derived(call.kernel, mode, signature);
-        std::vector<std::shared_ptr<detail::ArrayState>> copies;
+        OtherMemory copies;
         const std::vector<ArgumentSlot> slots = slots_of(call, part, first, count, first + count < width, copies);
         std::vector<uint64_t> bits;
         TapeArrays arrays;

@@ -207,15 +207,11 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
                                  const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
     std::vector<Counted> counted;
     std::vector<HostArgument> arguments;
-    std::vector<std::shared_ptr<detail::ArrayState>> copies;
+    OtherMemory copies;
     for (size_t i = 0; i < slots.size(); ++i) {
-        arguments.push_back(slots[i].value);
-        const bool written = slots[i].value.is_array && slots[i].value.array &&
-                             (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
-        if (!derived.count_writes || !written || !slots[i].value.array->memory) continue;
-        copies.push_back(allocate_like(*slots[i].value.array, slots[i].value.array->bytes, false));
-        detail::copy(*slots[i].value.array, *copies.back());
-        arguments.back() = rebound(slots[i].value, *copies.back());
+        const HostArgument& value = slots[i].value;
+        const bool written = has_memory(value) && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
+        arguments.push_back(derived.count_writes && written ? copies.copy_of(value, true) : value);
     }
     for (size_t t = 0; t < derived.tapes.size(); ++t)
         if (derived.tapes[t].size == Tape::Sizing::offsets) {

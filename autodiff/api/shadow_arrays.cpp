@@ -43,6 +43,51 @@ HostArgument rebound(const HostArgument& argument, const detail::ArrayState& arr
     return a;
 }
 
+HostArgument shadow_argument(const HostArgument& argument, const detail::ArrayState& shadow) {
+    HostArgument a = rebound(argument, shadow);
+    a.image = nullptr;
+    return a;
+}
+
+HostArgument OtherMemory::over(const HostArgument& argument, std::shared_ptr<detail::ArrayState> array) {
+    const HostArgument a = rebound(argument, *array);
+    kept.push_back(std::move(array));
+    return a;
+}
+
+HostArgument OtherMemory::over(const HostArgument& argument, std::shared_ptr<detail::ImageState> image) {
+    const auto binding =
+        std::make_shared<const detail::ImageBinding>(detail::ImageBinding{std::move(image), argument.image->info});
+    HostArgument a = argument;
+    a.image = binding.get();
+    a.array = binding->image->words.get();
+    kept.push_back(std::const_pointer_cast<detail::ImageBinding>(binding));
+    return a;
+}
+
+HostArgument OtherMemory::copy_of(const HostArgument& argument, bool contents) {
+    if (argument.image) {
+        const detail::ImageState& image = *argument.image->image;
+        const auto copy = detail::new_image(image.device, image.shape, image.is_native());
+        if (contents) detail::copy_image(image, *copy);
+        return over(argument, copy);
+    }
+    const auto copy = allocate_like(*argument.array, argument.array->bytes, false);
+    if (contents) detail::copy(*argument.array, *copy);
+    return over(argument, copy);
+}
+
+HostArgument OtherMemory::shadow(const HostArgument& argument, std::shared_ptr<detail::ArrayState> array) {
+    const HostArgument a = shadow_argument(argument, *array);
+    kept.push_back(std::move(array));
+    return a;
+}
+
+bool has_memory(const HostArgument& argument) {
+    if (argument.image) return argument.image->image->allocation() != nullptr;
+    return argument.array && argument.array->memory;
+}
+
 namespace {
 /// arg1[i] += arg2[i], for each floating leaf.
 AnyKernel accumulating(const Element& element) {

@@ -71,7 +71,7 @@ void Program::reverse() {
 }
 
 std::shared_ptr<detail::ArrayState> Program::tangent(const HostArgument& array, int direction) {
-    return static_cast<ProgramTangents&>(*record).tangent(*array.array, direction);
+    return static_cast<ProgramTangents&>(*record).tangent(array, direction);
 }
 
 }  // namespace derive

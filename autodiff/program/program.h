@@ -60,10 +60,24 @@ template <std::size_t W, class T, int N> auto result_tangents(Program& program, 
         return std::tuple(all);
     }
 }
+/// Of an image: arrays like its shadow.
+template <std::size_t W, class T, int N, ImageLayout L> auto result_tangents(Program& program, const Image<T, N, L>& result) {
+    constexpr int rank = N + (L != ImageLayout::plain);
+    const HostArgument argument = flat(result)[0];
+    std::array<Array<T, rank>, W> all;
+    for (std::size_t w = 0; w < W; ++w) {
+        for (int d = 0; d < rank; ++d) all[w].extents[std::size_t(d)] = argument.extents[std::size_t(d)];
+        all[w].state = program.tangent(argument, int(w));
+    }
+    if constexpr (W == 1)
+        return std::tuple(all[0]);
+    else
+        return std::tuple(all);
+}
 
 /// The names of the scalars and arrays of an argument in messages: "" or, in a struct, " (grid.h)".
 template <class T> void put_names(const std::string& path, std::vector<std::string>& names) {
-    if constexpr (ScalarType<T> || detail::is_array<T>::value)
+    if constexpr (ScalarType<T> || detail::is_array<T>::value || detail::is_image<T>::value)
         names.push_back(path.empty() ? "" : " (" + path + ")");
     else
         structure<T>::each_type(
@@ -94,7 +108,7 @@ template <class H, class T> void put_slots(const FollowedConst<T>& a, std::vecto
 /// which has a place for the derivatives.
 template <class A> constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
-    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value)
+    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value || detail::is_image<T>::value)
         return false;
     else if constexpr (is_followed_const<A>::value)
         return true;
@@ -166,7 +180,8 @@ template <bool primal, class Mode, class F, class... A> auto run_program(Mode mo
     } else {
         std::optional<Result> result;
         program.run([&] { result.emplace(std::apply(call, arguments)); });
-        if constexpr (detail::is_array<Result>::value && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
+        constexpr bool has_shadow = detail::is_array<Result>::value || detail::is_image<Result>::value;
+        if constexpr (has_shadow && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
         program.reverse();
         const auto derivatives = [&] {
             if constexpr (std::is_base_of_v<ForwardMode, Mode>)

@@ -29,13 +29,17 @@ bool ProgramTape::used(int buffer, int from, int to) const {
 
 /// Executes the command again, on the current memory of the buffers.
 void ProgramTape::execute(const Command& c, int index) {
-    std::vector<std::shared_ptr<ArrayState>> keep;
+    OtherMemory memory;
     std::vector<HostArgument> arguments = c.arguments;
     for (size_t i = 0; i < c.arguments.size(); ++i)
-        if (c.spans[i].any()) keep.push_back(array_of(c.spans[i])), arguments[i] = rebound(c.arguments[i], *keep.back());
+        if (c.spans[i].any()) arguments[i] = now(c.arguments[i], c.spans[i], memory);
     switch (c.kind) {
         case Command::Kind::allocate: {
             Buffer& b = buffers[size_t(c.spans[0].buffer)];
+            if (b.image) {
+                b.memory = detail::new_image(b.device, *b.image, b.native)->allocation();
+                break;
+            }
             ArrayState like;
             like.device = b.device;
             like.element = b.element;
@@ -45,6 +49,10 @@ void ProgramTape::execute(const Command& c, int index) {
         case Command::Kind::launch: c.kernel->launch(c.range, arguments); break;
         case Command::Kind::fill: detail::fill(*array_of(c.spans[0]), c.data.data(), int(c.data.size())); break;
         case Command::Kind::write: {
+            if (is_image(c.spans[0])) {
+                detail::write_pixels(*image_of(c.spans[0].buffer), c.level, c.layer, c.data.data(), int64_t(c.data.size()));
+                break;
+            }
             const int64_t elements = c.spans[0].bytes / int64_t(c.spans[0].element->size);
             detail::write(*array_of(c.spans[0]), c.data.data(), elements, elements);
             break;
@@ -91,14 +99,9 @@ ProgramTape::Snapshot ProgramTape::take(int at, int end) {
     for (int b = 0; b < int(table.size()); ++b) {
         const BufferState& u = table[size_t(b)];
         if (!buffers[size_t(b)].memory || (!buffers[size_t(b)].inside && !u.written) || !used(b, at, end)) continue;
-        std::weak_ptr<ArrayState>& known = copies[{b, u.version}];
-        std::shared_ptr<ArrayState> copy = known.lock();
-        if (!copy) {
-            const std::shared_ptr<ArrayState> now = array_of(whole(b));
-            copy = room_for(*now);
-            detail::copy(*now, *copy);
-            known = copy;
-        }
+        std::weak_ptr<const Contents>& known = copies[{b, u.version}];
+        std::shared_ptr<const Contents> copy = known.lock();
+        if (!copy) known = copy = std::make_shared<const Contents>(kept(whole(b)));
         snapshot.parts.push_back({b, u.version, copy});
     }
     return snapshot;
@@ -118,8 +121,8 @@ void ProgramTape::restore(const Snapshot& snapshot, int at, int end) {
             continue;
         }
         if (b.memory && use(part.buffer).version == part.version) continue;
-        if (!b.memory) b.memory = allocate_like(*part.copy, part.copy->bytes, false)->memory;
-        detail::copy(*part.copy, *array_of(whole(part.buffer)));
+        if (!b.memory) b.memory = part.copy->room().memory();
+        part.copy->copy_to(contents_of(whole(part.buffer)));
         use(part.buffer).version = part.version;
     }
 }

@@ -33,8 +33,8 @@ void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
     if (slot.activity != Activity::constant)
         if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty())
             fail("the derivative of a program: ", wrong);
-    if (!slot.value.array || slot.value.array->bytes == 0) return;
-    const Span span = span_of(*slot.value.array);
+    const Span span = span_of(slot.value);
+    if (!span.any()) return;
     Buffer& buffer = buffers[size_t(span.buffer)];
     const bool constant = slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array);
     if (!constant && buffer.constant.meets(span.offset, span.end()))
@@ -77,20 +77,57 @@ Span ProgramRecord::span_of(const ArrayState& array) {
     if (!array.memory) return span;
     for (const auto& [label, shadow] : shadows)
         if (overlap(*shadow, array)) fail("the derivative of a program: the program uses the shadow of ", label);
-    const auto there = known.find(array.memory.get());
-    // The address of a freed allocation may be used again without notice.
-    if (there != known.end() && buffers[size_t(there->second)].seen.lock() == array.memory) {
-        span.buffer = there->second;
-        return span;
-    }
+    span.buffer = known_buffer(array.memory);
+    if (span.buffer >= 0) return span;
     Buffer b;
     b.device = array.device;
     b.element = array.element;
     b.bytes = array.memory->bytes;
-    b.seen = b.memory = array.memory;
-    buffers.push_back(std::move(b));
-    span.buffer = known[array.memory.get()] = int(buffers.size()) - 1;
+    span.buffer = enter(std::move(b), array.memory);
     return span;
+}
+
+/// The buffer with this allocation; -1: none yet. The address of a freed allocation may be used again without notice.
+int ProgramRecord::known_buffer(const std::shared_ptr<Allocation>& memory) const {
+    const auto there = known.find(memory.get());
+    return there != known.end() && buffers[size_t(there->second)].seen.lock() == memory ? there->second : -1;
+}
+
+int ProgramRecord::enter(Buffer&& buffer, const std::shared_ptr<Allocation>& memory) {
+    buffer.seen = buffer.memory = memory;
+    buffers.push_back(std::move(buffer));
+    return known[memory.get()] = int(buffers.size()) - 1;
+}
+
+int ProgramRecord::buffer_of(const ImageState& image) {
+    if (const int there = known_buffer(image.allocation()); there >= 0) return there;
+    Buffer b;
+    b.device = image.device;
+    b.element = &detail::texel_element(image.shape.format);
+    b.bytes = image.shape.levels * image.shape.layers * image.shape.texels() * int64_t(b.element->size);
+    b.image = image.shape;
+    b.native = image.is_native();
+    return enter(std::move(b), image.allocation());
+}
+
+Span ProgramRecord::span_of(const HostArgument& argument) {
+    if (!argument.image) return argument.is_array && argument.array ? span_of(*argument.array) : Span{};
+    const ImageState& image = *argument.image->image;
+    if (!image.allocation()) return {};
+    int64_t bytes = int64_t(argument.element->size);
+    for (int d = 0; d < argument.rank; ++d) bytes *= argument.extents[size_t(d)];
+    return {buffer_of(image), 0, bytes, argument.element};
+}
+
+Span ProgramRecord::span_of(const ImageState& image, int level, int64_t layer) {
+    const Element& texel = detail::texel_element(image.shape.format);
+    const int64_t bytes = image.shape.texels() * int64_t(texel.size);
+    return {buffer_of(image), (level * image.shape.layers + layer) * bytes, bytes, &texel};
+}
+
+Span ProgramRecord::span_of(const ImageState& image) {
+    const int buffer = buffer_of(image);
+    return {buffer, 0, buffers[size_t(buffer)].bytes, buffers[size_t(buffer)].element};
 }
 
 int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool zero) {
@@ -100,6 +137,13 @@ int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool z
     b.zero = zero;
     b.bytes = array->bytes;
     return int(buffers.size()) - 1;
+}
+
+int ProgramRecord::enter_inside(const ImageState& image) {
+    known.erase(image.allocation().get());
+    const int buffer = buffer_of(image);
+    buffers[size_t(buffer)].inside = true;
+    return buffer;
 }
 
 void ProgramRecord::set_varied(const Span& s, bool varied) {
@@ -122,6 +166,15 @@ std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
     array->element = s.element;
     array->element_size = int(s.element->size);
     return array;
+}
+
+std::shared_ptr<ImageState> ProgramRecord::image_of(int buffer) const {
+    const Buffer& b = buffers[size_t(buffer)];
+    return detail::image_over(b.device, *b.image, b.memory, b.native);
+}
+
+HostArgument ProgramRecord::now(const HostArgument& argument, const Span& s, OtherMemory& memory) const {
+    return is_image(s) ? memory.over(argument, image_of(s.buffer)) : memory.over(argument, array_of(s));
 }
 
 // ---- shadows
@@ -171,7 +224,7 @@ void ProgramRecord::zero_shadows(const Span& s) {
 
 std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> arguments) {
     std::vector<Span> spans;
-    for (const HostArgument& a : arguments) spans.push_back(a.is_array && a.array ? span_of(*a.array) : Span{});
+    for (const HostArgument& a : arguments) spans.push_back(span_of(a));
     return spans;
 }
 
@@ -189,7 +242,7 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     Signature signature;
     signature.width = width;
     for (const HostArgument& a : arguments)
-        if (a.is_array && a.array) signature.private_elements = a.array->device->backend->limits().private_memory / 4;
+        if (a.array || a.image) signature.private_elements = a.device()->backend->limits().private_memory / 4;
     for (size_t i = 0; i < arguments.size(); ++i) {
         const bool active =
             spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));

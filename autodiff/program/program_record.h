@@ -5,14 +5,18 @@
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/derivative_call.h"
 #include "autodiff/program/byte_intervals.h"
+#include "autodiff/program/contents.h"
 #include "autodiff/program/traced.h"
 #include "core/host/trace_hook.h"
 
 namespace pumice::derive {
 
 using detail::ArrayState;
+using detail::ImageState;
 
-/// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array.
+/// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array. Of an image, the
+/// bytes are those of its shadow: texels as kernels see them, level by level, of a level layer by layer, each layer with the extents
+/// of level 0.
 struct Span {
     int buffer = -1;
     int64_t offset = 0, bytes = 0;
@@ -21,7 +25,7 @@ struct Span {
     bool any() const { return buffer >= 0 && bytes > 0; }
 };
 
-/// One allocation that the program uses.
+/// One allocation that the program uses: an array's, or an image's.
 struct Buffer {
     /// A part of the buffer with the shadows that the caller gave, one a direction.
     struct Region {
@@ -32,6 +36,8 @@ struct Buffer {
     std::shared_ptr<detail::DeviceState> device;
     const Element* element = nullptr;
     int64_t bytes = 0;
+    std::optional<ImageShape> image;     ///< of an image
+    bool native = false;                 ///< the image is in the device's memory for images, not an array of words
     bool inside = false;                 ///< allocated by the program
     bool zero = false;                   ///< its contents start as zeros
     std::weak_ptr<Allocation> seen;      ///< the allocation that the program itself uses
@@ -60,10 +66,15 @@ public:
     const std::shared_ptr<HostScalars> scalars;  ///< the differentiated scalars
 
 protected:
-    /// The span of an array. A buffer that is not known yet is entered.
+    /// The span of an array or image. A buffer that is not known yet is entered.
     Span span_of(const ArrayState& array);
-    /// Enters a buffer for an array that the program has allocated.
+    Span span_of(const HostArgument& argument);
+    /// The span of one layer of a level of an image, or of all of it.
+    Span span_of(const ImageState& image, int level, int64_t layer);
+    Span span_of(const ImageState& image);
+    /// Enters a buffer for an array or image that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
+    int enter_inside(const ImageState& image);
     bool is_varied(const Span& s) const {
         return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end());
     }
@@ -71,6 +82,13 @@ protected:
     void set_varied(const Span& s, bool varied);
     /// The array over the current memory of the buffer.
     std::shared_ptr<ArrayState> array_of(const Span& s) const;
+    /// The image over the current memory of its buffer.
+    std::shared_ptr<ImageState> image_of(int buffer) const;
+    /// An argument that the span belongs to, over the current memory of the buffer.
+    HostArgument now(const HostArgument& argument, const Span& s, OtherMemory& memory) const;
+    /// The contents of a span, in the current memory of its buffer; of an image, always all of it.
+    Contents contents_of(const Span& s) const { return is_image(s) ? Contents(image_of(s.buffer)) : Contents(array_of(s)); }
+    bool is_image(const Span& s) const { return buffers[size_t(s.buffer)].image.has_value(); }
     /// The shadow of a span: the one of the caller, or the one of the buffer.
     std::shared_ptr<ArrayState> shadow_of(const Span& s, int direction);
     /// The shadow of a span; null if there is none yet.
@@ -90,6 +108,9 @@ protected:
     detail::TraceHook* const outer;
 
 private:
+    int buffer_of(const ImageState& image);
+    int known_buffer(const std::shared_ptr<Allocation>& memory) const;
+    int enter(Buffer&& buffer, const std::shared_ptr<Allocation>& memory);
     void annotate_array(const ArgumentSlot& slot);
     void check_shadows(const std::vector<ArgumentSlot>& slots);
     const Buffer::Region* region_of(const Span& s) const;

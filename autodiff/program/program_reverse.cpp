@@ -119,17 +119,14 @@ void ProgramTape::adjoint_of_copy(const Command& c) {
 }
 
 void ProgramTape::adjoint_of_launch(const Command& c) {
-    std::vector<std::shared_ptr<ArrayState>> keep;
-    Call call{*c.kernel, c.range, {}, width};
+    OtherMemory memory;
+    Call call{for_images(*c.kernel, c.arguments), c.range, {}, width};
     for (size_t i = 0; i < c.arguments.size(); ++i) {
         ArgumentSlot slot{c.signature.params[i], c.arguments[i], {}, nullptr, false};
         if (c.spans[i].any()) {
-            keep.push_back(array_of(c.spans[i]));
-            slot.value = rebound(c.arguments[i], *keep.back());
-            for (int w = 0; w < width && slot.activity != Activity::constant; ++w) {
-                keep.push_back(shadow_of(c.spans[i], w));
-                slot.shadows.push_back(rebound(c.arguments[i], *keep.back()));
-            }
+            slot.value = now(c.arguments[i], c.spans[i], memory);
+            for (int w = 0; w < width && slot.activity != Activity::constant; ++w)
+                slot.shadows.push_back(memory.shadow(c.arguments[i], shadow_of(c.spans[i], w)));
         }
         call.slots.push_back(std::move(slot));
     }
@@ -142,17 +139,14 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
 
 void ProgramTape::adjoint_of_call(const Command& c) {
     for (int w = 0; w < width; ++w) {
-        std::vector<std::shared_ptr<ArrayState>> keep;
+        OtherMemory memory;
         std::vector<HostArgument> values = c.arguments, shadows = c.arguments;
         for (size_t i = 0; i < c.arguments.size(); ++i) {
             if (!c.arguments[i].is_array) continue;
-            shadows[i].array = nullptr;
+            shadows[i].array = nullptr, shadows[i].image = nullptr;
             if (!c.spans[i].any()) continue;
-            keep.push_back(array_of(c.spans[i]));
-            values[i] = rebound(c.arguments[i], *keep.back());
-            if (!c.varied[i]) continue;
-            keep.push_back(shadow_of(c.spans[i], w));
-            shadows[i] = rebound(c.arguments[i], *keep.back());
+            values[i] = now(c.arguments[i], c.spans[i], memory);
+            if (c.varied[i]) shadows[i] = memory.shadow(c.arguments[i], shadow_of(c.spans[i], w));
         }
         c.host->reverse(values, shadows);
     }
@@ -161,17 +155,17 @@ void ProgramTape::adjoint_of_call(const Command& c) {
 // ---- without checkpoints
 // ---------------------------------------------------------------------------------------------------------------
 
-/// The array over memory that may be overwritten. Memory that the program or its caller still holds is copied first, so that it
-/// keeps its final contents.
-std::shared_ptr<ArrayState> ProgramTape::restorable(const Span& s) {
+/// The contents of the span in memory that may be overwritten. Memory that the program or its caller still holds is copied first,
+/// so that it keeps its final contents.
+Contents ProgramTape::restorable(const Span& s) {
     Buffer& b = buffers[size_t(s.buffer)];
     if (!use(s.buffer).scratch && (!b.inside || b.memory.use_count() > 1)) {
-        const std::shared_ptr<ArrayState> now = array_of(whole(s.buffer)), copy = allocate_like(*now, now->bytes, false);
-        detail::copy(*now, *copy);
-        b.memory = copy->memory;
+        const Contents now = contents_of(whole(s.buffer)), copy = now.room();
+        now.copy_to(copy);
+        b.memory = copy.memory();
     }
     use(s.buffer).scratch = true;
-    return array_of(s);
+    return contents_of(s);
 }
 
 /// At the reverse of an allocation: the buffer did not exist before.
@@ -183,7 +177,7 @@ void ProgramTape::forget(int buffer) {
 void ProgramTape::reverse_all() {
     for (size_t n = commands.size(); n-- > 0;) {
         Command& c = commands[n];
-        for (const Command::Saved& saved : c.saved) detail::copy(*saved.copy, *restorable(saved.span));
+        for (const Command::Saved& saved : c.saved) saved.copy.copy_to(restorable(saved.span));
         c.saved.clear();
         adjoint_of(c);
         if (c.kind == Command::Kind::allocate) forget(c.spans[0].buffer);

@@ -27,10 +27,14 @@ void ProgramTangents::end(const Span& s) {
     set_varied(s, false);
 }
 
-std::shared_ptr<ArrayState> ProgramTangents::tangent(const ArrayState& array, int direction) {
+std::shared_ptr<ArrayState> ProgramTangents::tangent(const HostArgument& of, int direction) {
     detail::ScopedTraceHook aside(outer);
-    const Span span = span_of(array);
-    const auto copy = allocate_like(array, array.bytes, true);
+    if (!of.array && !of.image) return nullptr;
+    const Span span = span_of(of);
+    ArrayState like;
+    like.device = of.device();
+    like.element = of.element;
+    const auto copy = allocate_like(like, span.bytes, true);
     if (span.any() && is_varied(span)) detail::copy(*shadow_of(span, direction), *copy);
     return copy;
 }
@@ -51,8 +55,8 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
             if (spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in) end(spans[i]);
         return outer && outer->launching(kernel, range, arguments);
     }
-    std::vector<std::shared_ptr<ArrayState>> keep;
-    Call call{kernel, range, {}, width};
+    OtherMemory memory;
+    Call call{for_images(kernel, arguments), range, {}, width};
     for (size_t i = 0; i < arguments.size(); ++i) {
         const bool active = signature.params[i] != Activity::constant;
         ArgumentSlot slot{active ? Activity::duplicated : Activity::constant, arguments[i], {}, nullptr, false};
@@ -63,8 +67,7 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
                     cast_bits(Scalar::f64, arguments[i].type, to_bits(scalars->derivative(arguments[i].number, w)));
                 continue;
             }
-            keep.push_back(shadow_of(spans[i], w));
-            slot.shadows.push_back(rebound(arguments[i], *keep.back()));
+            slot.shadows.push_back(memory.shadow(arguments[i], shadow_of(spans[i], w)));
         }
         call.slots.push_back(std::move(slot));
     }
@@ -77,6 +80,23 @@ void ProgramTangents::allocated(const std::shared_ptr<ArrayState>& array, bool z
     if (array->memory) enter_inside(array, zero);
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->allocated(array, zero);
+}
+
+void ProgramTangents::image_allocated(const ImageState& image) {
+    enter_inside(image);
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_allocated(image);
+}
+
+void ProgramTangents::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
+    detail::ScopedTraceHook aside(outer);
+    end(span_of(to, level, layer));
+    if (outer) outer->image_writing(to, level, layer, pixels);
+}
+
+void ProgramTangents::image_reading(const ImageState& from) {
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_reading(from);
 }
 
 void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
@@ -119,14 +139,13 @@ bool ProgramTangents::calling(const detail::HostCall& call, std::span<const Host
              "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or "
              ".inactive()");
     for (int w = 0; w < width && active; ++w) {
-        std::vector<std::shared_ptr<ArrayState>> keep;
+        OtherMemory memory;
         std::vector<HostArgument> tangents(arguments.begin(), arguments.end());
         for (size_t i = 0; i < spans.size(); ++i) {
             if (!tangents[i].is_array) continue;
-            tangents[i].array = nullptr;
+            tangents[i].array = nullptr, tangents[i].image = nullptr;
             if (!spans[i].any() || !has_floats(*spans[i].element) || is_constant(spans[i])) continue;
-            keep.push_back(shadow_of(spans[i], w));
-            tangents[i] = rebound(arguments[i], *keep.back());
+            tangents[i] = memory.shadow(arguments[i], shadow_of(spans[i], w));
         }
         call.forward(arguments, tangents);
     }

@@ -15,9 +15,12 @@ public:
     void filling(const ArrayState& to, const void* value, int size) override;
     bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
     void copying(const ArrayState& from, const ArrayState& to, int stream) override;
+    void image_allocated(const ImageState& image) override;
+    void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) override;
+    void image_reading(const ImageState& from) override;
 
-    /// A copy of the array's tangent.
-    std::shared_ptr<ArrayState> tangent(const ArrayState& array, int direction);
+    /// A copy of the tangent of an array or image.
+    std::shared_ptr<ArrayState> tangent(const HostArgument& of, int direction);
 
 private:
     void end(const Span& s);

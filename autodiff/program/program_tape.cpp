@@ -21,7 +21,7 @@
 namespace pumice::derive {
 
 void ProgramTape::seed(const HostArgument& array) {
-    if (array.array && array.array->memory) seeds.push_back(span_of(*array.array));
+    if (const Span span = span_of(array); span.any()) seeds.push_back(span);
 }
 
 /// The adjoint of the command that is being recorded reads these bytes.
@@ -36,10 +36,13 @@ void ProgramTape::open_group(Command& command, std::span<const Span> written) {
         for (BufferState& u : table) u.needed.clear();
 }
 
-/// Allocates room for a copy of the array. Where there is none, the error says what would need less.
-std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
+/// A copy of the contents of the span. Where there is no memory, the error says what would need less.
+Contents ProgramTape::kept(const Span& s) const {
+    const Contents now = contents_of(s);
     try {
-        return allocate_like(now, now.bytes, false);
+        const Contents copy = now.room();
+        now.copy_to(copy);
+        return copy;
     } catch (const Error& e) {
         if (states > 0)
             throw e.within(text("while keeping the states of a program, ", states,
@@ -58,13 +61,12 @@ void ProgramTape::overwrite(const Span& s, Command& command) {
     u.written = true;
     detail::ScopedTraceHook aside(outer);
     const auto save = [&](const Span& what) {
-        const std::shared_ptr<ArrayState> now = array_of(what), copy = room_for(*now);
-        detail::copy(*now, *copy);
-        saved_bytes += copy->bytes;
+        Contents copy = kept(what);
+        saved_bytes += copy.bytes();
         return copy;
     };
     if (states == 0 && wanted) command.saved.push_back({s, save(s)});
-    if (states > 0 && first) u.initial = save(whole(s.buffer));
+    if (states > 0 && first) u.initial = std::make_shared<const Contents>(save(whole(s.buffer)));
 }
 
 Span ProgramTape::whole(int buffer) const {
@@ -97,7 +99,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
         range.stream.state->device->backend->synchronize();
         c.range.stream = Stream();
     }
-    c.arguments.assign(arguments.begin(), arguments.end());
+    keep_arguments(c, arguments);
     c.spans = spans_of(arguments);
     c.signature = activity(kernel, arguments, c.spans);
     for (const Span& s : c.spans) c.varied.push_back(is_varied(s));
@@ -110,7 +112,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
         if (written(i)) outputs.push_back(c.spans[i]);
     open_group(c, outputs);
     if (!c.signature.params.empty()) {
-        const std::vector<bool> needs = needs_of(kernel, c.signature);
+        const std::vector<bool> needs = needs_of(for_images(kernel, arguments), c.signature);
         for (size_t i = 0; i < needs.size(); ++i)
             if (needs[i] && c.spans[i].any()) need(c.spans[i]);
     }
@@ -128,34 +130,80 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     return outer && outer->launching(kernel, range, arguments);
 }
 
-void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
-    if (array->memory) {
-        Command c(Command::Kind::allocate);
-        const int buffer = enter_inside(array, zero);
-        c.spans = {whole(buffer)};
-        if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
-        push(std::move(c));
+/// The command's arguments, which live longer than those of the launch.
+void ProgramTape::keep_arguments(Command& command, std::span<const HostArgument> arguments) {
+    command.arguments.assign(arguments.begin(), arguments.end());
+    for (HostArgument& a : command.arguments) {
+        if (!a.image) continue;
+        auto state = std::make_shared<ImageState>();
+        state->device = a.image->image->device;
+        state->shape = a.image->image->shape;
+        command.bindings.push_back(
+            std::make_unique<const detail::ImageBinding>(detail::ImageBinding{std::move(state), a.image->info}));
+        a.image = command.bindings.back().get();
+        a.array = nullptr;
     }
+}
+
+void ProgramTape::record_allocation(int buffer) {
+    Command c(Command::Kind::allocate);
+    c.spans = {whole(buffer)};
+    if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
+    push(std::move(c));
+}
+
+void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
+    if (array->memory) record_allocation(enter_inside(array, zero));
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->allocated(array, zero);
+}
+
+void ProgramTape::image_allocated(const ImageState& image) {
+    record_allocation(enter_inside(image));
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_allocated(image);
+}
+
+/// A write from the host. `may_vary`: of floats; after a read it may carry a derivative.
+void ProgramTape::record_write(Command&& c, bool may_vary) {
+    c.cut = read_what_varies && may_vary && !derivatives_off();
+    if (is_varied(c.spans[0])) c.ended = c.spans;
+    open_group(c, c.spans);
+    overwrite(c.spans[0], c);
+    set_varied(c.spans[0], false);
+    // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
+    if (c.cut) set_varied(c.spans[0], true);
+    push(std::move(c));
 }
 
 void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
     Command c(Command::Kind::write);
     c.spans = {span_of(to)};
-    c.cut = read_what_varies && has_floats(*to.element) && !derivatives_off();
     c.data.assign(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + to.bytes);
-    if (is_varied(c.spans[0])) c.ended = c.spans;
-    open_group(c, c.spans);
-    overwrite(c.spans[0], c);
     streams_used = streams_used || stream;
-    if (stream && !c.saved.empty()) to.device->backend->synchronize();
-    set_varied(c.spans[0], false);
-    // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
-    if (c.cut) set_varied(c.spans[0], true);
-    push(std::move(c));
+    const int64_t before = saved_bytes;
+    record_write(std::move(c), has_floats(*to.element));
+    if (stream && saved_bytes > before) to.device->backend->synchronize();
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->writing(to, from, stream);
+}
+
+void ProgramTape::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
+    Command c(Command::Kind::write);
+    c.spans = {span_of(to, level, layer)};
+    c.level = level, c.layer = layer;
+    const auto* const bytes = static_cast<const std::byte*>(pixels);
+    c.data.assign(bytes, bytes + to.shape.bytes(level));
+    const bool floats = has_floats(*c.spans[0].element);
+    record_write(std::move(c), floats);
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_writing(to, level, layer, pixels);
+}
+
+void ProgramTape::image_reading(const ImageState& from) {
+    if (from.allocation() && is_varied(span_of(from)) && !derivatives_off()) read_what_varies = true;
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_reading(from);
 }
 
 void ProgramTape::reading(const ArrayState& from) {
@@ -196,7 +244,7 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
 bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
     Command c(Command::Kind::call);
     c.host = call;
-    c.arguments.assign(arguments.begin(), arguments.end());
+    keep_arguments(c, arguments);
     c.spans = spans_of(arguments);
     bool varies = false;
     for (const Span& s : c.spans) varies = varies || is_varied(s);

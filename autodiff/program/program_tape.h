@@ -13,17 +13,20 @@ struct Command {
     std::vector<Span> spans;              ///< launch, call: one per argument; copy: from, to; else the one array
     std::optional<KernelBase> kernel;     ///< launch
     Range range;                          ///< launch, on the default stream
-    std::vector<HostArgument> arguments;  ///< launch, call: arrays use the memory of `spans`, not their own
+    std::vector<HostArgument> arguments;  ///< launch, call: arrays and images use the memory of `spans`, not their own
+    std::vector<std::unique_ptr<const detail::ImageBinding>> bindings;  ///< of images among the arguments, without memory
     std::optional<detail::HostCall> host;
     Signature signature;          ///< launch: empty if nothing is differentiated
     std::vector<bool> varied;     ///< by span: it varies before the command or after it
     std::vector<Span> ended;      ///< spans that varied and are overwritten without a derivative
-    std::vector<std::byte> data;  ///< write: the elements; fill: the value
-    bool cut = false;             ///< write: after the host has read bytes that vary
+    std::vector<std::byte> data;  ///< write: the elements, or the pixels of a layer of a level of an image; fill: the value
+    int level = 0;
+    int64_t layer = 0;
+    bool cut = false;  ///< write: after the host has read bytes that vary
 
     struct Saved {
         Span span;
-        std::shared_ptr<ArrayState> copy;
+        Contents copy;
     };
     std::vector<Saved> saved;   ///< overwritten contents that an adjoint needs
     bool starts_group = false;  ///< with checkpoints: it overwrites bytes that adjoints of the group before need
@@ -51,12 +54,18 @@ public:
     void filling(const ArrayState& to, const void* value, int size) override;
     bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
     void copying(const ArrayState& from, const ArrayState& to, int stream) override;
+    void image_allocated(const ImageState& image) override;
+    void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) override;
+    void image_reading(const ImageState& from) override;
 
 private:
     // Recording: program_tape.cpp.
     void need(const Span& s);
     void open_group(Command& command, std::span<const Span> written);
-    std::shared_ptr<ArrayState> room_for(const ArrayState& now) const;
+    Contents kept(const Span& s) const;
+    void keep_arguments(Command& command, std::span<const HostArgument> arguments);
+    void record_allocation(int buffer);
+    void record_write(Command&& command, bool may_vary);
     void overwrite(const Span& s, Command& command);
     void push(Command&& command);
     // The reverse sweep: program_reverse.cpp.
@@ -66,13 +75,13 @@ private:
     void adjoint_of_launch(const Command& command);
     void adjoint_of_call(const Command& command);
     void reverse_all();
-    std::shared_ptr<ArrayState> restorable(const Span& s);
+    Contents restorable(const Span& s);
     void forget(int buffer);
     // Checkpoints: program_checkpoints.cpp.
     struct Snapshot {
         struct Part {
             int buffer, version;
-            std::shared_ptr<ArrayState> copy;
+            std::shared_ptr<const Contents> copy;
         };
         std::vector<Part> parts;
     };
@@ -105,9 +114,9 @@ private:
         Intervals needed;       ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
-        std::shared_ptr<ArrayState> initial;  ///< with checkpoints: contents before the program, if it overwrites them
-        int version = -1;                     ///< the last command that wrote it; -1: none
-        bool scratch = false;                 ///< `memory` is no longer the program's own
+        std::shared_ptr<const Contents> initial;  ///< with checkpoints: contents before the program, if it overwrites them
+        int version = -1;                         ///< the last command that wrote it; -1: none
+        bool scratch = false;                     ///< `memory` is no longer the program's own
     };
     BufferState& use(int buffer) {
         if (size_t(buffer) >= table.size()) table.resize(size_t(buffer) + 1);
@@ -116,7 +125,7 @@ private:
     std::vector<BufferState> table;
     int dropped = 0;          ///< buffers released since the last wait for the devices
     std::vector<int> groups;  ///< first command of each group, then the number of commands
-    std::map<std::pair<int, int>, std::weak_ptr<ArrayState>> copies;  ///< by buffer and version
+    std::map<std::pair<int, int>, std::weak_ptr<const Contents>> copies;  ///< by buffer and version
 };
 
 }  // namespace pumice::derive

@@ -154,6 +154,9 @@ public:
     /// Copies one layer of a level from and to the host, rows without gaps, in order after the launches so far.
     virtual void write_image(Allocation& to, const ImageShape& shape, int level, int64_t layer, const void* pixels);
     virtual void read_image(Allocation& from, const ImageShape& shape, int level, int64_t layer, void* pixels);
+    /// Copies all levels and layers to another image of the shape, in order after the launches so far. The default goes through
+    /// the host.
+    virtual void copy_image(Allocation& from, Allocation& to, const ImageShape& shape);
 
     /// Compiles IR as the front end recorded it: verified, with variables. Throws Error if the device lacks a feature that it
     /// needs.

@@ -16,6 +16,9 @@ bool inside_call() { return running_calls > 0; }
 
 bool TraceHook::scanning(const ArrayState&, int64_t, int64_t&) { return false; }
 bool TraceHook::summing(const ArrayState&, const void*, int) { return false; }
+void TraceHook::image_allocated(const ImageState&) {}
+void TraceHook::image_writing(const ImageState&, int, int64_t, const void*) {}
+void TraceHook::image_reading(const ImageState&) {}
 TraceHook* trace_hook() { return current_trace_hook; }
 ScopedTraceHook::ScopedTraceHook(TraceHook* next) : before(current_trace_hook) { current_trace_hook = next; }
 ScopedTraceHook::~ScopedTraceHook() { current_trace_hook = before; }

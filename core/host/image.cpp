@@ -5,6 +5,7 @@
 
 #include "core/format/hardware_sampler.h"
 #include "core/format/texel_conversion.h"
+#include "core/host/trace_hook.h"
 
 namespace pumice {
 
@@ -17,9 +18,21 @@ void Backend::write_image(Allocation&, const ImageShape& shape, int, int64_t, co
 void Backend::read_image(Allocation&, const ImageShape& shape, int, int64_t, void*) {
     library_bug("a device without memory for images is asked for an " + shape.text());
 }
+void Backend::copy_image(Allocation& from, Allocation& to, const ImageShape& shape) {
+    for (int level = 0; level < shape.levels; ++level)
+        for (int64_t layer = 0; layer < shape.layers; ++layer) {
+            std::vector<std::byte> pixels(size_t(shape.bytes(level)));
+            read_image(from, shape, level, layer, pixels.data());
+            write_image(to, shape, level, layer, pixels.data());
+        }
+}
 
 namespace detail {
 namespace {
+
+Scalar channel_of(const FormatRow& row) {
+    return row.is_float() ? Scalar::f32 : row.kind == FormatRow::Kind::sint ? Scalar::i32 : Scalar::u32;
+}
 
 std::string channels_of(Scalar type, size_t count) {
     return text(count, count == 1 ? " channel of " : " channels of ", name_of(type));
@@ -27,7 +40,7 @@ std::string channels_of(Scalar type, size_t count) {
 
 void check_texel(const ImageShape& shape, const Element& texel) {
     const FormatRow& row = row_of(shape.format);
-    const Scalar wanted = row.is_float() ? Scalar::f32 : row.kind == FormatRow::Kind::sint ? Scalar::i32 : Scalar::u32;
+    const Scalar wanted = channel_of(row);
     const Scalar given = texel.leaves[0].type;
     if (given != wanted || texel.leaves.size() != size_t(row.channels))
         fail("an image of format ", row.name, " has ", channels_of(wanted, size_t(row.channels)), ", and its type in C++ has ",
@@ -71,24 +84,75 @@ template <bool to_words> void repack(const void* from, void* to, int64_t texels,
         std::memcpy(target, source, bytes);
 }
 
+/// Each format's element of `count(row)` leaves of `type(row)`.
+template <class Type, class Count> std::vector<Element> elements_of(const Type& type, const Count& count) {
+    constexpr const char* names[] = {"x", "y", "z", "w"};
+    std::vector<Element> all;
+    for (const FormatRow& row : format_rows) {
+        const Scalar leaf = type(row);
+        const int leaves = count(row);
+        all.push_back(Element::of(leaf));
+        for (int n = 1; n < leaves; ++n) all.back().leaves.push_back({names[n], leaf, uint32_t(4 * n)});
+        if (leaves > 1) all.back().leaves[0].path = names[0];
+        all.back().size = uint32_t(4 * leaves);
+    }
+    return all;
+}
+
 }  // namespace
 
 const Element& word_element(Format format) {
-    static const auto elements = [] {
-        std::array<Element, std::size(format_rows)> all;
-        for (size_t f = 0; f < all.size(); ++f) {
-            const FormatRow& row = format_rows[f];
-            const bool real = row.kind == FormatRow::Kind::real && row.bits == 32;
-            const Scalar word = real ? Scalar::f32 : Scalar::u32;
-            const char* const names[] = {"x", "y", "z", "w"};
-            all[f] = Element::of(word);
-            for (int w = 1; w < row.bytes() / 4; ++w) all[f].leaves.push_back({names[w], word, uint32_t(4 * w)});
-            if (all[f].leaves.size() > 1) all[f].leaves[0].path = names[0];
-            all[f].size = uint32_t(std::max(4, row.bytes()));
-        }
-        return all;
-    }();
+    static const auto elements = elements_of(
+        [](const FormatRow& row) { return row.kind == FormatRow::Kind::real && row.bits == 32 ? Scalar::f32 : Scalar::u32; },
+        [](const FormatRow& row) { return std::max(1, row.bytes() / 4); });
     return elements[size_t(format)];
+}
+
+const Element& texel_element(Format format) {
+    static const auto elements = elements_of(channel_of, [](const FormatRow& row) { return row.channels; });
+    return elements[size_t(format)];
+}
+
+std::shared_ptr<ImageState> new_image(const std::shared_ptr<DeviceState>& device, const ImageShape& shape, bool native) {
+    auto image = std::make_shared<ImageState>();
+    image->device = device;
+    image->shape = shape;
+    if (native) {
+        image->memory = device->backend->allocate_image(shape);
+        *device->in_use += image->memory->bytes;
+        image->memory->meter = device->in_use;
+    } else {
+        const int64_t words = shape.slices() * shape.texels();
+        const ScopedTraceHook aside(nullptr);
+        image->words = allocate(device, &words, 1, word_element(shape.format), true);
+    }
+    return image;
+}
+
+std::shared_ptr<ImageState> image_over(const std::shared_ptr<DeviceState>& device, const ImageShape& shape,
+                                       std::shared_ptr<Allocation> memory, bool native) {
+    auto image = std::make_shared<ImageState>();
+    image->device = device;
+    image->shape = shape;
+    if (native) {
+        image->memory = std::move(memory);
+    } else {
+        image->words = std::make_shared<ArrayState>();
+        image->words->device = device;
+        image->words->element = &word_element(shape.format);
+        image->words->element_size = int(image->words->element->size);
+        image->words->bytes = shape.slices() * shape.texels() * image->words->element_size;
+        image->words->memory = std::move(memory);
+    }
+    return image;
+}
+
+void copy_image(const ImageState& from, const ImageState& to) {
+    Backend& backend = *from.device->backend;
+    if (from.is_native())
+        backend.copy_image(*from.memory, *to.memory, from.shape);
+    else
+        backend.copy(*from.words->memory, from.words->offset, *to.words->memory, to.words->offset, from.words->bytes, 0);
 }
 
 std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
@@ -99,20 +163,10 @@ std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& dev
     check_shape(shape);
     shape.storage =
         shape.layout == ImageLayout::plain && !options.read_only && row_of(shape.format).kind != FormatRow::Kind::srgb;
-    auto binding = std::make_shared<ImageBinding>();
-    binding->image = std::make_shared<ImageState>();
-    ImageState& image = *binding->image;
-    image.device = device;
-    image.shape = shape;
     const bool native = device->backend->has_image(shape);
-    if (native) {
-        image.memory = device->backend->allocate_image(shape);
-        *device->in_use += image.memory->bytes;
-        image.memory->meter = device->in_use;
-    } else {
-        const int64_t words = shape.slices() * shape.texels();
-        image.words = allocate(device, &words, 1, word_element(shape.format), true);
-    }
+    auto binding = std::make_shared<ImageBinding>();
+    binding->image = new_image(device, shape, native);
+    if (TraceHook* o = trace_hook()) o->image_allocated(*binding->image);
     binding->info = {ImageInfo::Kind::storage, shape.layout, shape.dimensions, true, native, shape.format, shape.levels};
     return binding;
 }
@@ -162,6 +216,7 @@ void write_pixels(const ImageState& to, int level, int64_t layer, const void* pi
     check_part(to, level, layer);
     if (bytes != to.shape.bytes(level))
         fail(bytes, " bytes are copied into level ", level, " of an ", to.shape.text(), ", which takes ", to.shape.bytes(level));
+    if (TraceHook* o = trace_hook()) o->image_writing(to, level, layer, pixels);
     Backend& backend = *to.device->backend;
     if (to.memory) return backend.write_image(*to.memory, to.shape, level, layer, pixels);
     const size_t texel = size_t(row_of(to.shape.format).bytes());
@@ -176,6 +231,7 @@ void write_pixels(const ImageState& to, int level, int64_t layer, const void* pi
 
 std::vector<std::byte> read_pixels(const ImageState& from, int level, int64_t layer) {
     check_part(from, level, layer);
+    if (TraceHook* o = trace_hook()) o->image_reading(from);
     std::vector<std::byte> pixels(size_t(from.shape.bytes(level)));
     Backend& backend = *from.device->backend;
     if (from.memory)

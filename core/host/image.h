@@ -30,6 +30,11 @@ struct ImageState {
     std::shared_ptr<ArrayState> words;   ///< null if the device has memory for the image
     std::shared_ptr<Allocation> memory;  ///< that memory
     bool released = false;
+
+    /// True if the device has memory for the image.
+    bool is_native() const { return memory != nullptr; }
+    /// Its memory, or that of its words. Null after release().
+    const std::shared_ptr<Allocation>& allocation() const { return words ? words->memory : memory; }
 };
 /// An image as a kernel's argument.
 struct ImageBinding {
@@ -46,8 +51,17 @@ template <class T> concept Texel =
 
 std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
                                          const ImageOptions& options);
+/// A new image, all zeros. `native`: in the device's memory for images, otherwise as an array of words.
+std::shared_ptr<ImageState> new_image(const std::shared_ptr<DeviceState>& device, const ImageShape& shape, bool native);
+/// The image of this shape whose memory is `memory`: an image's, or an array of words.
+std::shared_ptr<ImageState> image_over(const std::shared_ptr<DeviceState>& device, const ImageShape& shape,
+                                       std::shared_ptr<Allocation> memory, bool native);
+/// Copies all levels and layers to another image of the same shape and device, both native or both words.
+void copy_image(const ImageState& from, const ImageState& to);
 /// The words of a texel in an array of words: one, or several for a texel of more than 32 bits.
 const Element& word_element(Format format);
+/// A texel as kernels see it: 1, 2 or 4 channels of f32, i32 or u32.
+const Element& texel_element(Format format);
 std::shared_ptr<ImageBinding> with_sampler(const std::shared_ptr<ImageBinding>& image, const Sampler& sampler);
 /// The image of a handle. Throws Error if it was never made, or was released.
 const ImageState& held(const std::shared_ptr<ImageBinding>& binding);
@@ -109,19 +123,12 @@ public:
     std::vector<std::byte> download_pixels(int level = 0, int64_t layer = 0) const {
         return detail::read_pixels(detail::held(binding), level, layer);
     }
-    /// Overwrites level 0 with the elements of an array of the same extents, and the reverse; through the host.
+    /// Overwrites level 0 with the elements of an array of the same extents, and the reverse: a launch of a kernel. Through the
+    /// host to an image that kernels only read, and between devices.
     void copy_from(const Array<T, N>& array) const
-        requires(L == ImageLayout::plain)
-    {
-        check_extents(array);
-        upload(array.download());
-    }
+        requires(L == ImageLayout::plain);
     void copy_to(const Array<T, N>& array) const
-        requires(L == ImageLayout::plain)
-    {
-        check_extents(array);
-        array.copy_from(download());
-    }
+        requires(L == ImageLayout::plain);
     /// Makes all levels after level 0: each texel is the mean of those of the level before it that it covers. On the host.
     void generate_levels() const { detail::generate_levels(detail::held(binding)); }
     /// Frees the memory once the work that uses it is done. A later use of any handle that shares it is an Error.
@@ -151,6 +158,7 @@ public:
     Texture() = default;
     Texture(const Image<T, N, L>& image, const Sampler& sampler) : binding(detail::with_sampler(image.binding, sampler)) {}
     explicit operator bool() const { return binding != nullptr; }
+    explicit Texture(std::shared_ptr<detail::ImageBinding> binding) : binding(std::move(binding)) {}
     /// The image, of which all handles share the memory.
     Image<T, N, L> image() const {
         auto plain = std::make_shared<detail::ImageBinding>(*binding);

@@ -1,5 +1,6 @@
 // Hook on array operations, for a recorder of programs such as the tape of derivatives.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,6 +16,7 @@ namespace detail {
 
 struct ArrayState;
 struct HostArgument;
+struct ImageState;
 
 /// A host function on arrays, with the rules of its derivative (each may be missing).
 struct HostCall {
@@ -42,6 +44,11 @@ public:
     /// Returns true if the hook has made the call itself.
     virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments) = 0;
     virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
+    // Images. The defaults do nothing.
+    virtual void image_allocated(const ImageState& image);  ///< after the allocation; all texels are 0
+    /// Pixels in the image's format, of one layer of a level.
+    virtual void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels);
+    virtual void image_reading(const ImageState& from);
 
     // For hooks that keep the program for later runs with other values (ship/program). The defaults leave everything to the
     // caller.

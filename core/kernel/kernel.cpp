@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 
 #include "core/host/preparing_backend.h"
 #include "core/host/trace_hook.h"
@@ -305,11 +306,36 @@ const KernelBase& KernelBase::for_images(std::span<const detail::HostArgument> a
     return state->for_images.emplace(std::move(key), AnyKernel(std::move(resolved))).first->second;
 }
 
+namespace {
+
+/// Tells a hook of a launch as the program made it, in place of the launch over resolved images or words.
+class LaunchAsGiven final : public detail::TraceHook {
+public:
+    LaunchAsGiven(TraceHook& hook, const KernelBase& kernel, std::span<const detail::HostArgument> arguments)
+        : hook(hook), kernel(kernel), arguments(arguments) {}
+    bool launching(const KernelBase&, const Range& range, std::span<const detail::HostArgument>) override {
+        return hook.launching(kernel, range, arguments);
+    }
+    void allocated(const std::shared_ptr<detail::ArrayState>&, bool) override {}
+    void writing(const detail::ArrayState&, const void*, int) override {}
+    void reading(const detail::ArrayState&) override {}
+    void filling(const detail::ArrayState&, const void*, int) override {}
+    bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
+    void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
+
+private:
+    TraceHook& hook;
+    const KernelBase& kernel;
+    std::span<const detail::HostArgument> arguments;
+};
+
+}  // namespace
+
 Event KernelBase::launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const {
     const std::shared_ptr<const ir::Kernel> kernel = recorded();
-    if (detail::trace_hook())
-        fail("kernel \"", kernel->name, "\" (", kernel->where(kernel->loc),
-             ") takes images and is launched within a program: the derivative of a program does not follow images");
+    std::optional<LaunchAsGiven> as_given;
+    std::optional<detail::ScopedTraceHook> scope;
+    if (detail::TraceHook* const hook = detail::trace_hook()) scope.emplace(&as_given.emplace(*hook, *this, arguments));
     if (ir::has_unresolved_images(*kernel)) return for_images(arguments, true).launch(range, arguments);
     detail::images_of(*kernel, arguments);  // checks them
     std::unique_lock lock(state->images_mutex);

@@ -98,6 +98,9 @@ public:
     void filling(const detail::ArrayState&, const void*, int) override {}
     bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
     void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
+    void image_allocated(const detail::ImageState&) override { refuse_images(); }
+    void image_writing(const detail::ImageState&, int, int64_t, const void*) override { refuse_images(); }
+    void image_reading(const detail::ImageState&) override { refuse_images(); }
     bool keeps_program() const override { return true; }
     bool scanning(const detail::ArrayState& counts, int64_t most, int64_t& total) override;
     bool summing(const detail::ArrayState& sum, const void* followed_by, int number) override;
@@ -112,6 +115,7 @@ public:
 
 private:
     [[noreturn]] void refuse(const std::string& what) const { fail("a program that is shipped ", what); }
+    [[noreturn]] void refuse_images() const { refuse("uses an image: what it ships works on arrays"); }
     CapturedCommand& add(CommandKind kind) {
         captured.commands.emplace_back();
         captured.commands.back().kind = kind;
@@ -257,6 +261,7 @@ bool Capture::launching(const KernelBase& kernel, const Range& range, std::span<
         if ((a.array || a.image) && a.device()->backend.get() != this)
             refuse(text("launches kernel \"", kernel.name(), "\" on an array of ", a.device()->name,
                         ": arrays are its arguments, or are allocated by it on the device of one"));
+    if (std::any_of(arguments.begin(), arguments.end(), [](const auto& a) { return a.image != nullptr; })) refuse_images();
     group_is_fixed = range.group_rank > 0 || kernel.recorded()->group[0] > 0;
     return false;
 }

@@ -1,5 +1,5 @@
 // Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on
-// arrays that are reused. Forward mode against central differences (in doubles), reverse mode against forward mode, with and
+// arrays that are reused, and images. Forward mode against central differences (in doubles), reverse mode against forward mode, with and
 // without checkpoints and for a batch.
 #include <cmath>
 #include <random>
@@ -38,6 +38,9 @@ public:
     template <class C> void operator()(Array<T>& x, Array<T>& y, Array<T>& z, C c) const {
         std::mt19937 random(seed);
         std::vector<Array<T>> pool{x, y, z, x.clone()};
+        constexpr bool floats = std::is_same_v<T, float>;
+        Image<float, 1> picture;  // of floats only: no format has doubles
+        if constexpr (floats) picture = x.device().template image<float>(Format::r32_float, {n});
         const auto roll = [&](int sides) { return int(random() % uint32_t(sides)); };
         // Odd seeds launch over indirect ranges, whose one array of counts each launch overwrites.
         const Array<int> count = seed % 2 ? x.device().template zeros<int>(1) : Array<int>();
@@ -48,7 +51,7 @@ public:
         };
         for (int step = 6 + roll(10); step > 0; --step) {
             const size_t a = size_t(roll(int(pool.size()))), b = (a + 1 + size_t(roll(int(pool.size()) - 1))) % pool.size();
-            const int from = roll(4), kind = roll(15), which = roll(3);
+            const int from = roll(4), kind = roll(floats ? 20 : 15), which = roll(3);
             Array<T>&to = pool[a], &other = pool[b];
             switch (kind) {
                 case 0: wave(over(n - from), to, T(0.3)); break;
@@ -69,7 +72,9 @@ public:
                 case 11: std::swap(to, other); break;
                 case 12: reversed(to, other); break;
                 case 13: blend(over(n - from), Both{to, other, T(0.4)}); break;
-                default: gradient_into(to, other, c, which, over);
+                case 14: gradient_into(to, other, c, which, over); break;
+                default:
+                    if constexpr (floats) with_picture(kind - 15, picture, to, c, over(n - from));
             }
             if (pool.size() > 6) pool.erase(pool.begin() + 4);
         }
@@ -136,6 +141,20 @@ public:
     }
 
 private:
+    template <class C>
+    void with_picture(int kind, Image<float, 1>& picture, const Array<float>& to, C c, const Range& range) const {
+        switch (kind) {
+            case 0: picture.copy_from(to); break;
+            case 1: picture.copy_to(to); break;
+            case 2: paint(range, picture, c, to); break;
+            case 3: look(range, to, texture(picture, {.wrap = Wrap::mirror})); break;
+            default:  // the other picture begins as zeros
+                if (const auto next = to.device().template image<float>(Format::r32_float, {n}); c > 0) {
+                    paint(ndrange(n), next, c, to);
+                    picture = next;
+                }
+        }
+    }
     /// Stores a gradient into `to`: a differentiated program inside the program.
     template <class C, class Over>
     void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which, const Over& over) const {
@@ -177,6 +196,15 @@ private:
             p.a[i] = p.h * p.a[i] + sin(p.b[i]);
             p.b[i] = p.b[i] * p.a[i] * T(0.5);
         }
+    });
+    const Kernel<InOut<Image<float, 1>>, Val<float>, In<float>> paint =
+        kernel("paint", [](InOut<Image<float, 1>> image, Val<float> p, In<float> from) {
+            auto i = global_index();
+            image(i) = 0.5f * image(i) * image(i) + p * sin(from[i]);
+        });
+    const Kernel<InOut<float>, In<Texture<float, 1>>> look = kernel("look", [](InOut<float> to, In<Texture<float, 1>> from) {
+        auto i = global_index();
+        to[i] = 0.5f * to[i] + from.sample(0.11f * to[i] + 0.3f) * from(i);
     });
     static std::vector<T> turned(std::vector<T> v) { return {v.rbegin(), v.rend()}; }
     const HostStep<Array<T>&, const Array<T>&> reversed =

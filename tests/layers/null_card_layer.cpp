@@ -171,12 +171,12 @@ template <class... A> struct Nothing<void (*)(A...)> {
 PFN_vkVoidFunction command(std::string_view name) {
 #define NOTHING(name) {"vk" #name, plain(Nothing<PFN_vk##name>::call)}
     static const std::map<std::string_view, PFN_vkVoidFunction> all = {
-        NOTHING(CmdBindPipeline),      NOTHING(CmdBindDescriptorSets), NOTHING(CmdPushDescriptorSetKHR),
-        NOTHING(CmdPushConstants),     NOTHING(CmdDispatch),           NOTHING(CmdDispatchBase),
-        NOTHING(CmdDispatchIndirect),  NOTHING(CmdPipelineBarrier),    NOTHING(CmdCopyBufferToImage),
-        NOTHING(CmdCopyImageToBuffer), NOTHING(CmdClearColorImage),    NOTHING(CmdFillBuffer),
-        NOTHING(CmdCopyBuffer),        NOTHING(CmdUpdateBuffer),       NOTHING(CmdResetQueryPool),
-        NOTHING(CmdWriteTimestamp),
+        NOTHING(CmdBindPipeline),     NOTHING(CmdBindDescriptorSets), NOTHING(CmdPushDescriptorSetKHR),
+        NOTHING(CmdPushConstants),    NOTHING(CmdDispatch),           NOTHING(CmdDispatchBase),
+        NOTHING(CmdDispatchIndirect), NOTHING(CmdPipelineBarrier),    NOTHING(CmdCopyBufferToImage),
+        NOTHING(CmdCopyImage),        NOTHING(CmdCopyImageToBuffer),  NOTHING(CmdClearColorImage),
+        NOTHING(CmdFillBuffer),       NOTHING(CmdCopyBuffer),         NOTHING(CmdUpdateBuffer),
+        NOTHING(CmdResetQueryPool),   NOTHING(CmdWriteTimestamp),
     };
 #undef NOTHING
     const auto found = all.find(name);
