@@ -149,7 +149,7 @@ private:
             case 2: paint(range, picture, c, to); break;
             case 3: look(range, to, texture(picture, {.wrap = Wrap::mirror})); break;
             default:  // the other picture begins as zeros
-                if (const auto next = to.device().template image<float>(Format::r32_float, {n}); c > 0) {
+                if (const auto next = to.device().template image<float>(Format::r32_float, {n}); c > 0.0f) {
                     paint(ndrange(n), next, c, to);
                     picture = next;
                 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace {
 
 using namespace pumice;
@@ -23,6 +25,19 @@ TEST(ImagesPage, Examples) {
     float sum = 0;
     for (const float g : d_map.download()) sum += g;
     EXPECT_NEAR(sum, 3, 1e-5);  // the weights of a sample sum to 1
+}
+
+TEST(ImagesPage, ExampleOfAProgram) {
+    const Device device = Device::open();
+    const int64_t height = 4, width = 6;
+    const auto sharpen = kernel("sharpen", [](InOut<Image<float>> image) {
+        auto [y, x] = global_index<2>();
+        image(y, x) = image(y, x) * image(y, x);
+    });
+    const auto in = device.full<float>({height, width}, 0.999f), d_in = device.zeros<float>({height, width});
+    const auto out = device.zeros<float>({height, width}), d_out = device.full<float>({height, width}, 1.0f);
+#include "images/program.inc"
+    for (const float g : d_in.download()) EXPECT_NEAR(g, 1024 * std::pow(0.999, 1023), 0.1);
 }
 
 }  // namespace

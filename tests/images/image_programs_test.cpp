@@ -125,9 +125,11 @@ TEST(ImagePrograms, samples_within_a_program_have_the_derivatives_of_the_kernel)
         const auto image = d.image<float>(Format::r8_unorm, {height, width});
         image.upload(suite::numbers(texels, 2));
         const auto map = texture(image, {.wrap = Wrap::mirror, .sampling = sampling});
-        const auto out = d.zeros<float>(samples), positions = d.upload(at);
+        const auto out = d.zeros<float>(samples);
+        const auto positions = d.upload(at);
         const auto gradients = [&](const auto& differentiate) {
-            const auto d_out = d.upload(weights), d_map = d.zeros<float>({height, width});
+            const auto d_out = d.upload(weights);
+            const auto d_map = d.zeros<float>({height, width});
             const auto d_at = d.zeros<float2>(samples);
             differentiate(Duplicated(out, d_out), Duplicated(map, d_map), Duplicated(positions, d_at));
             std::vector<float> all = d_map.download();
@@ -278,7 +280,6 @@ TEST(ImagePrograms, misuse_is_an_error_and_nothing_is_lost) {
             i.upload(all);
         },
         "it writes 35 elements from the host that the result depends on, after it has read back");
-    expect_error([](const Image<float>& i) { square_image(ndrange(height, width + 1), i); }, "");
     const auto narrow = d.full<float>({height, width - 1}, 1.0f);
     EXPECT_NE(message_of([&] {
                   autodiff(Reverse, [](const Image<float>&) {}, Duplicated(image, narrow));
