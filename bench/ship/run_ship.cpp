@@ -41,12 +41,11 @@ std::optional<Pair> measure(const cpu::Case& c, double most_ms, Table& table) {
         table.wrong(c.name, pumice::text("element ", i, " is ", a[i], ", and the library's ", b[i]));
         return std::nullopt;
     }
-    const std::vector<double> ms = measure_in_turns({ours.once, theirs.once}, most_ms);
+    const std::vector<double> ms = measure_in_blocks({ours.once, theirs.once}, most_ms);
     return Pair{ms[0], ms[1]};
 }
 
-/// Cases whose arrays do not fit the caches are faster or slower by a third from one pair of devices to the next: the figure is the
-/// median of several pairs.
+/// The figure is the median of several pairs of devices, whose arrays lie elsewhere in memory.
 void compare_code(const cpu::Case& c, bool quick, Table& table) {
     constexpr int all = 5;
     std::vector<Pair> pairs;

@@ -220,9 +220,14 @@ private:
         }
         std::vector<ir::Value> operands;
         if (images.filters() && roll(3) != 0) {
-            operands.push_back(pick(Scalar::f32));  // the level of detail
+            constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+            constexpr double astray[] = {nan, infinity, -infinity, 1e30, -1e30, -0.0};
+            const auto anywhere = [&] {
+                return roll(12) ? pick(Scalar::f32) : b.constant_float(Scalar::f32, astray[roll(std::size(astray))]);
+            };
+            operands.push_back(anywhere());  // the level of detail
             for (int n = 0; n < images.shape.dimensions; ++n) {
-                const ir::Value at = pick(Scalar::f32), part = b.constant_float(Scalar::f32, 1.0 / 64);
+                const ir::Value at = anywhere(), part = b.constant_float(Scalar::f32, 1.0 / 64);
                 operands.push_back(roll(4) ? b.op(ir::Op::mul, {at, part}) : at);
             }
             return add(tamed(b.sample(texture, channel(texture), operands)));

@@ -185,6 +185,8 @@ private:
         for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
         bool floats = false;
         for (const HostArgument& a : arguments)
+            if (a.image) return false;  // derivatives of images: tests/images
+        for (const HostArgument& a : arguments)
             if (a.is_array) bytes += a.array->bytes, floats = floats || has_floats(*a.element);
         return floats && items > 0 && items <= 5000 && bytes <= 1 << 20;
     }
