@@ -19,46 +19,60 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-std::vector<double> measure_in_turns(const std::vector<std::function<void()>>& sides, double budget_ms,
-                                     const std::function<void()>& before, double (*clock)()) {
-    std::vector<std::vector<double>> times(sides.size());
-    const auto prepared = [&](const std::function<void()>& side) {
-        if (before) before();
-        const double start = clock();
-        side();
-        return clock() - start;
-    };
-    for (const auto& side : sides) prepared(side);
-    double spent = 0;
-    for (int round = 0; round < 5 || (spent < budget_ms && round < 200); ++round)
-        for (size_t s = 0; s < sides.size(); ++s) {
-            // The others' threads spin for a while after their work.
-            std::this_thread::sleep_for(std::chrono::milliseconds(4));
-            prepared(sides[s]);  // whose caches the others have filled
-            times[s].push_back(prepared(sides[s]));
-            spent += times[s].back();
-        }
+namespace {
+
+double time_of(const std::function<void()>& side, const std::function<void()>& before, double (*clock)()) {
+    if (before) before();
+    const double start = clock();
+    side();
+    return clock() - start;
+}
+
+std::vector<double> medians_of(const std::vector<std::vector<double>>& times) {
     std::vector<double> medians;
     for (const auto& t : times) medians.push_back(median(t));
     return medians;
 }
 
-std::vector<double> measure_in_blocks(const std::vector<std::function<void()>>& sides, double budget_ms) {
-    constexpr int most_unmeasured = 12, measured = 6;
-    constexpr double enough_ms = 60;  // of runs that are not measured
+/// The others' threads spin for a while after their work.
+void wait_for_threads() { std::this_thread::sleep_for(std::chrono::milliseconds(4)); }
+
+}  // namespace
+
+std::vector<double> measure_in_turns(const std::vector<std::function<void()>>& sides, double budget_ms,
+                                     const std::function<void()>& before, double (*clock)()) {
+    std::vector<std::vector<double>> times(sides.size());
+    for (const auto& side : sides) time_of(side, before, clock);
+    double spent = 0;
+    for (int round = 0; round < 5 || (spent < budget_ms && round < 200); ++round)
+        for (size_t s = 0; s < sides.size(); ++s) {
+            wait_for_threads();
+            time_of(sides[s], before, clock);  // whose caches the others have filled
+            times[s].push_back(time_of(sides[s], before, clock));
+            spent += times[s].back();
+        }
+    return medians_of(times);
+}
+
+std::vector<double> measure_in_blocks(const std::vector<std::function<void()>>& sides, double budget_ms,
+                                      const std::function<void()>& before, double (*clock)()) {
+    constexpr int most_unmeasured = 12, most_measured = 6;
+    constexpr double enough_ms = 60;  // of either kind of runs
     std::vector<std::vector<double>> times(sides.size());
     double spent = 0;
-    for (int round = 0; round < 3 || spent < budget_ms; ++round)
+    for (int round = 0; round < 3 || (spent < budget_ms && round < 100); ++round)
         for (size_t s = 0; s < sides.size(); ++s) {
-            // The others' threads spin for a while after their work.
-            std::this_thread::sleep_for(std::chrono::milliseconds(4));
-            double before = 0;
-            for (int run = 0; run < most_unmeasured && before < enough_ms; ++run) before += milliseconds_of(sides[s]);
-            for (int run = 0; run < measured; ++run) times[s].push_back(milliseconds_of(sides[s])), spent += times[s].back();
+            wait_for_threads();
+            double passed = 0;
+            for (int run = 0; run < most_unmeasured && passed < enough_ms; ++run) passed += time_of(sides[s], before, clock);
+            passed = 0;
+            for (int run = 0; run < most_measured && passed < enough_ms; ++run) {
+                times[s].push_back(time_of(sides[s], before, clock));
+                passed += times[s].back();
+            }
+            spent += passed;
         }
-    std::vector<double> medians;
-    for (const auto& t : times) medians.push_back(median(t));
-    return medians;
+    return medians_of(times);
 }
 
 std::optional<pumice::Device> lavapipe() {

@@ -26,10 +26,11 @@ double processor_ms();
 std::vector<double> measure_in_turns(const std::vector<std::function<void()>>& sides, double budget_ms,
                                      const std::function<void()>& before = {}, double (*clock)() = now_ms);
 
-/// Runs a block of each side in turns until the budget is spent, at least three blocks each. Returns the median milliseconds of each.
-/// The first runs of a block are not measured: arrays somewhat larger than the last cache partly stay in it, but a processor gives
-/// that room to whom it was given before, and a run after another side's takes up to 10 more until it has its share.
-std::vector<double> measure_in_blocks(const std::vector<std::function<void()>>& sides, double budget_ms);
+/// The same for blocks of runs, at least three blocks a side. The first runs of a block are not measured: arrays somewhat larger than
+/// the last cache partly stay in it, but the processor gives that room to whom it gave it before, so that a side has its share about
+/// ten runs after another side had it.
+std::vector<double> measure_in_blocks(const std::vector<std::function<void()>>& sides, double budget_ms,
+                                      const std::function<void()>& before = {}, double (*clock)() = now_ms);
 
 /// Mesa's software driver, where it is installed.
 std::optional<pumice::Device> lavapipe();

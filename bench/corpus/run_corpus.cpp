@@ -74,7 +74,7 @@ private:
     void kernel(const Kernel& k) {
         const Side ours = k.ours(device, Size::benchmark), peer = k.openmp(Size::benchmark);
         const double first = milliseconds_of(ours.once);
-        const std::vector<double> ms = measure_in_turns({ours.once, peer.once}, budget_ms, {}, clock);
+        const std::vector<double> ms = measure_in_blocks({ours.once, peer.once}, budget_ms, {}, clock);
         require_same(k.name, ours.results(), peer.results(), k.tolerance);
         const double ratio = ms[1] / ms[0], first_use = std::max(0.0, first - ms[0]);
         const bool miss = held && ratio < targets.kernel;
@@ -96,7 +96,7 @@ private:
         sides.seed();
         sides.by_hand();
         require_same(g.name, ours, sides.results(), g.tolerance);
-        const std::vector<double> ms = measure_in_turns(
+        const std::vector<double> ms = measure_in_blocks(
             {sides.primal, sides.reverse, sides.by_hand}, budget_ms,
             [&] {
                 sides.seed();

@@ -44,11 +44,11 @@ struct Machine {
     }
 };
 
-/// Median milliseconds of sides that take turns; the first is ours.
+/// Median milliseconds of sides that take turns in blocks; the first is ours.
 std::vector<double> measure(const std::vector<Side>& sides, double budget_ms) {
     std::vector<std::function<void()>> turns;
     for (const Side& side : sides) turns.push_back(side.once);
-    return measure_in_turns(turns, budget_ms);
+    return measure_in_blocks(turns, budget_ms);
 }
 
 /// "" where the results agree; a negative tolerance compares the sums of absolute values.
