@@ -7,7 +7,7 @@
 //   %5 = floor %4;      %6 = cast %5 : i32             fits
 //
 // Method: a walk over the operands to a depth of 8; constants, casts of integers, roundings, min, max, and selects that compare
-// what they choose from. Anything else is any number, or NaN. Integers: constants, extents, +, -, min and max.
+// what they choose from. Anything else is any number, or NaN. Of integers: int_range.cpp.
 // Cost: constant a value. Limits: no arithmetic of floats, no conditions of branches.
 // Textbook name: interval (value range) analysis.
 #include "core/ranges/float_range.h"
@@ -16,6 +16,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "core/ranges/int_range.h"
 
 namespace pumice::ir {
 namespace {
@@ -26,48 +28,6 @@ constexpr int most_depth = 8;
 
 FloatRange either(const FloatRange& a, const FloatRange& b) {
     return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan};
-}
-
-struct IntRange {
-    int64_t low, high;
-};
-
-/// Of an integer of at most 32 bits.
-IntRange int_range(const Kernel& k, Value v, std::span<const int64_t> most_extents, int depth) {
-    const Scalar type = k.type_of(v);
-    const int bits_of_value = 8 * size_of(type) - is_signed_int(type);
-    const IntRange all{is_signed_int(type) ? -(int64_t(1) << bits_of_value) : 0, (int64_t(1) << bits_of_value) - 1};
-    if (k[v].inst.id == none || depth == 0) return all;
-    uint64_t bits = 0;
-    if (k.constant(v, bits)) {
-        const int64_t x =
-            is_signed_int(type) ? int64_t(bits << (64 - 8 * size_of(type))) >> (64 - 8 * size_of(type)) : int64_t(bits);
-        return {x, x};
-    }
-    const Inst& i = k[k[v].inst];
-    const auto o = k.operands(i);
-    const auto of = [&](Value operand) { return int_range(k, operand, most_extents, depth - 1); };
-    const auto within = [&](int64_t low, int64_t high) { return low >= all.low && high <= all.high ? IntRange{low, high} : all; };
-    switch (i.op) {
-        case Op::extent: return i.memory.id < most_extents.size() ? within(0, most_extents[i.memory.id]) : all;
-        case Op::add: {
-            const IntRange x = of(o[0]), y = of(o[1]);
-            return within(x.low + y.low, x.high + y.high);
-        }
-        case Op::sub: {
-            const IntRange x = of(o[0]), y = of(o[1]);
-            return within(x.low - y.high, x.high - y.low);
-        }
-        case Op::min: {
-            const IntRange x = of(o[0]), y = of(o[1]);
-            return {std::min(x.low, y.low), std::min(x.high, y.high)};
-        }
-        case Op::max: {
-            const IntRange x = of(o[0]), y = of(o[1]);
-            return {std::max(x.low, y.low), std::max(x.high, y.high)};
-        }
-        default: return all;
-    }
 }
 
 FloatRange range(const Kernel& k, Value v, std::span<const int64_t> most_extents, int depth) {
@@ -85,7 +45,7 @@ FloatRange range(const Kernel& k, Value v, std::span<const int64_t> most_extents
             const Scalar from = k.type_of(o[0]);
             if (!is_int(from)) return anything;
             if (size_of(from) > 4) return is_signed_int(from) ? FloatRange{-0x1p63, 0x1p63, false} : FloatRange{0, 0x1p64, false};
-            const IntRange x = int_range(k, o[0], most_extents, depth);
+            const IntRange x = IntRanges(k, most_extents)(o[0]);
             return {double(float(x.low)), double(float(x.high)), false};
         }
         case Op::floor: {

@@ -23,6 +23,7 @@
 #include "core/passes/forward_stores.h"
 #include "core/passes/hoist.h"
 #include "core/passes/inlining.h"
+#include "core/passes/narrow_integers.h"
 #include "core/passes/pipeline.h"
 #include "core/passes/promote.h"
 #include "core/passes/reassociate_for_fma.h"
@@ -64,6 +65,8 @@ const Pass pipeline[] = {
     {"predicate_range_tail", ir::predicate_range_tail, Pass::When::barriers},
     // Folds the conditions of predicate_range_tail where the kernel tests in_range() itself.
     {"simplify", ir::simplify},
+    // Arithmetic of bytes in 16 bits instead of 32. After all that adds conversions.
+    {"narrow_integers", ir::narrow_integers},
     // Reorders sums so that products contract to fma. Late: the other passes recognise sums in source order.
     {"reassociate_for_fma", ir::reassociate_for_fma},
     // Dead-code elimination. Last: only now is it known what no pass needs.
@@ -95,6 +98,7 @@ ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation su
     if (rules.has(Rule::group_accumulators)) leave_out("group_by_memory");
     if (sums != Privatisation::lanes) leave_out("tile_reduction_loops");
     if (!rules.has(Rule::cross_loop_cse)) leave_out("cross_loop_cse");
+    if (!rules.has(Rule::narrow_integers)) leave_out("narrow_integers");
     if (!rules.has(Rule::cooperative_strided_loops)) leave_out("cooperative_strided_loops");
     return ir::run(passes, recorded, wide_offsets);
 }

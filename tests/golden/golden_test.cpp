@@ -33,6 +33,7 @@
 #include "core/passes/forward_stores.h"
 #include "core/passes/hoist.h"
 #include "core/passes/inlining.h"
+#include "core/passes/narrow_integers.h"
 #include "core/passes/promote.h"
 #include "core/passes/reassociate_for_fma.h"
 #include "core/passes/simplify.h"
@@ -95,6 +96,7 @@ Pass pass_named(const std::string& name) {
         {"predicate_range_tail", predicate_range_tail},
         {"indirect_range", indirect_range},
         {"group_by_subgroups", by_subgroups},
+        {"narrow_integers", narrow_integers},
         {"reassociate_for_fma", reassociate_for_fma},
         {"dead", dead},
         {"require_loops", [](const Kernel& k) { return codegen::require_loops(k, 65535, "llvmpipe"); }},

@@ -22,6 +22,7 @@
 #include "core/passes/forward_stores.h"
 #include "core/passes/hoist.h"
 #include "core/passes/inlining.h"
+#include "core/passes/narrow_integers.h"
 #include "core/passes/promote.h"
 #include "core/passes/reassociate_for_fma.h"
 #include "core/passes/simplify.h"
@@ -437,6 +438,7 @@ Kernel by_subgroups(const Kernel& kernel) { return codegen::group_by_subgroups(k
 const std::vector<Named> at_any_time = {{"simplify", simplify},
                                         {"forward_stores", forward_stores},
                                         {"hoist", hoist},
+                                        {"narrow_integers", narrow_integers},
                                         {"reassociate_for_fma", reassociate_for_fma},
                                         {"dead", dead}};
 const std::vector<Named> before_the_tail = {{"linearize_indices", linearize_indices},
