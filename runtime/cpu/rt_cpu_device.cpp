@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/cpu/rt_choice.h"
-#include "runtime/cpu/rt_host_memory.h"
+#include "runtime/cpu/rt_memory_pool.h"
 #include "runtime/cpu/rt_processor.h"
 #include "runtime/cpu/rt_run.h"
 #include "runtime/cpu/rt_streams.h"

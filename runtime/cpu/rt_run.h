@@ -1,8 +1,8 @@
 // Running a native function over a launch's groups: frames, shares for threads, and private copies of sums.
 #pragma once
-#include "runtime/cpu/rt_blocks.h"
+#include "runtime/cpu/rt_scratch_blocks.h"
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 #include "runtime/device/rt_device.h"
 
 namespace pumice_rt {

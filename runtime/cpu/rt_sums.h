@@ -5,9 +5,9 @@
 // Cost: zeroing and reading each copy once a launch. Limits: elements of 4 or 8 bytes; the order of float additions depends on the threads.
 // Textbook name: array reduction by privatisation (Allen and Kennedy).
 #pragma once
-#include "runtime/cpu/rt_blocks.h"
+#include "runtime/cpu/rt_scratch_blocks.h"
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 #include "runtime/device/rt_device.h"
 
 namespace pumice_rt {

@@ -1,4 +1,4 @@
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 
 #include <time.h>
 #include <unistd.h>

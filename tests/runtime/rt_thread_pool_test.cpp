@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 
 namespace pumice_rt {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/cpu/rt_host_memory.h"
+#include "runtime/cpu/rt_memory_pool.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
