@@ -101,7 +101,7 @@ private:
     std::vector<std::shared_ptr<Executable>> executables;
     std::vector<KeptSet*> sets;           // of the executables
     std::vector<VkDescriptorPool> pools;  // the last one is in use
-    std::vector<std::shared_ptr<Block>> blocks;
+    std::vector<std::shared_ptr<MemoryBlock>> blocks;
     int64_t taken = 0;  // bytes of the last block
 };
 

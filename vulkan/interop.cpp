@@ -130,7 +130,7 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
 Interop interop(const pumice::Device& device) { return wrapped(device, "interop").interop.table; }
 
 /// Gives the block memory that is exported, or imported from a descriptor or the host. `dedicated`: the one image in it, or null.
-void Device::allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
+void Device::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
                              void* host, VkImage dedicated) {
     VkMemoryAllocateInfo allocation{};
     allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
@@ -177,7 +177,7 @@ std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, cons
     external.handleTypes = type;
     VkBufferCreateInfo info = context.buffer_info(bytes);
     info.pNext = &external;
-    auto block = std::make_unique<Block>(context, staging_ids++, bytes);
+    auto block = std::make_unique<MemoryBlock>(context, staging_ids++, bytes);
     context.check(context.vk.CreateBuffer(context.device, &info, nullptr, &block->buffer), "vkCreateBuffer");
     VkMemoryRequirements needs{};
     context.vk.GetBufferMemoryRequirements(context.device, block->buffer, &needs);

@@ -107,7 +107,7 @@ std::shared_ptr<Image> Device::shared_image(const ImageShape& shape, const Share
         if (memory_type >= 32 || !(needs.memoryTypeBits >> memory_type & 1))
             fail("no memory type of ", context.name, " takes the shared ", shape.text());
         const int64_t allocated = from ? from->allocated : int64_t(needs.size);
-        auto block = std::make_shared<Block>(context, 0, allocated);
+        auto block = std::make_shared<MemoryBlock>(context, 0, allocated);
         allocate_shared(*block, allocated, memory_type, opaque, from, nullptr, image);
         context.check(context.vk.BindImageMemory(context.device, image, block->memory, 0), "vkBindImageMemory");
         const SharedMemory shared{-1, FdKind::opaque, int64_t(needs.size), allocated, memory_type};

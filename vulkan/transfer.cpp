@@ -111,7 +111,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
         return;
     }
     // In the ring, later pieces would wait for the host to empty this one: takes a block of its own.
-    std::shared_ptr<Block> block = own_blocks.take(bytes);
+    std::shared_ptr<MemoryBlock> block = own_blocks.take(bytes);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
     const BufferAccess both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};

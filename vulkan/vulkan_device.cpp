@@ -41,7 +41,7 @@ Buffer::Buffer(std::shared_ptr<Device> on, MemoryRange of, int64_t size)
     bytes = size;
 }
 
-Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
+Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<MemoryBlock> of)
     : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes}, number(++buffer_numbers) {
     bytes = lent->bytes;
 }
@@ -50,7 +50,7 @@ Buffer::~Buffer() {
     if (lent && !lent->is_owned()) return;
     const std::lock_guard lock(device->queue.mutex);
     if (lent) {
-        const std::shared_ptr<Block> block = std::move(lent);
+        const std::shared_ptr<MemoryBlock> block = std::move(lent);
         if (is_abandoned)
             device->abandoned_blocks.push_back(block);
         else

@@ -30,12 +30,12 @@ class Buffer : public Allocation, public TimelineUse, public std::enable_shared_
 public:
     Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
     /// A buffer of an application, or one of shared memory.
-    Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
+    Buffer(std::shared_ptr<Device> device, std::unique_ptr<MemoryBlock> lent);
     ~Buffer() override;
 
     const std::shared_ptr<Device> device;
-    std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's, or shared with others
-    SharedMemory shared;          ///< of a block that is shared
+    std::unique_ptr<MemoryBlock> lent;  ///< the range's block, if it is an application's, or shared with others
+    SharedMemory shared;                ///< of a block that is shared
     const MemoryRange range;
     const uint64_t number;      ///< unique in the process, unlike the address
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
@@ -132,7 +132,7 @@ public:
     DiskCache cache;
     const std::string cache_key;  ///< device and driver
     PipelineCache pipelines;
-    Memory memory;             ///< guarded by queue.mutex
+    DeviceMemory memory;       ///< guarded by queue.mutex
     ImageMemory image_memory;  ///< guarded by queue.mutex
     Samplers samplers;         ///< guarded by queue.mutex
     Queries queries;           ///< guarded by queue.mutex
@@ -141,7 +141,7 @@ public:
     StagingBlocks recorded_blocks;  ///< values that recorded commands read
     /// Descriptor pools of released recordings, and blocks and pools of recordings that failed. Guarded by queue.mutex.
     std::vector<VkDescriptorPool> unused_pools, abandoned_pools;
-    std::vector<std::shared_ptr<Block>> abandoned_blocks;
+    std::vector<std::shared_ptr<MemoryBlock>> abandoned_blocks;
     InteropFunctions interop;                  ///< of a wrapped device
     std::shared_ptr<void> recording_messages;  ///< listen_while_recording
 
@@ -175,8 +175,8 @@ private:
     void copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
                      bool to_image);
     void clear(Image& image);
-    void allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from, void* host,
-                         VkImage dedicated);
+    void allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
+                         void* host, VkImage dedicated);
     // for a launch; queue.mutex is held
     Transitions transitions_for(const Variant& variant, const Launch& launch);
     void list_images(const Variant& variant, const Launch& launch);

@@ -31,8 +31,8 @@ int64_t align(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
 
-std::unique_ptr<Block> ImageMemory::new_block(uint32_t type, int64_t bytes) {
-    auto block = std::make_unique<Block>(context, 0, bytes);
+std::unique_ptr<MemoryBlock> ImageMemory::new_block(uint32_t type, int64_t bytes) {
+    auto block = std::make_unique<MemoryBlock>(context, 0, bytes);
     VkMemoryAllocateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     info.allocationSize = VkDeviceSize(bytes);
@@ -50,7 +50,7 @@ std::optional<ImageRange> ImageMemory::allocate(const VkMemoryRequirements& need
     // A range begins at a multiple of the granularity; the image may begin later.
     const int64_t slack = std::max<int64_t>(alignment - granularity, 0);
     const int64_t bytes = align(int64_t(needs.size) + slack, granularity);
-    const auto range_in = [&](Block& block) -> std::optional<ImageRange> {
+    const auto range_in = [&](MemoryBlock& block) -> std::optional<ImageRange> {
         const auto offset = block.ranges.allocate(bytes);
         if (!offset) return std::nullopt;
         return ImageRange{&block, *offset, bytes, align(*offset, alignment)};
@@ -93,7 +93,7 @@ Image::Image(std::shared_ptr<Device> on, const ImageShape& of, const LentImage& 
     for (int level = 0; level < of.levels; ++level) bytes += of.bytes(level) * of.layers;
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, std::shared_ptr<Block> memory,
+Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, std::shared_ptr<MemoryBlock> memory,
              const SharedMemory& with_others, uint64_t number)
     : device(std::move(on)),
       shape(of),

@@ -135,7 +135,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
     list_accesses(variant, launch, recorded.buffer_ranges);
-    const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
+    const auto also_read = [this](const MemoryBlock& block, int64_t offset, int64_t bytes) {
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
     if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
@@ -239,7 +239,7 @@ std::optional<Staging::Piece> Device::argument_block(const Variant& variant, con
 void Device::list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges) {
     accesses.clear();
     // Shaders may access small elements as whole words.
-    const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
+    const auto add = [this](const MemoryBlock& block, int64_t begin, int64_t end, bool write) {
         accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
     };
     for (const Variant::ArrayUse& use : variant.uses) {

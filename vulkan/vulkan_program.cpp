@@ -121,7 +121,7 @@ ArrayRange array_range(const Launch::Array& array, int64_t element_bytes) {
     return {begin, begin + array.bytes, element_bytes};
 }
 
-const Block* block_of(const Launch::Array& array) {
+const MemoryBlock* block_of(const Launch::Array& array) {
     return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
 
@@ -254,7 +254,7 @@ Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysi
         for (const int argument : bound[number].arguments) {
             if (argument < 0) continue;
             const Launch::Array& array = launch.arguments[size_t(argument)].array;
-            const Block* const block = block_of(array);
+            const MemoryBlock* const block = block_of(array);
             if (!block) continue;
             range.block = block;
             const bool is_parameter = size_t(argument) < element_bytes.size();  // otherwise the ring

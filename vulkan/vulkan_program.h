@@ -36,7 +36,7 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
 
 ArrayRange array_range(const Launch::Array& array, int64_t element_bytes);
 /// The block in which an array lies; null for an array without elements.
-const Block* block_of(const Launch::Array& array);
+const MemoryBlock* block_of(const Launch::Array& array);
 /// Bindings of a shader, which are numbered without gaps.
 size_t binding_count(const codegen::Shader& shader);
 
@@ -76,7 +76,7 @@ public:
     };
     /// The part of a buffer that a launch binds, in bytes. Without a block, nothing is bound.
     struct BufferRange {
-        const Block* block = nullptr;
+        const MemoryBlock* block = nullptr;
         int64_t begin = 0, end = 0;
     };
     using BufferRanges = std::vector<BufferRange>;  // by binding

@@ -100,7 +100,7 @@ Device::Ring* Device::ring_with_room(int64_t words) {
 std::unique_ptr<Device::Ring> Device::new_ring(bool is_read_in_place) {
     auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
     const std::shared_ptr<Device> device(std::shared_ptr<Device>(), this);  // not an owning reference, which would be a cycle
-    std::unique_ptr<Block> block;
+    std::unique_ptr<MemoryBlock> block;
     if (is_read_in_place) {
         const DevicePlan::ArrayMemory& arrays = context.plan.arrays.front();
         const VkMemoryPropertyFlags properties = context.snapshot.memory.memoryTypes[arrays.type].propertyFlags;

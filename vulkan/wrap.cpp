@@ -182,10 +182,10 @@ std::shared_ptr<Buffer> Device::lend(VkBuffer buffer, int64_t bytes, bool addres
     if (!there) {
         // Distinct from the numbers of our own blocks.
         const uint64_t id = uint64_t(1) << 62 | uint64_t(buffer);
-        there = std::make_shared<Buffer>(self(), std::make_unique<Block>(context, id, bytes, buffer));
+        there = std::make_shared<Buffer>(self(), std::make_unique<MemoryBlock>(context, id, bytes, buffer));
         lent[buffer] = there;
     }
-    Block& block = *there->lent;
+    MemoryBlock& block = *there->lent;
     if (addressable && context.plan.device_addresses && !block.address) {
         const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, buffer};
         block.address = context.vk.GetBufferDeviceAddress(context.device, &info);

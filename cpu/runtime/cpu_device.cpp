@@ -119,14 +119,14 @@ Limits Device::limits() const { return limits_for(compiler->machine, compiler->t
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
-    const auto memory = std::make_shared<Memory>(in_use, pool, bytes, name());
+    const auto memory = std::make_shared<CpuMemory>(in_use, pool, bytes, name());
     if (zero && !memory->zero())
         thread_pool.run(Priority::normal, bytes, bytes_piece,
                         [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
     return memory;
 }
 
-void Device::wait_for_uses(Memory& memory, bool write) {
+void Device::wait_for_uses(CpuMemory& memory, bool write) {
     std::vector<Point> points;
     {
         const std::lock_guard lock(streams.mutex);
@@ -143,13 +143,13 @@ void Device::transfer(void* to, const void* from, int64_t bytes) {
 }
 
 void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
-    Memory& memory = memory_of(to);
+    CpuMemory& memory = memory_of(to);
     wait_for_uses(memory, true);
     transfer(memory.data + offset, from, bytes);
 }
 
 void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
-    Memory& memory = memory_of(from);
+    CpuMemory& memory = memory_of(from);
     wait_for_uses(memory, false);
     transfer(to, memory.data + offset, bytes);
 }

@@ -49,7 +49,7 @@ public:
 
 private:
     struct MemoryUse {
-        Memory* memory = nullptr;
+        CpuMemory* memory = nullptr;
         bool write = false;
     };
     /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
@@ -58,7 +58,7 @@ private:
     template <class Kind> void submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
                                              std::span<const MemoryUse> uses, bool followed);
     /// Blocks until uses of the memory that conflict with the host's are done.
-    void wait_for_uses(Memory& memory, bool write);
+    void wait_for_uses(CpuMemory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
 
     const std::shared_ptr<Compiler> compiler;
@@ -71,7 +71,7 @@ private:
     std::atomic<bool> reported = false;
 
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
-    const std::shared_ptr<Pool> pool = new_pool();
+    const std::shared_ptr<MemoryPool> pool = new_pool();
     std::unique_ptr<ThreadPool> owned_thread_pool;
     std::unique_ptr<Streams> owned_streams;
     ThreadPool& thread_pool;

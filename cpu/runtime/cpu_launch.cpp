@@ -48,7 +48,7 @@ std::byte* thread_scratch(int64_t bytes) {
 }
 
 LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const OwnershipPartition& given,
-                       const std::shared_ptr<Pool>& pool)
+                       const std::shared_ptr<MemoryPool>& pool)
     : native(std::move(code)), partition(given) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);

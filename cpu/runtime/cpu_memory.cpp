@@ -22,9 +22,11 @@ int64_t physical_memory() {
     return bytes;
 }
 
-std::shared_ptr<Pool> new_pool() { return std::make_shared<Pool>(std::min<int64_t>(256 << 20, physical_memory() / 16)); }
+std::shared_ptr<MemoryPool> new_pool() {
+    return std::make_shared<MemoryPool>(std::min<int64_t>(256 << 20, physical_memory() / 16));
+}
 
-Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, const std::string& device)
+CpuMemory::CpuMemory(InUse counter, std::shared_ptr<MemoryPool> given_pool, int64_t size, const std::string& device)
     : in_use(std::move(counter)), pool(std::move(given_pool)) {
     // The system overcommits, and kills the process when the memory is used.
     if (size > physical_memory() - *in_use)
@@ -42,7 +44,7 @@ Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, co
     *in_use += bytes = size;
 }
 
-Memory::~Memory() {
+CpuMemory::~CpuMemory() {
     if (bytes >= large)
         pool->give(block);
     else
@@ -85,9 +87,9 @@ void UnfinishedUses::of(const Stream& stream, std::vector<Point>& to) const {
         if (use.stream == &stream && !use.reached()) to.push_back(use);
 }
 
-void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
+void note_use(CpuMemory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
 
-void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
+void conflicts(CpuMemory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
     const auto add = [&](UnfinishedUses& uses) {
         if (!stream || stream == &standard)
             uses.all(stream, after);

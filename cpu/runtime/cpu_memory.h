@@ -15,7 +15,7 @@ namespace pumice::cpu {
 using InUse = std::shared_ptr<std::atomic<int64_t>>;
 
 /// The pool of a device: keeps at most a sixteenth of the machine's memory, and at most 256 MiB.
-std::shared_ptr<Pool> new_pool();
+std::shared_ptr<MemoryPool> new_pool();
 
 /// The last uses of some memory by each stream, as far as they may be unfinished. Calls take constant time in the number of
 /// streams, except all(), which visits each unfinished use.
@@ -35,12 +35,12 @@ private:
 
 /// Host memory, aligned to at least 64 bytes. Large memory is mapped, or comes from the pool and returns to it. New pages are
 /// touched first by the threads that use them, so that on NUMA machines each page is near its thread.
-class Memory final : public Allocation, public std::enable_shared_from_this<Memory> {
+class CpuMemory final : public Allocation, public std::enable_shared_from_this<CpuMemory> {
 public:
     /// Throws Error naming the bytes and the device if there is no memory.
-    Memory(InUse in_use, std::shared_ptr<Pool> pool, int64_t bytes, const std::string& device);
-    ~Memory() override;
-    Memory(const Memory&) = delete;
+    CpuMemory(InUse in_use, std::shared_ptr<MemoryPool> pool, int64_t bytes, const std::string& device);
+    ~CpuMemory() override;
+    CpuMemory(const CpuMemory&) = delete;
 
     /// True if new memory is all zeros.
     bool zero() const { return block.zero; }
@@ -50,17 +50,17 @@ public:
 
 private:
     InUse in_use;
-    std::shared_ptr<Pool> pool;
-    Pool::Block block;
+    std::shared_ptr<MemoryPool> pool;
+    MemoryPool::MemoryBlock block;
 };
 
-inline Memory& memory_of(Allocation& allocation) { return static_cast<Memory&>(allocation); }
+inline CpuMemory& memory_of(Allocation& allocation) { return static_cast<CpuMemory&>(allocation); }
 
 /// Records that the point's work uses the memory.
-void note_use(Memory& memory, const Point& point, bool write);
+void note_use(CpuMemory& memory, const Point& point, bool write);
 /// Adds the points for which work on the memory must wait: unfinished uses that conflict, a write with any use. User streams are
 /// ordered among each other by events alone; the default stream and host copies (stream null) are ordered after every stream.
-void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after);
+void conflicts(CpuMemory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after);
 
 int64_t physical_memory();
 

@@ -24,7 +24,7 @@ uint64_t next_number() {
 }  // namespace
 
 SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given, std::vector<Array> of,
-                     bool exclusive, std::shared_ptr<Pool> given_pool)
+                     bool exclusive, std::shared_ptr<MemoryPool> given_pool)
     : sums(which),
       arguments(given),
       arrays(std::move(of)),

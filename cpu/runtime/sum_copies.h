@@ -43,7 +43,7 @@ public:
     };
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and must outlive this.
     SumCopies(std::span<const PrivatisedArray> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays,
-              bool alone, std::shared_ptr<Pool> pool);
+              bool alone, std::shared_ptr<MemoryPool> pool);
     ~SumCopies();
 
     /// Arguments for the calling thread, in which summed arrays are its own copies.
@@ -55,7 +55,7 @@ private:
     struct Copy {
         std::vector<FrameArgument> arguments;
         std::vector<int64_t> offsets;  ///< offset of each sum's copy in the memory; -1: it adds to the array
-        Pool::Block memory;
+        MemoryPool::MemoryBlock memory;
         std::thread::id user;
     };
     std::unique_ptr<Copy> make(bool first) const;
@@ -65,7 +65,7 @@ private:
     const std::span<const FrameArgument> arguments;
     const std::vector<Array> arrays;  ///< for each sum
     const bool alone;
-    const std::shared_ptr<Pool> pool;
+    const std::shared_ptr<MemoryPool> pool;
     std::mutex mutex;
     int users = 0;  ///< threads that have a copy, or are making one
     std::vector<std::unique_ptr<Copy>> copies;

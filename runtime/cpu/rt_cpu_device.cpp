@@ -18,7 +18,7 @@ namespace pumice_rt {
 namespace {
 
 struct CpuMemory : pumice_memory_t {
-    HostMemory::Block block = {nullptr, 0};
+    MemoryPool::MemoryBlock block = {nullptr, 0};
 };
 
 /// A library on a device: its native functions at the level that is used.
@@ -75,9 +75,9 @@ private:
     /// The same; errors of that work are returned, and reports of kernels delivered.
     pumice_status settle();
 
-    Pool pool;
-    Blocks blocks;
-    HostMemory memory;
+    ThreadPool pool;
+    ScratchBlocks blocks;
+    MemoryPool memory;
     int64_t cache_bytes = 0;
     uint32_t most_level = 0;
     Mutex mutex;         ///< guards `libraries` and what belongs to the ring
@@ -122,7 +122,7 @@ pumice_status CpuDevice::open() {
 
 pumice_status CpuDevice::allocate(int64_t bytes, pumice_memory* to) {
     CpuMemory* const made = make<CpuMemory>(hooks);
-    const HostMemory::Block block = made ? memory.take(size_t(bytes)) : HostMemory::Block{nullptr, 0};
+    const MemoryPool::MemoryBlock block = made ? memory.take(size_t(bytes)) : MemoryPool::MemoryBlock{nullptr, 0};
     if (!block.data) {
         destroy(hooks, made);
         return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s: the system gives no more memory", longest(bytes),

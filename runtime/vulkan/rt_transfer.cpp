@@ -40,7 +40,7 @@ pumice_status VulkanDevice::take(Ring& ring, int64_t bytes, int64_t& offset) {
 
 pumice_status VulkanDevice::write(pumice_memory to, int64_t offset, const void* from, int64_t bytes) {
     VulkanMemory& target = *static_cast<VulkanMemory*>(to);
-    const Block& block = *target.range.block;
+    const MemoryBlock& block = *target.range.block;
     if (!block.mapped) return write_staged(target, offset, static_cast<const char*>(from), bytes);
     bool staged = false;
     {

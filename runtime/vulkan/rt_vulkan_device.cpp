@@ -160,7 +160,7 @@ void VulkanDevice::free_memory(VulkanMemory* one) {
 
 pumice_status VulkanDevice::lend(VkBuffer buffer, int64_t offset, int64_t bytes, pumice_memory* to) {
     VulkanMemory* const made = make<VulkanMemory>(hooks);
-    Block* const block = make<Block>(hooks, hooks, offset + bytes);
+    MemoryBlock* const block = make<MemoryBlock>(hooks, hooks, offset + bytes);
     if (!made || !block) {
         destroy(hooks, made);
         destroy(hooks, block);

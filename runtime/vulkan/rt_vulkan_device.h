@@ -65,7 +65,7 @@ public:
 private:
     // Of a launch; the queue's mutex is held.
     struct BoundRange {
-        const Block* block;
+        const MemoryBlock* block;
         int64_t begin, end;
     };
     struct Recording {
@@ -127,7 +127,7 @@ private:
     bool delivering_here() const;
     pumice_status settle();
 
-    Memory memory;  // guarded by the queue's mutex
+    DeviceMemory memory;  // guarded by the queue's mutex
     PipelineCache pipelines;
     Ring arguments;         // argument blocks; guarded by the queue's mutex
     Ring upload, download;  // guarded by their mutexes
