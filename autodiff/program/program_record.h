@@ -13,7 +13,7 @@ namespace pumice::derive {
 using detail::ArrayState;
 
 /// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array.
-struct Span {
+struct BufferSpan {
     int buffer = -1;
     int64_t offset = 0, bytes = 0;
     const Element* element = nullptr;
@@ -22,7 +22,7 @@ struct Span {
 };
 
 /// One allocation that the program uses.
-struct Buffer {
+struct ProgramBuffer {
     /// A part of the buffer with the shadows that the caller gave, one a direction.
     struct Region {
         int64_t from, to;
@@ -44,9 +44,10 @@ struct Buffer {
 
 /// The buffers of one run, with the bytes that depend on differentiated arguments. It passes every call on to the hook
 /// before it.
-class ProgramRecord : public detail::TraceHook {
+class ProgramBuffers : public detail::TraceHook {
 public:
-    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
+    explicit ProgramBuffers(int width)
+        : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
         scalars->refuses_values = outer && outer->keeps_program();
     }
 
@@ -61,38 +62,39 @@ public:
 
 protected:
     /// The span of an array. A buffer that is not known yet is entered.
-    Span span_of(const ArrayState& array);
+    BufferSpan span_of(const ArrayState& array);
     /// Enters a buffer for an array that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
-    bool is_varied(const Span& s) const {
+    bool is_varied(const BufferSpan& s) const {
         return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end());
     }
-    bool is_constant(const Span& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
-    void set_varied(const Span& s, bool varied);
+    bool is_constant(const BufferSpan& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
+    void set_varied(const BufferSpan& s, bool varied);
     /// The array over the current memory of the buffer.
-    std::shared_ptr<ArrayState> array_of(const Span& s) const;
+    std::shared_ptr<ArrayState> array_of(const BufferSpan& s) const;
     /// The shadow of a span: the one of the caller, or the one of the buffer.
-    std::shared_ptr<ArrayState> shadow_of(const Span& s, int direction);
+    std::shared_ptr<ArrayState> shadow_of(const BufferSpan& s, int direction);
     /// The shadow of a span; null if there is none yet.
-    std::shared_ptr<ArrayState> shadow_if_any(const Span& s, int direction) const;
+    std::shared_ptr<ArrayState> shadow_if_any(const BufferSpan& s, int direction) const;
     /// Clears the shadow, if it exists.
-    void zero_shadows(const Span& s);
+    void zero_shadows(const BufferSpan& s);
 
     /// The activity of the parameters of a launch, from the spans that vary now. Empty: nothing is differentiated.
-    Signature activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const;
+    Signature activity(const KernelBase& kernel, std::span<const HostArgument> arguments,
+                       const std::vector<BufferSpan>& spans) const;
     /// After a launch: updates the activity of the spans that it has written.
-    void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
-    std::vector<Span> spans_of(std::span<const HostArgument> arguments);
+    void after_launch(const ir::Kernel& kernel, const std::vector<BufferSpan>& spans, const Signature& signature);
+    std::vector<BufferSpan> spans_of(std::span<const HostArgument> arguments);
     /// True if the argument is a number that depends on a differentiated scalar.
-    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get() && scalars->step(a.number).active; }
+    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get() && scalars->node(a.number).active; }
 
-    std::vector<Buffer> buffers;
+    std::vector<ProgramBuffer> buffers;
     detail::TraceHook* const outer;
 
 private:
     void annotate_array(const ArgumentSlot& slot);
     void check_shadows(const std::vector<ArgumentSlot>& slots);
-    const Buffer::Region* region_of(const Span& s) const;
+    const ProgramBuffer::Region* region_of(const BufferSpan& s) const;
     std::map<const Allocation*, int> known;
     std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments
 };

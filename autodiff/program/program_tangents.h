@@ -5,9 +5,9 @@
 namespace pumice::derive {
 
 /// Launches run as forward kernels; copies and fills are repeated on the tangents. Nothing is kept.
-class ProgramTangents : public ProgramRecord {
+class ProgramTangents : public ProgramBuffers {
 public:
-    using ProgramRecord::ProgramRecord;
+    using ProgramBuffers::ProgramBuffers;
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
     void allocated(const std::shared_ptr<ArrayState>& array, bool zero) override;
     void writing(const ArrayState& to, const void* from, int stream) override;
@@ -20,7 +20,7 @@ public:
     std::shared_ptr<ArrayState> tangent(const ArrayState& array, int direction);
 
 private:
-    void end(const Span& s);
+    void end(const BufferSpan& s);
 };
 
 }  // namespace pumice::derive

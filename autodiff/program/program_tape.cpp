@@ -25,12 +25,12 @@ void ProgramTape::seed(const HostArgument& array) {
 }
 
 /// The adjoint of the command that is being recorded reads these bytes.
-void ProgramTape::need(const Span& s) { use(s.buffer).needed.add(s.offset, s.end()); }
+void ProgramTape::need(const BufferSpan& s) { use(s.buffer).needed.add(s.offset, s.end()); }
 
 /// With checkpoints: a command that overwrites bytes which adjoints of its group need starts the next group.
-void ProgramTape::open_group(Command& command, std::span<const Span> written) {
+void ProgramTape::open_group(ProgramCommand& command, std::span<const BufferSpan> written) {
     command.starts_group = std::exchange(next_starts_group, false);
-    for (const Span& s : written)
+    for (const BufferSpan& s : written)
         if (s.any() && use(s.buffer).needed.meets(s.offset, s.end())) command.starts_group = true;
     if (states > 0 && command.starts_group)
         for (BufferState& u : table) u.needed.clear();
@@ -50,14 +50,14 @@ std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
 }
 
 /// The command is about to overwrite the span: saves it if an adjoint needs it.
-void ProgramTape::overwrite(const Span& s, Command& command) {
+void ProgramTape::overwrite(const BufferSpan& s, ProgramCommand& command) {
     BufferState& u = use(s.buffer);
     const bool wanted = u.needed.meets(s.offset, s.end());
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;
     u.written = true;
     detail::ScopedTraceHook aside(outer);
-    const auto save = [&](const Span& what) {
+    const auto save = [&](const BufferSpan& what) {
         const std::shared_ptr<ArrayState> now = array_of(what), copy = room_for(*now);
         detail::copy(*now, *copy);
         saved_bytes += copy->bytes;
@@ -67,13 +67,13 @@ void ProgramTape::overwrite(const Span& s, Command& command) {
     if (states > 0 && first) u.initial = save(whole(s.buffer));
 }
 
-Span ProgramTape::whole(int buffer) const {
-    const Buffer& b = buffers[size_t(buffer)];
+BufferSpan ProgramTape::whole(int buffer) const {
+    const ProgramBuffer& b = buffers[size_t(buffer)];
     return {buffer, 0, b.bytes / int64_t(b.element->size) * int64_t(b.element->size), b.element};
 }
 
-void ProgramTape::push(Command&& command) {
-    for (const Span& s : command.spans) {
+void ProgramTape::push(ProgramCommand&& command) {
+    for (const BufferSpan& s : command.spans) {
         if (!s.any()) continue;
         std::vector<int>& uses = use(s.buffer).uses;
         if (uses.empty() || uses.back() != int(commands.size())) uses.push_back(int(commands.size()));
@@ -89,7 +89,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
         return launching(direct.kernel, direct.range, all);
     }
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
-    Command c(Command::Kind::launch);
+    ProgramCommand c(ProgramCommand::Kind::launch);
     c.kernel.emplace(kernel);
     c.range = range;
     if (range.stream.state) {  // saved copies and the reverse sweep use the default stream
@@ -100,12 +100,12 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     c.arguments.assign(arguments.begin(), arguments.end());
     c.spans = spans_of(arguments);
     c.signature = activity(kernel, arguments, c.spans);
-    for (const Span& s : c.spans) c.varied.push_back(is_varied(s));
+    for (const BufferSpan& s : c.spans) c.varied.push_back(is_varied(s));
     const auto written = [&](size_t i) {
         return c.spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in;
     };
 
-    std::vector<Span> outputs;
+    std::vector<BufferSpan> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (written(i)) outputs.push_back(c.spans[i]);
     open_group(c, outputs);
@@ -130,7 +130,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
 
 void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
     if (array->memory) {
-        Command c(Command::Kind::allocate);
+        ProgramCommand c(ProgramCommand::Kind::allocate);
         const int buffer = enter_inside(array, zero);
         c.spans = {whole(buffer)};
         if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
@@ -141,7 +141,7 @@ void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero)
 }
 
 void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
-    Command c(Command::Kind::write);
+    ProgramCommand c(ProgramCommand::Kind::write);
     c.spans = {span_of(to)};
     c.cut = read_what_varies && has_floats(*to.element) && !derivatives_off();
     c.data.assign(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + to.bytes);
@@ -165,7 +165,7 @@ void ProgramTape::reading(const ArrayState& from) {
 }
 
 void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
-    Command c(Command::Kind::fill);
+    ProgramCommand c(ProgramCommand::Kind::fill);
     c.spans = {span_of(to)};
     c.data.assign(static_cast<const std::byte*>(value), static_cast<const std::byte*>(value) + size);
     if (is_varied(c.spans[0])) c.ended = c.spans;
@@ -178,7 +178,7 @@ void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
 }
 
 void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
-    Command c(Command::Kind::copy);
+    ProgramCommand c(ProgramCommand::Kind::copy);
     c.spans = {span_of(from), span_of(to)};
     const bool varies = is_varied(c.spans[0]) && !is_constant(c.spans[1]) && !derivatives_off();
     if (is_varied(c.spans[1]) || varies) c.ended = {c.spans[1]};
@@ -194,22 +194,22 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
 }
 
 bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
-    Command c(Command::Kind::call);
+    ProgramCommand c(ProgramCommand::Kind::call);
     c.host = call;
     c.arguments.assign(arguments.begin(), arguments.end());
     c.spans = spans_of(arguments);
     bool varies = false;
-    for (const Span& s : c.spans) varies = varies || is_varied(s);
+    for (const BufferSpan& s : c.spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();
     if (active && !call.reverse)
         fail("the host step \"", call.name,
              "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or "
              ".inactive()");
-    std::vector<Span> outputs;
+    std::vector<BufferSpan> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (call.written[i]) outputs.push_back(c.spans[i]);
     open_group(c, outputs);
-    for (const Span& s : c.spans)
+    for (const BufferSpan& s : c.spans)
         if (active && s.any()) need(s);
     for (size_t i = 0; i < c.spans.size(); ++i) {
         const bool written = call.written[i] && c.spans[i].any();

@@ -6,23 +6,23 @@
 namespace pumice::derive {
 
 /// One operation of the program.
-struct Command {
+struct ProgramCommand {
     enum class Kind { allocate, launch, fill, write, copy, call };
-    explicit Command(Kind kind) : kind(kind) {}
+    explicit ProgramCommand(Kind kind) : kind(kind) {}
     Kind kind;
-    std::vector<Span> spans;              ///< launch, call: one per argument; copy: from, to; else the one array
+    std::vector<BufferSpan> spans;        ///< launch, call: one per argument; copy: from, to; else the one array
     std::optional<KernelBase> kernel;     ///< launch
     Range range;                          ///< launch, on the default stream
     std::vector<HostArgument> arguments;  ///< launch, call: arrays use the memory of `spans`, not their own
     std::optional<detail::HostCall> host;
-    Signature signature;          ///< launch: empty if nothing is differentiated
-    std::vector<bool> varied;     ///< by span: it varies before the command or after it
-    std::vector<Span> ended;      ///< spans that varied and are overwritten without a derivative
-    std::vector<std::byte> data;  ///< write: the elements; fill: the value
-    bool cut = false;             ///< write: after the host has read bytes that vary
+    Signature signature;            ///< launch: empty if nothing is differentiated
+    std::vector<bool> varied;       ///< by span: it varies before the command or after it
+    std::vector<BufferSpan> ended;  ///< spans that varied and are overwritten without a derivative
+    std::vector<std::byte> data;    ///< write: the elements; fill: the value
+    bool cut = false;               ///< write: after the host has read bytes that vary
 
     struct Saved {
-        Span span;
+        BufferSpan span;
         std::shared_ptr<ArrayState> copy;
     };
     std::vector<Saved> saved;   ///< overwritten contents that an adjoint needs
@@ -34,10 +34,10 @@ struct Command {
 /// them. With checkpoints only states are kept, and everything else is computed again. A state is the contents of all buffers
 /// that later commands use. Commands form groups: within a group, nothing is overwritten that an adjoint of the group reads, so
 /// a group is reversed from the state at its start with one run.
-class ProgramTape : public ProgramRecord {
+class ProgramTape : public ProgramBuffers {
 public:
     /// `states`: the largest number of states kept; 0: no checkpoints.
-    ProgramTape(int width, int states) : ProgramRecord(width), states(states) {}
+    ProgramTape(int width, int states) : ProgramBuffers(width), states(states) {}
 
     /// The shadow of the array starts as 1 in every element.
     void seed(const HostArgument& array);
@@ -54,22 +54,22 @@ public:
 
 private:
     // Recording: program_tape.cpp.
-    void need(const Span& s);
-    void open_group(Command& command, std::span<const Span> written);
+    void need(const BufferSpan& s);
+    void open_group(ProgramCommand& command, std::span<const BufferSpan> written);
     std::shared_ptr<ArrayState> room_for(const ArrayState& now) const;
-    void overwrite(const Span& s, Command& command);
-    void push(Command&& command);
+    void overwrite(const BufferSpan& s, ProgramCommand& command);
+    void push(ProgramCommand&& command);
     // The reverse sweep: program_reverse.cpp.
     void find_live();
-    void adjoint_of(const Command& command);
-    void adjoint_of_copy(const Command& command);
-    void adjoint_of_launch(const Command& command);
-    void adjoint_of_call(const Command& command);
+    void adjoint_of(const ProgramCommand& command);
+    void adjoint_of_copy(const ProgramCommand& command);
+    void adjoint_of_launch(const ProgramCommand& command);
+    void adjoint_of_call(const ProgramCommand& command);
     void reverse_all();
-    std::shared_ptr<ArrayState> restorable(const Span& s);
+    std::shared_ptr<ArrayState> restorable(const BufferSpan& s);
     void forget(int buffer);
     // Checkpoints: program_checkpoints.cpp.
-    struct Snapshot {
+    struct Checkpoint {
         struct Part {
             int buffer, version;
             std::shared_ptr<ArrayState> copy;
@@ -77,19 +77,19 @@ private:
         std::vector<Part> parts;
     };
     void reverse_from_states();
-    void reverse_groups(int from, int to, int spare, const Snapshot& at_from);
+    void reverse_groups(int from, int to, int spare, const Checkpoint& at_from);
     void reverse_group(int group);
     void settle();
     void advance(int from, int to, int end);
-    void execute(const Command& command, int index);
-    Snapshot take(int at, int end);
-    void restore(const Snapshot& snapshot, int at, int end);
+    void execute(const ProgramCommand& command, int index);
+    Checkpoint take(int at, int end);
+    void restore(const Checkpoint& checkpoint, int at, int end);
     bool used(int buffer, int from, int to) const;
-    Span whole(int buffer) const;
+    BufferSpan whole(int buffer) const;
 
     const int states;
-    std::vector<Command> commands;
-    std::vector<Span> seeds;
+    std::vector<ProgramCommand> commands;
+    std::vector<BufferSpan> seeds;
     bool read_what_varies = false, next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
