@@ -1,6 +1,6 @@
 // Interval sets: a set of bytes of a buffer as disjoint, ascending, half-open intervals.
 //
-// Activity analysis of programs marks bytes that vary, are constant, or are needed by an adjoint (program_record.h).
+// Activity analysis of programs marks bytes that vary, are constant, or are needed by an adjoint (program_buffers.h).
 //
 //     add [0, 8), add [8, 12), remove [2, 4)    =>    [0, 2) [4, 12)
 //

@@ -1,6 +1,6 @@
 // Forward mode of programs.
 #pragma once
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 namespace pumice::derive {
 

@@ -1,7 +1,7 @@
 // Reverse mode of programs: the tape of commands, and its reverse sweep.
 #pragma once
 #include "autodiff/program/binomial_schedule.h"
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 namespace pumice::derive {
 

@@ -11,7 +11,7 @@
 //
 // Cost: interval operations a command. Limits: activity is by array view, not by element within a view.
 // Textbook name: activity (varied variables) analysis, here on a trace; Griewank and Walther, section 6.2.
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
