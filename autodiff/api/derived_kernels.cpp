@@ -61,7 +61,7 @@ private:
 std::vector<bool> unread_arrays(const Adjoint& a, const Signature& signature) {
     std::vector<bool> reads, writes, unread;
     find_uses(a.kernel, reads, writes);
-    for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
+    for (const FollowUpKernel& step : a.after) find_uses(step.kernel, reads, writes);
     unread.resize(reads.size());
     size_t at = 0;
     for (const Activity activity : signature.params) {
@@ -78,9 +78,11 @@ ir::Kernel without(const std::vector<bool>& unread, const ir::Kernel& kernel) {
 
 /// Derived::summed. `whole`: the derivative is one kernel, not a half.
 std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature,
-                                   const std::vector<Accumulated>& accumulated, const std::vector<Tape>& tapes, bool whole) {
+                                   const std::vector<Accumulated>& accumulated, const std::vector<TapeArray>& tapes, bool whole) {
     // Tapes that another kernel counts or writes are indexed by the linear index of an item in the whole range.
-    const auto own = [&](const Tape& t) { return t.size == Tape::Sizing::fixed || (whole && t.size == Tape::Sizing::item); };
+    const auto own = [&](const TapeArray& t) {
+        return t.size == TapeArray::Sizing::fixed || (whole && t.size == TapeArray::Sizing::item);
+    };
     std::vector<size_t> found;
     if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
     size_t at = 0;
@@ -149,7 +151,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         Derived d{as_kernel(std::move(kernel)), mode, signature};
         d.summed = summed_shadows(*primal, signature, made.accumulated, made.tapes, mode == Mode::adjoint);
         d.halo_gather = when_asked<Derived::HaloGatherKernel>(made.halo_gather, unread);
-        for (Step& step : made.after) {
+        for (FollowUpKernel& step : made.after) {
             d.after.push_back({as_kernel(without(unread, step.kernel)), step.items, {}});
             if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
         }
@@ -278,9 +280,10 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
 namespace {
 
 /// The tapes that a derivative kernel takes. The first call for a kernel stores them; for other kernels there are none.
-std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
-    const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
-    return *static_cast<const std::vector<Tape>*>(made.get());
+std::vector<TapeArray> tapes_of(const KernelBase& kernel, const std::vector<TapeArray>& noted = {}) {
+    const auto made =
+        kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<TapeArray>>(noted); });
+    return *static_cast<const std::vector<TapeArray>*>(made.get());
 }
 
 /// The adjoint as one kernel that users launch themselves (single_kernel_adjoint).
@@ -318,9 +321,10 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
 }
 
 void check_tapeless(const KernelBase& kernel) {
-    const std::vector<Tape> tapes = tapes_of(kernel);
+    const std::vector<TapeArray> tapes = tapes_of(kernel);
     if (tapes.empty()) return;
-    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Sizing::counted; });
+    const bool counted =
+        std::any_of(tapes.begin(), tapes.end(), [](const TapeArray& t) { return t.size == TapeArray::Sizing::counted; });
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
          " that autodiff makes for each launch, ",
          counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",

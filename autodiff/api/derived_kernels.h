@@ -12,7 +12,7 @@ struct Derived {
         AnyKernel kernel;
         int64_t items;
         std::optional<AnyKernel> row_by_row;
-    };  // as Step
+    };  // as FollowUpKernel
     struct HaloGatherKernel {
         AnyKernel kernel;
         std::optional<AnyKernel> by_rows;
@@ -25,7 +25,7 @@ struct Derived {
     struct OwnerComputesKernels {
         struct Owner {
             AnyKernel kernel;
-            OwnerComputesAdjoint::Range range;
+            OwnerComputesAdjoint::OwnerRange range;
             int instructions;
         };
         std::vector<Owner> owners;
@@ -45,7 +45,7 @@ struct Derived {
     Mode mode;
     Signature signature;
     std::vector<After> after = {};  ///< kernels that are launched after `kernel`, with the same arguments
-    std::vector<Tape> tapes = {};
+    std::vector<TapeArray> tapes = {};
     std::optional<AnyKernel> count = {};
     bool count_writes = false;
     std::shared_ptr<const ir::Kernel> primal = nullptr;

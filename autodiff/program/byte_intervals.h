@@ -14,7 +14,7 @@
 namespace pumice::derive {
 
 /// A set of integers as disjoint, ascending intervals; the end of an interval does not belong to it.
-class Intervals {
+class ByteIntervals {
 public:
     struct Interval {
         int64_t from, to;

@@ -36,8 +36,8 @@ struct ProgramBuffer {
     bool zero = false;                   ///< its contents start as zeros
     std::weak_ptr<Allocation> seen;      ///< the allocation that the program itself uses
     std::shared_ptr<Allocation> memory;  ///< the memory that holds the contents now; null: none
-    Intervals varied;                    ///< bytes that depend on a differentiated argument
-    Intervals constant;                  ///< bytes that the caller annotated Const
+    ByteIntervals varied;                ///< bytes that depend on a differentiated argument
+    ByteIntervals constant;              ///< bytes that the caller annotated Const
     std::vector<Region> regions;
     std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };

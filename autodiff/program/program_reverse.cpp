@@ -54,7 +54,7 @@ void ProgramTape::reverse() {
 
 /// Backward liveness from the shadows of the caller: a command is live if it writes bytes of a live shadow.
 void ProgramTape::find_live() {
-    std::vector<Intervals> live(buffers.size());
+    std::vector<ByteIntervals> live(buffers.size());
     for (size_t b = 0; b < buffers.size(); ++b)
         for (const ProgramBuffer::Region& r : buffers[b].regions) live[b].add(r.from, r.to);
     for (const BufferSpan& s : seeds) live[size_t(s.buffer)].add(s.offset, s.end());

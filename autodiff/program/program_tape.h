@@ -102,7 +102,7 @@ private:
 
     // By buffer; later buffers have no entry yet.
     struct BufferState {
-        Intervals needed;       ///< bytes whose current contents adjoints so far read
+        ByteIntervals needed;   ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
         std::shared_ptr<ArrayState> initial;  ///< with checkpoints: contents before the program, if it overwrites them

@@ -258,12 +258,12 @@ Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
     }
 }
 
-std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tapes) {
+std::optional<CountKernel> count_of(const Primal& primal, const std::vector<TapeArray>& tapes) {
     bool counted = false;
-    for (const Tape& t : tapes) counted = counted || t.size == Tape::Sizing::counted;
+    for (const TapeArray& t : tapes) counted = counted || t.size == TapeArray::Sizing::counted;
     if (!counted) return std::nullopt;
     AdjointEmitter sweep(primal, Part::count);
-    Count count;
+    CountKernel count;
     count.kernel = in_order(without_effects(cleaned_up(sweep.run()), primal.kernel.params.size(), count.writes));
     return count;
 }

@@ -35,12 +35,12 @@ void AdjointEmitter::add_stacks() {
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
-        stack.kind = !stack.bound                                                  ? Tape::Sizing::counted
-                     : !split_mode && bounded && all <= signature.private_elements ? Tape::Sizing::fixed
-                                                                                   : Tape::Sizing::item;
+        stack.kind = !stack.bound                                                  ? TapeArray::Sizing::counted
+                     : !split_mode && bounded && all <= signature.private_elements ? TapeArray::Sizing::fixed
+                                                                                   : TapeArray::Sizing::item;
         const bool counting = part == Part::count;
         const std::string name = text("tape_", name_of(stack.type)), label = text("the tape of ", name_of(stack.type));
-        if (stack.kind == Tape::Sizing::fixed) {
+        if (stack.kind == TapeArray::Sizing::fixed) {
             Memory m;
             m.kind = MemoryKind::private_;
             m.name = name;
@@ -49,23 +49,23 @@ void AdjointEmitter::add_stacks() {
             m.loc = from.loc;
             stack.memory = {uint32_t(to.memories.size())};
             if (!counting) stack.memory = add_own_memory(to, m);
-        } else if (stack.kind == Tape::Sizing::item) {
-            tapes.push_back({stack.type, Tape::Sizing::item, stack.bound->number, stack.bound->more});
+        } else if (stack.kind == TapeArray::Sizing::item) {
+            tapes.push_back({stack.type, TapeArray::Sizing::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         } else {
-            tapes.push_back({Scalar::i32, Tape::Sizing::offsets, 1});
-            tapes.push_back({stack.type, Tape::Sizing::counted, 0});
+            tapes.push_back({Scalar::i32, TapeArray::Sizing::offsets, 1});
+            tapes.push_back({stack.type, TapeArray::Sizing::counted, 0});
             stack.offsets = Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, name + "_offsets",
                                                text("the offsets of ", label));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         }
         if (split_mode && !stack.known_height()) {
-            tapes.push_back({Scalar::i32, Tape::Sizing::item, 1});
+            tapes.push_back({Scalar::i32, TapeArray::Sizing::item, 1});
             if (!counting)
                 stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, name + "_height", text("the height of ", label));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == Tape::Sizing::counted && !counting && !owner)
+        if (stack.kind == TapeArray::Sizing::counted && !counting && !owner)
             stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
     }
 }
@@ -74,8 +74,8 @@ void AdjointEmitter::add_stacks() {
 /// another.
 Value AdjointEmitter::address(Stack& stack, Value slot) {
     switch (stack.kind) {
-        case Tape::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
-        case Tape::Sizing::counted: return b.op(Op::add, {stack.base, slot});
+        case TapeArray::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
+        case TapeArray::Sizing::counted: return b.op(Op::add, {stack.base, slot});
         default: return slot;
     }
 }
@@ -130,7 +130,8 @@ void AdjointEmitter::restore_cursors() {
 
 void AdjointEmitter::count_pushes() {
     for (Stack& stack : stacks)
-        if (stack.kind == Tape::Sizing::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+        if (stack.kind == TapeArray::Sizing::counted)
+            b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }
 
 }  // namespace pumice::derive
