@@ -232,7 +232,7 @@ private:
         std::vector<Launched> launches;  // since the ring was cleared, and not taken yet
         int beginning = 0;               // launches that are not in `launches` yet
         int64_t expected = 0;            // words that these launches write if every item prints each line once
-        Reports::Taken taken;            // since the ring was cleared
+        Reports::RingProgress taken;     // since the ring was cleared
         const bool of_calls;             // for launches of calls, which may go ahead of all others
     };
     void launch_reporting(const VulkanProgram& program, const Launch& launch);

@@ -253,7 +253,7 @@ void Device::take_recorded(const Recorder& recorder, bool is_last) {
     const size_t written = std::min(head[ring::used], head[ring::capacity]);
     if (written > 0 || head[ring::failed] > 0) {
         const std::vector<uint32_t> records = read_records(*ring, 0, written);
-        Reports::Taken taken;
+        Reports::RingProgress taken;
         reports.take(head, records, numbers, true, taken, true);
         clear_ring(*ring, ring::records + written);
         if (!ring->buffer->range.block->mapped) {
