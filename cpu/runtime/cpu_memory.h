@@ -21,15 +21,15 @@ std::shared_ptr<MemoryPool> new_pool();
 /// streams, except all(), which visits each unfinished use.
 class UnfinishedUses {
 public:
-    void put(const Point& point);
+    void put(const StreamPoint& point);
     /// Adds the unfinished uses, except those of the stream.
-    void all(const Stream* except, std::vector<Point>& to);
+    void all(const CpuStream* except, std::vector<StreamPoint>& to);
     /// Adds the stream's use if it is unfinished.
-    void of(const Stream& stream, std::vector<Point>& to) const;
+    void of(const CpuStream& stream, std::vector<StreamPoint>& to) const;
 
 private:
-    std::vector<Point> few;  // unused once `many` is
-    std::unordered_map<const Stream*, Point> many;
+    std::vector<StreamPoint> few;  // unused once `many` is
+    std::unordered_map<const CpuStream*, StreamPoint> many;
     size_t prune_at = 0;  // size of `many` at which finished ones are removed
 };
 
@@ -57,10 +57,11 @@ private:
 inline CpuMemory& memory_of(Allocation& allocation) { return static_cast<CpuMemory&>(allocation); }
 
 /// Records that the point's work uses the memory.
-void note_use(CpuMemory& memory, const Point& point, bool write);
+void note_use(CpuMemory& memory, const StreamPoint& point, bool write);
 /// Adds the points for which work on the memory must wait: unfinished uses that conflict, a write with any use. User streams are
 /// ordered among each other by events alone; the default stream and host copies (stream null) are ordered after every stream.
-void conflicts(CpuMemory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after);
+void conflicts(CpuMemory& memory, const CpuStream* stream, const CpuStream& standard, bool write,
+               std::vector<StreamPoint>& after);
 
 int64_t physical_memory();
 

@@ -79,17 +79,17 @@ TEST_F(MemoryTest, AllocationsPastTheMemoryAreRefusedWithTheBytes) {
 }
 
 struct Conflicts : testing::Test {
-    std::vector<uint64_t> of(const Stream* stream, bool write) {
-        std::vector<Point> after;
+    std::vector<uint64_t> of(const CpuStream* stream, bool write) {
+        std::vector<StreamPoint> after;
         conflicts(*memory, stream, standard, write, after);
         std::vector<uint64_t> numbers;
-        for (const Point& point : after) numbers.push_back(point.number);
+        for (const StreamPoint& point : after) numbers.push_back(point.number);
         return numbers;
     }
     using Numbers = std::vector<uint64_t>;
     std::shared_ptr<CpuMemory> memory =
         std::make_shared<CpuMemory>(std::make_shared<std::atomic<int64_t>>(0), new_pool(), 64, "cpu");
-    Stream standard, a, b;
+    CpuStream standard, a, b;
 };
 
 TEST_F(Conflicts, HostReadsWaitForWritesAndHostWritesForReadsToo) {
