@@ -219,7 +219,7 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
     for (;;) {
         if (!launch && crowded(context)) return nullptr;
         const codegen::Options options = options_for(context, launch);
-        for (const Made& one : made)
+        for (const CachedVariant& one : made)
             if (one.options == options) return one.variant.get();
         codegen::Shader shader = source(options);
         if (for_block == 0 && shader.block_bytes > 0 &&
@@ -245,7 +245,7 @@ Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const 
 
 void Variants::destroy(Context& context) {
     const std::lock_guard lock(mutex);
-    for (const Made& one : made) one.variant->destroy(context);
+    for (const CachedVariant& one : made) one.variant->destroy(context);
     made.clear();
     usual = nullptr;
 }

@@ -45,9 +45,9 @@ public:
         const int64_t offset, bytes;
 
     private:
-        struct Owner {  // null in a piece that was moved from
-            Owner(Staging* staging) : staging(staging) {}
-            Owner(Owner&& other) : staging(std::exchange(other.staging, nullptr)) {}
+        struct StagingPointer {  // null in a piece that was moved from
+            StagingPointer(Staging* staging) : staging(staging) {}
+            StagingPointer(StagingPointer&& other) : staging(std::exchange(other.staging, nullptr)) {}
             Staging* staging;
         } staging;
         uint64_t number, last = 0;

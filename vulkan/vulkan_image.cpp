@@ -83,17 +83,17 @@ void ImageMemory::release_empty() {
     std::erase_if(blocks, [](const Typed& one) { return one.block->ranges.empty(); });
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, const ImageRange& at, uint64_t number)
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, VkImage image, const ImageRange& at, uint64_t number)
     : device(std::move(on)), shape(of), handle(image), usage(usage_of(of)), id(number), range(at) {
     bytes = at.bytes;
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, const LentImage& from, uint64_t number)
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, const LentImage& from, uint64_t number)
     : device(std::move(on)), shape(of), handle(from.image), usage(from.usage), id(number), layout(from.before), lent(from) {
     for (int level = 0; level < of.levels; ++level) bytes += of.bytes(level) * of.layers;
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, std::shared_ptr<MemoryBlock> memory,
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, VkImage image, std::shared_ptr<MemoryBlock> memory,
              const SharedMemory& with_others, uint64_t number)
     : device(std::move(on)),
       shape(of),
@@ -172,7 +172,7 @@ VkSampler Samplers::get(const VkSamplerCreateInfo& info) {
     return sampler;
 }
 
-std::shared_ptr<Image> Device::make_image(const ImageShape& shape) {
+std::shared_ptr<Image> VulkanDevice::make_image(const ImageShape& shape) {
     context.require_alive();
     if (const std::string reason = refusal(context.snapshot, context.plan, shape); !reason.empty())
         fail("the ", shape.text(), " cannot be made: ", context.name, " ", reason);

@@ -15,7 +15,7 @@
 
 namespace pumice::vulkan {
 
-class Device;
+class VulkanDevice;
 
 /// The memory of one image: a range of a block without a buffer, since buffers and images of optimal tiling may not share pages.
 struct ImageRange {
@@ -63,15 +63,15 @@ struct ViewKind {
 /// An image. The destructor releases it once the device is done with it.
 class Image : public Allocation, public TimelineUse, public std::enable_shared_from_this<Image> {
 public:
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
     /// An image of an application.
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, const LentImage& lent, uint64_t id);
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, const LentImage& lent, uint64_t id);
     /// An image that other processes have, too, with the handle and memory of its own.
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, std::shared_ptr<MemoryBlock> memory,
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, VkImage handle, std::shared_ptr<MemoryBlock> memory,
           const SharedMemory& shared, uint64_t id);
     ~Image() override;
 
-    const std::shared_ptr<Device> device;
+    const std::shared_ptr<VulkanDevice> device;
     const ImageShape shape;
     const VkImage handle;
     const VkImageUsageFlags usage;

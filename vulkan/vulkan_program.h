@@ -81,7 +81,7 @@ public:
     };
     using BufferRanges = std::vector<BufferRange>;  // by binding
     /// The state that the slices of a launch share.
-    struct Recorded {
+    struct RecordedLaunch {
         Variants& variants;
         Variant& variant;
         Pipeline pipeline;
@@ -118,7 +118,7 @@ public:
     std::vector<std::unique_ptr<KeptSet>> kept_sets;
 
 private:
-    struct Made {
+    struct CachedPipeline {
         Extents group;
         bool full_groups, at_origin;  // see codegen::Shader
         VkPipeline pipeline;
@@ -128,7 +128,7 @@ private:
 
     VkShaderModule module = VK_NULL_HANDLE;
     VkDescriptorPool pool = VK_NULL_HANDLE;  // of kept_sets
-    std::vector<Made> made;
+    std::vector<CachedPipeline> made;
 };
 
 /// All variants of one kernel, kept alive by the device until its work with them is done.
@@ -154,7 +154,7 @@ public:
     RepeatedLaunches repeated;  ///< guarded by the queue's mutex
 
 private:
-    struct Made {
+    struct CachedVariant {
         codegen::Options options;
         std::unique_ptr<Variant> variant;
     };
@@ -171,7 +171,7 @@ private:
     size_t image_bindings = 0;                 // at most
     const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
-    std::vector<Made> made;
+    std::vector<CachedVariant> made;
     Variant* usual = nullptr;  // the one of them that most launches need
     size_t for_block = 0;      // bindings reserved for the argument block: 1 once the shader needs one
 };

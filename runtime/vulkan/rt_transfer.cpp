@@ -119,13 +119,13 @@ pumice_status VulkanDevice::copy_out(VulkanMemory& from, int64_t offset, int64_t
 pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes) {
     const Lock alone(downloading);
     RT_TRY(need(download, context.plan.download_memory));
-    struct Pending {
+    struct PendingPiece {
         int64_t piece = 0, bytes = 0;
         uint64_t value = 0;
         char* to = nullptr;
     } before;
     for (int64_t done = 0;;) {
-        Pending now;
+        PendingPiece now;
         if (done < bytes) {
             now.bytes = least(bytes - done, download.largest_piece());
             now.to = to + done;
