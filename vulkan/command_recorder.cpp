@@ -1,17 +1,17 @@
 // Records into command buffers of the application.
 //
-// A thread that records has a CommandRecorder; the queue's begin() and end() ask for it and let it do their work. Barriers come from the
-// same hazard tracker as those of batches (hazards.h). The first command follows what the application says of the commands before,
-// and the last barrier orders the commands after:
+// A thread that records has a CommandRecorder; the queue's begin() and end() ask for it and let it do their work. Barriers come
+// from the same hazard tracker as those of batches (hazards.h). The first command follows what the application says of the
+// commands before, and the last barrier orders the commands after:
 //
 //   before -> barrier?   launch 1   barrier?   launch 2 ...   barrier -> after
 //
 // Arrays with scopes of their own get the first barrier at the first command that touches them, and none if both sides read. A
-// barrier names only the stages and writes that were recorded so far. Commands keep what they use in the CommandRecorder: buffers,
-// executables, descriptor pools, and blocks of mapped memory for values that commands read. Released pools and blocks are used
-// again, so a frame like the last one makes no Vulkan object. Cost: the tracker's, and a descriptor set a launch on devices without
-// push descriptors. Images follow the scopes for all arrays; their layouts are those that the application was promised. Limits: scopes
-// are those of memory barriers; an image has none of its own.
+// barrier names only the stages and writes that were recorded so far. Commands keep what they use in the CommandRecorder:
+// buffers, executables, descriptor pools, and blocks of mapped memory for values that commands read. Released pools and blocks
+// are used again, so a frame like the last one makes no Vulkan object. Cost: the tracker's, and a descriptor set a launch on
+// devices without push descriptors. Images follow the scopes for all arrays; their layouts are those that the application was
+// promised. Limits: scopes are those of memory barriers; an image has none of its own.
 #include "vulkan/command_recorder.h"
 
 #include <algorithm>

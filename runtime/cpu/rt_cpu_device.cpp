@@ -448,7 +448,7 @@ pumice_status CpuDevice::prepare(const Bundle& bundle, const pumice_library& lib
     const Lock lock(mutex);
     const CpuLibrary* found = nullptr;
     RT_TRY(library_of(bundle, library, found));
-    const Span& natives = bundle.kernels[kernel].natives;
+    const RecordRange& natives = bundle.kernels[kernel].natives;
     for (uint32_t i = 0; i < natives.count; ++i)
         if (found->codes[natives.first + i].entry) return PUMICE_OK;
     Launch launch;
@@ -471,7 +471,7 @@ pumice_status CpuDevice::launch(const Launch& launch) {
 
 /// Words that the launch may print.
 int64_t words_printed(const Launch& launch) {
-    const Span& formats = launch.record().formats;
+    const RecordRange& formats = launch.record().formats;
     int64_t an_item = 0, items = 1;
     for (uint32_t f = formats.first; f < formats.first + formats.count; ++f) {
         const FormatRecord& format = launch.bundle->formats[f];

@@ -21,7 +21,7 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is
 /// held.
-pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
+pumice_status VulkanDevice::need(StagingRing& ring, uint32_t memory_type) {
     if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
     {
         const Lock lock(queue.mutex);
@@ -32,7 +32,7 @@ pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
 }
 
 /// Takes a piece of a staging ring; waits for the device if the ring is full. The ring's mutex is held, the queue's is not.
-pumice_status VulkanDevice::take(Ring& ring, int64_t bytes, int64_t& offset) {
+pumice_status VulkanDevice::take(StagingRing& ring, int64_t bytes, int64_t& offset) {
     RT_TRY(queue.wait(ring.needed(bytes)));
     offset = ring.take(bytes);
     return PUMICE_OK;

@@ -38,7 +38,7 @@ pumice_status VulkanDevice::start(const Origin& origin) {
     pumice_memory made = nullptr;
     RT_TRY(allocate(dummy_bytes, &made));
     dummy = static_cast<VulkanMemory*>(made);
-    const Plan& plan = context.plan;
+    const DevicePlan& plan = context.plan;
     log("opened %s (%s): arrays %s, by %s, properties %llx", name, context.facts.driver_info,
         plan.arrays[0].mapped ? "mapped" : "staged", plan.push_descriptors ? "push descriptors" : "descriptor sets",
         static_cast<unsigned long long>(plan.properties));
@@ -51,8 +51,8 @@ void VulkanDevice::close() {
     if (context.queue) context.wait_idle();
     pipelines.save();
     if (times.pool) context.vk.DestroyQueryPool(context.device, times.pool, nullptr);
-    for (Program*& list : programs)
-        while (Program* const program = list) {
+    for (VulkanProgram*& list : programs)
+        while (VulkanProgram* const program = list) {
             list = program->next;
             destroy_program(context, program);
         }

@@ -125,7 +125,7 @@ pumice_status DeviceMemory::new_block(int64_t bytes, MemoryBlock*& block) {
     const int64_t granularity = context.plan.alignment, most = context.plan.max_block_bytes;
     for (int64_t size = usual_block_bytes < most ? usual_block_bytes : most;; size /= 4) {
         const int64_t rounded = size / granularity * granularity, want = bytes > rounded ? bytes : rounded;
-        const Plan::ArrayMemory& best = context.plan.arrays[0];
+        const DevicePlan::ArrayMemory& best = context.plan.arrays[0];
         RT_TRY(make_block(context, best.type, want, best.mapped, block));
         if (block || want == bytes || size <= smallest_block_bytes) return PUMICE_OK;
     }
@@ -134,7 +134,7 @@ pumice_status DeviceMemory::new_block(int64_t bytes, MemoryBlock*& block) {
 /// Allocates exactly this size, since it takes from a heap that others need, too.
 pumice_status DeviceMemory::new_spare_block(int64_t bytes, MemoryBlock*& block) {
     for (uint32_t i = 1; i < context.plan.array_count && !block; ++i) {
-        const Plan::ArrayMemory& other = context.plan.arrays[i];
+        const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
         const VkPhysicalDeviceMemoryProperties& memory = context.facts.memory;
         if (VkDeviceSize(bytes) > memory.memoryHeaps[memory.memoryTypes[other.type].heapIndex].size) continue;
         RT_TRY(make_block(context, other.type, bytes, other.mapped, block));
@@ -164,7 +164,7 @@ void DeviceMemory::trim(int64_t keep) {
     }
 }
 
-uint64_t Ring::needed(int64_t bytes) const {
+uint64_t StagingRing::needed(int64_t bytes) const {
     const int64_t begin = begin_of(bytes);
     uint64_t value = 0;
     for (int64_t s = segment_of(begin); s <= segment_of(begin + bytes - 1); ++s)
@@ -172,7 +172,7 @@ uint64_t Ring::needed(int64_t bytes) const {
     return value;
 }
 
-pumice_status Ring::start(uint32_t memory_type) {
+pumice_status StagingRing::start(uint32_t memory_type) {
     for (capacity = most_bytes; !block && capacity >= smallest_block_bytes; capacity /= 4)
         RT_TRY(make_block(context, memory_type, capacity, true, block));
     if (block) {
@@ -183,7 +183,7 @@ pumice_status Ring::start(uint32_t memory_type) {
                 longest(smallest_block_bytes), context.name);
 }
 
-int64_t Ring::take(int64_t bytes) {
+int64_t StagingRing::take(int64_t bytes) {
     piece_begin = begin_of(bytes);
     entered = segment_of(piece_begin + bytes - 1);
     // The next piece starts at a multiple of 256, which suits every copy engine, or of the alignment of storage buffers.
@@ -192,17 +192,17 @@ int64_t Ring::take(int64_t bytes) {
     return piece_begin;
 }
 
-void Ring::until(uint64_t value) {
+void StagingRing::until(uint64_t value) {
     for (int64_t s = segment_of(piece_begin); s <= entered; ++s) values[s] = value;
 }
 
-uint64_t Ring::last() const {
+uint64_t StagingRing::last() const {
     uint64_t value = 0;
     for (const uint64_t one : values) value = one > value ? one : value;
     return value;
 }
 
-void Ring::release() {
+void StagingRing::release() {
     destroy_block(context, block);
     block = nullptr;
     head = 0;

@@ -32,7 +32,7 @@ pumice_status invalidate(Context& context, const MemoryBlock& block, int64_t off
 /// A part of a block.
 struct MemoryRange {
     MemoryBlock* block = nullptr;
-    int64_t offset = 0, bytes = 0;  ///< both multiples of Plan::alignment
+    int64_t offset = 0, bytes = 0;  ///< both multiples of DevicePlan::alignment
 };
 
 /// The memory of arrays. Guarded by the queue's mutex.
@@ -42,7 +42,7 @@ public:
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
-    /// `bytes` > 0 and at most Plan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in
+    /// `bytes` > 0 and at most DevicePlan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in
     /// memory of any type for arrays, else in the best.
     pumice_status allocate(int64_t bytes, bool spare, MemoryRange& range);
     void release(const MemoryRange& range);
@@ -60,12 +60,12 @@ private:
 
 /// Staging memory as a ring: pieces are taken in order. The ring consists of segments, each of which is free again when the
 /// timeline has reached the value of its last use. Guarded by its user.
-class Ring {
+class StagingRing {
 public:
-    Ring(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
-    ~Ring() { release(); }
-    Ring(const Ring&) = delete;
-    Ring& operator=(const Ring&) = delete;
+    StagingRing(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
+    ~StagingRing() { release(); }
+    StagingRing(const StagingRing&) = delete;
+    StagingRing& operator=(const StagingRing&) = delete;
 
     static constexpr uint32_t segments = 16;
     /// Allocates the memory, unless it is there: less than the most if the device is short of it.
