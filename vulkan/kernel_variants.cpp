@@ -237,7 +237,7 @@ void Variants::prepare(Context& context) {
     usual = variant(context, nullptr);
 }
 
-Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
+Variants::ChosenVariant Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
     const std::lock_guard lock(mutex);
     Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
     return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};

@@ -138,13 +138,13 @@ public:
     using Source = std::function<codegen::Shader(const codegen::Options&)>;
 
     Variants(std::shared_ptr<const ir::Kernel> kernel, Source source);
-    struct Choice {
+    struct ChosenVariant {
         Variant* variant;
         Variant::Pipeline pipeline;
     };
     /// The variant for this launch: with device addresses if an array is too large for a binding or there are too many, and with
     /// 64-bit offsets if an array has too many elements. Thread-safe.
-    Choice choose(Context& context, PipelineCache& cache, const Launch& launch);
+    ChosenVariant choose(Context& context, PipelineCache& cache, const Launch& launch);
     /// Makes the variant that most launches need, if that can be told.
     void prepare(Context& context);
     void destroy(Context& context);

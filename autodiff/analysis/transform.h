@@ -44,7 +44,7 @@ using Fits = std::function<bool(const HostValues&, const std::array<int64_t, 3>&
 
 /// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
 /// range, or of all groups where the primal has whole_groups.
-struct TapeArray {
+struct TapeParameter {
     enum class Sizing {
         fixed,    ///< `count` elements
         item,     ///< `count` elements an item
@@ -151,7 +151,7 @@ struct Adjoint {
     Lazy<OwnerComputesAdjoint> owner_computes;
     Lazy<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< without and with loop interchange
     std::vector<FollowUpKernel> after;                             ///< to be launched after the kernel
-    std::vector<TapeArray> tapes;
+    std::vector<TapeParameter> tapes;
     std::optional<CountKernel> count;  ///< where a tape is counted
     std::vector<Accumulated> accumulated;
     Fits fits;  ///< launches that do not fit need the adjoint of Signature::any_range
@@ -163,7 +163,7 @@ struct SplitDerivative {
     ir::Kernel augmented, reverse;
     Lazy<HaloGather> halo_gather;       ///< replaces `reverse` on devices where it is faster
     std::vector<FollowUpKernel> after;  ///< to be launched after `reverse`
-    std::vector<TapeArray> tapes;
+    std::vector<TapeParameter> tapes;
     std::optional<CountKernel> count;
     std::vector<Accumulated> accumulated;
     Fits fits;  ///< of `reverse`

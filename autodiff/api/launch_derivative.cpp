@@ -55,7 +55,7 @@ public:
         size_t next = 0;
         for (size_t i = 0; i < slots.size(); ++i) {
             const ArgumentSlot& slot = slots[i];
-            if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
+            if (slot.value.is_array || derived.mode == DerivativeMode::forward || slot.activity == Activity::constant) continue;
             for (int w = 0; w < derived.signature.width; ++w) {
                 uint64_t bits = 0;
                 if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target))
@@ -70,7 +70,7 @@ public:
 
 private:
     void put(const ArgumentSlot& slot, size_t w) {
-        if (!slot.value.is_array && derived.mode == Mode::forward) return list.push_back(slot.shadows[w]);
+        if (!slot.value.is_array && derived.mode == DerivativeMode::forward) return list.push_back(slot.shadows[w]);
         if (!slot.value.is_array) {
             const int64_t one = 1;
             sums.push_back(detail::allocate(device, &one, 1, element_of(slot.value.type), true));
@@ -79,7 +79,7 @@ private:
         // One array may be read through two parameters. The kernel updates two shadows then, which must not be the same memory.
         const HostArgument& shadow = slot.shadows[w];
         bool twice = false;
-        if (derived.mode == Mode::forward) return list.push_back(shadow);
+        if (derived.mode == DerivativeMode::forward) return list.push_back(shadow);
         for (const HostArgument& before : list)
             twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
         if (!twice) return list.push_back(shadow);
@@ -156,7 +156,7 @@ void launch_strategy(const DerivedLaunch& l) {
     for (const AdjointStrategy& strategy : adjoint_strategies()) {
         const std::string refusal = strategy.launch(l);
         if (refusal.empty()) {
-            if (debug::log() && l.derived.mode != Mode::forward)
+            if (debug::log() && l.derived.mode != DerivativeMode::forward)
                 debug::log_line(
                     text("the reverse sweep of kernel \"", l.derived.primal->name, "\" runs by ", strategy.name, others));
             return;
@@ -190,11 +190,11 @@ void check_size(const ir::Kernel& primal, Scalar type, double elements) {
 }
 
 /// Elements of a tape that is not counted.
-int64_t elements_of(const TapeArray& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
-    if (tape.size == TapeArray::Sizing::offsets) return items;
+int64_t elements_of(const TapeParameter& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
+    if (tape.size == TapeParameter::Sizing::offsets) return items;
     const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
-    if (tape.size == TapeArray::Sizing::item) check_size(*derived.primal, tape.type, double(each) * double(items));
-    return tape.size == TapeArray::Sizing::item ? each * items : each;
+    if (tape.size == TapeParameter::Sizing::item) check_size(*derived.primal, tape.type, double(each) * double(items));
+    return tape.size == TapeParameter::Sizing::item ? each * items : each;
 }
 
 /// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
@@ -218,7 +218,7 @@ std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range,
         arguments.back() = rebound(slots[i].value, *copies.back());
     }
     for (size_t t = 0; t < derived.tapes.size(); ++t)
-        if (derived.tapes[t].size == TapeArray::Sizing::offsets) {
+        if (derived.tapes[t].size == TapeParameter::Sizing::offsets) {
             counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
             arguments.push_back(argument_of(*counted.back().offsets));
         }
@@ -270,13 +270,13 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
         std::vector<CountedTape> counted;
         if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
         size_t next = 0;
-        for (const TapeArray& tape : derived.tapes) {
-            if (tape.size == TapeArray::Sizing::offsets) {
+        for (const TapeParameter& tape : derived.tapes) {
+            if (tape.size == TapeParameter::Sizing::offsets) {
                 tapes.push_back(counted[next].offsets);
                 bytes += tapes.back()->bytes;
             } else {
-                const int64_t n =
-                    tape.size == TapeArray::Sizing::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
+                const int64_t n = tape.size == TapeParameter::Sizing::counted ? counted[next++].total
+                                                                              : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }
@@ -304,12 +304,12 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<A
     };
     if (tapes.size() != derived.tapes.size()) refuse("of ", tapes.size(), " arrays, and its own has ", derived.tapes.size());
     for (size_t t = 0; t < tapes.size(); ++t) {
-        const TapeArray& tape = derived.tapes[t];
+        const TapeParameter& tape = derived.tapes[t];
         const Scalar type = tapes[t]->element->leaves[0].type;
         if (type != tape.type)
             refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
         const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
-        const int64_t wants = tape.size == TapeArray::Sizing::counted ? has : elements_of(tape, derived, slots, items);
+        const int64_t wants = tape.size == TapeParameter::Sizing::counted ? has : elements_of(tape, derived, slots, items);
         if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
     }
 }

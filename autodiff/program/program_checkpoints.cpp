@@ -89,7 +89,7 @@ void ProgramTape::advance(int from, int to, int end) {
 ProgramTape::Checkpoint ProgramTape::take(int at, int end) {
     Checkpoint checkpoint;
     for (int b = 0; b < int(table.size()); ++b) {
-        const BufferState& u = table[size_t(b)];
+        const BufferUse& u = table[size_t(b)];
         if (!buffers[size_t(b)].memory || (!buffers[size_t(b)].inside && !u.written) || !used(b, at, end)) continue;
         std::weak_ptr<ArrayState>& known = copies[{b, u.version}];
         std::shared_ptr<ArrayState> copy = known.lock();
@@ -108,10 +108,10 @@ ProgramTape::Checkpoint ProgramTape::take(int at, int end) {
 void ProgramTape::restore(const Checkpoint& checkpoint, int at, int end) {
     for (int b = 0; b < int(table.size()); ++b)
         if (buffers[size_t(b)].inside) {
-            const auto has = [&](const Checkpoint::Part& p) { return p.buffer == b; };
+            const auto has = [&](const Checkpoint::SavedBuffer& p) { return p.buffer == b; };
             if (std::none_of(checkpoint.parts.begin(), checkpoint.parts.end(), has)) buffers[size_t(b)].memory = nullptr;
         }
-    for (const Checkpoint::Part& part : checkpoint.parts) {
+    for (const Checkpoint::SavedBuffer& part : checkpoint.parts) {
         ProgramBuffer& b = buffers[size_t(part.buffer)];
         if (!used(part.buffer, at, end)) {
             b.memory = nullptr;
@@ -171,7 +171,7 @@ void ProgramTape::reverse_from_states() {
     // Arrays of the caller keep their final contents: earlier contents are computed in other memory.
     Checkpoint first;
     for (int b = 0; b < int(table.size()); ++b) {
-        BufferState& u = table[size_t(b)];
+        BufferUse& u = table[size_t(b)];
         if (buffers[size_t(b)].inside || u.written) buffers[size_t(b)].memory = nullptr;
         if (u.initial) first.parts.push_back({b, -1, std::move(u.initial)});
     }

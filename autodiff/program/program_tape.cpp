@@ -33,7 +33,7 @@ void ProgramTape::open_group(ProgramCommand& command, std::span<const BufferSpan
     for (const BufferSpan& s : written)
         if (s.any() && use(s.buffer).needed.meets(s.offset, s.end())) command.starts_group = true;
     if (states > 0 && command.starts_group)
-        for (BufferState& u : table) u.needed.clear();
+        for (BufferUse& u : table) u.needed.clear();
 }
 
 /// Allocates room for a copy of the array. Where there is none, the error says what would need less.
@@ -51,7 +51,7 @@ std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
 
 /// The command is about to overwrite the span: saves it if an adjoint needs it.
 void ProgramTape::overwrite(const BufferSpan& s, ProgramCommand& command) {
-    BufferState& u = use(s.buffer);
+    BufferUse& u = use(s.buffer);
     const bool wanted = u.needed.meets(s.offset, s.end());
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;

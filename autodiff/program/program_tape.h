@@ -70,11 +70,11 @@ private:
     void forget(int buffer);
     // Checkpoints: program_checkpoints.cpp.
     struct Checkpoint {
-        struct Part {
+        struct SavedBuffer {
             int buffer, version;
             std::shared_ptr<ArrayState> copy;
         };
-        std::vector<Part> parts;
+        std::vector<SavedBuffer> parts;
     };
     void reverse_from_states();
     void reverse_groups(int from, int to, int spare, const Checkpoint& at_from);
@@ -101,7 +101,7 @@ private:
     std::vector<ScalarSum> scalar_sums;
 
     // By buffer; later buffers have no entry yet.
-    struct BufferState {
+    struct BufferUse {
         ByteIntervals needed;   ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
@@ -109,11 +109,11 @@ private:
         int version = -1;                     ///< the last command that wrote it; -1: none
         bool scratch = false;                 ///< `memory` is no longer the program's own
     };
-    BufferState& use(int buffer) {
+    BufferUse& use(int buffer) {
         if (size_t(buffer) >= table.size()) table.resize(size_t(buffer) + 1);
         return table[size_t(buffer)];
     }
-    std::vector<BufferState> table;
+    std::vector<BufferUse> table;
     int dropped = 0;          ///< buffers released since the last wait for the devices
     std::vector<int> groups;  ///< first command of each group, then the number of commands
     std::map<std::pair<int, int>, std::weak_ptr<ArrayState>> copies;  ///< by buffer and version

@@ -19,7 +19,7 @@
 namespace pumice::derive {
 
 /// The parts of the two sweeps that a kernel has.
-enum class Part { both, augmented, reverse, count };
+enum class SweepPart { both, augmented, reverse, count };
 
 /// The kind of a kernel, by its strategy: scatter (the range of the primal), scatter-to-gather over a halo-extended range
 /// (HaloGather::kernel, HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an
@@ -89,10 +89,10 @@ struct Members {
 class AdjointEmitter : public ir::Rewriter {
 public:
     /// `owner`: the load whose element an item owns, for SweepKind::owner.
-    AdjointEmitter(const Primal& primal, Part part, SweepKind sweep_kind = SweepKind::range,
+    AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind = SweepKind::range,
                    const OwnerComputes::Load* owner = nullptr);
 
-    std::vector<TapeArray> tapes;
+    std::vector<TapeParameter> tapes;
     std::vector<Accumulated> accumulated;
     std::vector<ItemLimit> limits;  ///< of the plain additions
 
@@ -131,7 +131,7 @@ private:
     struct Stack {
         Scalar type;
         std::optional<TapeBound> bound;
-        TapeArray::Sizing kind = TapeArray::Sizing::fixed;  ///< fixed: private memory
+        TapeParameter::Sizing kind = TapeParameter::Sizing::fixed;  ///< fixed: private memory
         ir::MemoryId memory, offsets, final;
         ir::Value cursor, base;  ///< a variable; the offset of the item, if counted
         /// True if the final height is a known number. Otherwise, in halves, it lies in `final`.
@@ -299,7 +299,7 @@ private:
     std::vector<ir::Value> active_results(ir::InstId loop) const;
     ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
     bool sums_loop(ir::InstId id) const { return sweep_kind >= SweepKind::partial_sums && primal.loop_partial_sums.loop == id; }
-    bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
+    bool gathers() const { return primal.gather.any() && (part == SweepPart::both || part == SweepPart::reverse); }
 
     // ---- adjoint_reductions.cpp: reductions over all items ----
     struct ReducedAdjoint {
@@ -329,7 +329,7 @@ private:
     size_t gather_begins = 0;    ///< instructions before the gather
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
     const Primal& primal;
-    const Part part;
+    const SweepPart part;
     const SweepKind sweep_kind;
     const OwnerComputes::Load* const owner;
     const Signature& signature;

@@ -118,7 +118,7 @@ void AdjointEmitter::add_cells() {
         s.number = tape.sums++;
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
-        tapes.push_back({type, TapeArray::Sizing::fixed, 0, {}, true});
+        tapes.push_back({type, TapeParameter::Sizing::fixed, 0, {}, true});
         tape.memory = Shadows::add_array(to, type, Access::inout, text("cells_", name_of(type)),
                                          text("the cells of sums of ", name_of(type)));
     }
