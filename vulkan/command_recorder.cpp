@@ -1,17 +1,17 @@
 // Records into command buffers of the application.
 //
-// A thread that records has a Recorder; the queue's begin() and end() ask for it and let it do their work. Barriers come from the
-// same hazard tracker as those of batches (hazards.h). The first command follows what the application says of the commands before,
-// and the last barrier orders the commands after:
+// A thread that records has a CommandRecorder; the queue's begin() and end() ask for it and let it do their work. Barriers come
+// from the same hazard tracker as those of batches (hazards.h). The first command follows what the application says of the
+// commands before, and the last barrier orders the commands after:
 //
 //   before -> barrier?   launch 1   barrier?   launch 2 ...   barrier -> after
 //
 // Arrays with scopes of their own get the first barrier at the first command that touches them, and none if both sides read. A
-// barrier names only the stages and writes that were recorded so far. Commands keep what they use in the Recorder: buffers,
-// executables, descriptor pools, and blocks of mapped memory for values that commands read. Released pools and blocks are used
-// again, so a frame like the last one makes no Vulkan object. Cost: the tracker's, and a descriptor set a launch on devices without
-// push descriptors. Images follow the scopes for all arrays; their layouts are those that the application was promised. Limits: scopes
-// are those of memory barriers; an image has none of its own.
+// barrier names only the stages and writes that were recorded so far. Commands keep what they use in the CommandRecorder:
+// buffers, executables, descriptor pools, and blocks of mapped memory for values that commands read. Released pools and blocks
+// are used again, so a frame like the last one makes no Vulkan object. Cost: the tracker's, and a descriptor set a launch on
+// devices without push descriptors. Images follow the scopes for all arrays; their layouts are those that the application was
+// promised. Limits: scopes are those of memory barriers; an image has none of its own.
 #include "vulkan/command_recorder.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_AT
                                  VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
 constexpr int64_t smallest_block = 64 << 10, alignment = 256;  // as Staging has it
 
-[[gnu::tls_model("initial-exec")]] thread_local Recorder* recording = nullptr;  // which each command reads
+[[gnu::tls_model("initial-exec")]] thread_local CommandRecorder* recording = nullptr;  // which each command reads
 thread_local std::string first_message;
 
 /// The writes of these stages.
@@ -61,17 +61,17 @@ const char* name_of(BufferState state) {
 
 }  // namespace
 
-Recorder::Recorder(std::shared_ptr<Device> on) : device(std::move(on)), queue(&device->queue) {}
+CommandRecorder::CommandRecorder(std::shared_ptr<VulkanDevice> on) : device(std::move(on)), queue(&device->queue) {}
 
-Recorder::~Recorder() { clear(); }
+CommandRecorder::~CommandRecorder() { clear(); }
 
-void Recorder::report() {
+void CommandRecorder::report() {
     if (recording) refuse("the reports of recorded commands are asked for");
     device->take_recorded(*this, false);
     device->reports.deliver();
 }
 
-void Recorder::clear() {
+void CommandRecorder::clear() {
     try {
         device->take_recorded(*this, true);  // the next wait hands it out
     } catch (const Error&) {
@@ -95,21 +95,21 @@ void Recorder::clear() {
     images.clear();
 }
 
-Recorder* Recorder::current() { return recording; }
+CommandRecorder* CommandRecorder::current() { return recording; }
 
-Recorder::Suspended::Suspended() : before(std::exchange(recording, nullptr)) {}
-Recorder::Suspended::~Suspended() { recording = before; }
+CommandRecorder::Suspended::Suspended() : before(std::exchange(recording, nullptr)) {}
+CommandRecorder::Suspended::~Suspended() { recording = before; }
 
-Recorder* Queue::recorder() const {
-    Recorder* const current = Recorder::current();
+CommandRecorder* Queue::recorder() const {
+    CommandRecorder* const current = CommandRecorder::current();
     return current && current->queue == this ? current : nullptr;
 }
 
-void Recorder::refuse(const std::string& what) {
+void CommandRecorder::refuse(const std::string& what) {
     fail("inside vulkan::record, ", what, ": a command buffer cannot hold that; it belongs before or after the recording");
 }
 
-void Recorder::record(VkCommandBuffer into, const std::function<void()>& act, const Around& around) {
+void CommandRecorder::record(VkCommandBuffer into, const std::function<void()>& act, const Around& around) {
     device->context.require_alive();
     if (!into) throw Error("vulkan::record is called for no command buffer: the handle is null");
     if (around.state != BufferState::recording)
@@ -140,7 +140,7 @@ void Recorder::record(VkCommandBuffer into, const std::function<void()>& act, co
     raise_messages();
 }
 
-void Recorder::start(VkCommandBuffer into, const Around& around) {
+void CommandRecorder::start(VkCommandBuffer into, const Around& around) {
     commands = into;
     before = around.before;
     after = around.after;
@@ -164,7 +164,8 @@ void Recorder::start(VkCommandBuffer into, const Around& around) {
     batch = queue->next_batch();
 }
 
-VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::span<const VkImageMemoryBarrier> transitions) {
+VkCommandBuffer CommandRecorder::begin(std::span<const BufferAccess> accesses,
+                                       std::span<const VkImageMemoryBarrier> transitions) {
     VkPipelineStageFlags from = 0;
     VkAccessFlags written = 0;
     if (hazards.needs_barrier(accesses) || !transitions.empty()) from |= stages, written |= writes_of(writing);
@@ -177,7 +178,7 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::spa
     }
     is_writing = is_dispatch = false;
     for (const BufferAccess& access : accesses) is_writing |= access.write;
-    for (Pending& array : arrays)
+    for (PendingAccess& array : arrays)
         for (const BufferAccess& access : accesses) {
             const BufferAccess any{array.range.buffer, array.range.begin, array.range.end, true};
             if (!conflict(any, access)) continue;
@@ -197,14 +198,14 @@ VkCommandBuffer Recorder::begin(std::span<const BufferAccess> accesses, std::spa
     return commands;
 }
 
-void Recorder::end() {
+void CommandRecorder::end() {
     const VkPipelineStageFlags stage = is_dispatch ? compute : transfer;
     stages |= stage;
     if (is_writing) writing |= stage;
     if (device->recording_messages) raise_messages();
 }
 
-void Recorder::finish() {
+void CommandRecorder::finish() {
     const std::lock_guard lock(queue->mutex);
     Transitions transitions;
     for (Image* image : borrowed) transitions.add(*image, image->lent->after);
@@ -212,7 +213,7 @@ void Recorder::finish() {
     borrowed.clear();
     VkPipelineStageFlags to = after.stages;
     VkAccessFlags used = after.access;
-    for (const Pending& array : arrays)
+    for (const PendingAccess& array : arrays)
         if (array.is_used) to |= array.after.stages, used |= array.after.access;
     if (is_reporting) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     // Nothing was recorded, or nothing follows, or both sides read.
@@ -221,10 +222,10 @@ void Recorder::finish() {
             to ? to : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), to ? used : 0, transitions.barriers());
 }
 
-void Recorder::order() { barrier(stages | compute, writes_of(writing | compute), commands_stages, commands_accesses); }
+void CommandRecorder::order() { barrier(stages | compute, writes_of(writing | compute), commands_stages, commands_accesses); }
 
-void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
-                       std::span<const VkImageMemoryBarrier> transitions) {
+void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
+                              std::span<const VkImageMemoryBarrier> transitions) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = written;
@@ -235,14 +236,14 @@ void Recorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipel
                                           changes.data());
 }
 
-void Recorder::bind(VkPipeline pipeline) {
+void CommandRecorder::bind(VkPipeline pipeline) {
     is_dispatch = true;
     if (pipeline == bound) return;
     device->context.vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     bound = pipeline;
 }
 
-VkDescriptorSet Recorder::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
+VkDescriptorSet CommandRecorder::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
     Context& context = device->context;
     for (bool is_full = pools.empty(), is_new = false;; is_full = true) {
         if (is_full) {
@@ -264,12 +265,12 @@ VkDescriptorSet Recorder::descriptor_set(VkDescriptorSetLayout layout, uint32_t 
     }
 }
 
-void Recorder::keep(Buffer& buffer) {
+void CommandRecorder::keep(Buffer& buffer) {
     if (std::exchange(buffer.recorded_in, batch) == batch) return;
     if (auto shared = buffer.weak_from_this().lock()) buffers.push_back(std::move(shared));  // else a part of the device
 }
 
-void Recorder::borrow(Image& image) {
+void CommandRecorder::borrow(Image& image) {
     if (std::find(borrowed.begin(), borrowed.end(), &image) != borrowed.end()) return;
     const bool is_pumices = !image.lent;
     if (is_pumices) image.lent = LentImage{image.handle, image.usage, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
@@ -282,17 +283,17 @@ void Recorder::borrow(Image& image) {
     if (std::exchange(image.recorded_in, batch) != batch) images.push_back(image.shared_from_this());
 }
 
-void Recorder::keep(const std::shared_ptr<Executable>& executable) {
+void CommandRecorder::keep(const std::shared_ptr<Executable>& executable) {
     if (std::exchange(static_cast<VulkanProgram&>(*executable).recorded_in, batch) != batch) executables.push_back(executable);
 }
 
-void Recorder::keep(KeptSet& set) {
+void CommandRecorder::keep(KeptSet& set) {
     if (std::exchange(set.recorded_in, batch) == batch) return;
     sets.push_back(&set);
     ++set.recordings;
 }
 
-Staging::Piece Recorder::take(int64_t bytes) {
+Staging::Piece CommandRecorder::take(int64_t bytes) {
     const int64_t first = (taken + alignment - 1) / alignment * alignment;
     if (blocks.empty() || first + bytes > blocks.back()->bytes) {
         auto block = device->recorded_blocks.take(std::max(bytes, smallest_block));
@@ -306,7 +307,7 @@ Staging::Piece Recorder::take(int64_t bytes) {
     return {blocks.back(), first, bytes};
 }
 
-void Recorder::abandon() {
+void CommandRecorder::abandon() {
     device->abandon_recorded(*this);
     const std::lock_guard lock(queue->mutex);
     for (const auto& buffer : buffers) buffer->is_abandoned = true;
@@ -319,7 +320,7 @@ void Recorder::abandon() {
     blocks.clear();
 }
 
-void Recorder::raise_messages() {
+void CommandRecorder::raise_messages() {
     if (first_message.empty()) return;
     fail("the Vulkan validation layer finds a fault in commands that are recorded for the application: ",
          std::exchange(first_message, ""));

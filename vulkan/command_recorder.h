@@ -11,21 +11,21 @@
 
 namespace pumice::vulkan {
 
-class Device;
+class VulkanDevice;
 class Buffer;
 class Image;
 struct KeptSet;
 
 /// Takes the place of the queue's batch on the thread that records: the queue's begin(), end() and so on call the functions of the
 /// same name here. Keeps what the commands use until it is destroyed. Used by one thread at a time.
-class Recorder {
+class CommandRecorder {
 public:
-    explicit Recorder(std::shared_ptr<Device> device);
-    ~Recorder();
-    Recorder(const Recorder&) = delete;
+    explicit CommandRecorder(std::shared_ptr<VulkanDevice> device);
+    ~CommandRecorder();
+    CommandRecorder(const CommandRecorder&) = delete;
 
     /// The recorder of the current thread; null if the thread does not record.
-    static Recorder* current();
+    static CommandRecorder* current();
     /// The current thread records into no command buffer while this lives.
     class Suspended {
     public:
@@ -35,7 +35,7 @@ public:
         bool suspends() const { return before != nullptr; }
 
     private:
-        Recorder* const before;
+        CommandRecorder* const before;
     };
 
     void record(VkCommandBuffer into, const std::function<void()>& act, const Around& around);
@@ -67,12 +67,12 @@ public:
     /// Mapped memory that keeps its contents as long as the recorder lives.
     Staging::Piece take(int64_t bytes);
 
-    const std::shared_ptr<Device> device;
+    const std::shared_ptr<VulkanDevice> device;
     Queue* const queue;
     uint64_t batch = 0;  ///< number among the queue's batches
 
 private:
-    struct Pending {  // an application's accesses that the recorded commands have to follow, or that follow these
+    struct PendingAccess {  // an application's accesses that the recorded commands have to follow, or that follow these
         BufferAccess range;
         Scope before, after;
         bool is_ordered = false, is_used = false;
@@ -87,7 +87,7 @@ private:
     Hazards hazards;
     Scope before, after;
     bool is_ordered = false;                       // after the application's commands before
-    std::vector<Pending> arrays;                   // with scopes of their own
+    std::vector<PendingAccess> arrays;             // with scopes of their own
     VkPipelineStageFlags stages = 0;               // of the commands recorded so far
     VkPipelineStageFlags writing = 0;              // of those that write
     bool is_writing = false, is_dispatch = false;  // of the command being recorded
@@ -101,7 +101,7 @@ private:
     std::vector<std::shared_ptr<Executable>> executables;
     std::vector<KeptSet*> sets;           // of the executables
     std::vector<VkDescriptorPool> pools;  // the last one is in use
-    std::vector<std::shared_ptr<Block>> blocks;
+    std::vector<std::shared_ptr<MemoryBlock>> blocks;
     int64_t taken = 0;  // bytes of the last block
 };
 

@@ -81,15 +81,15 @@ std::string Messages::take() {
 }
 
 Instance* Instance::get(bool validate, std::string& reason) {
-    struct Entry {
+    struct CachedInstance {
         Instance instance;
         std::string reason;
         bool made = false;
     };
     static std::mutex mutex;
-    static Entry* const entries = new Entry[2];
+    static CachedInstance* const entries = new CachedInstance[2];
     const std::lock_guard lock(mutex);
-    Entry& entry = entries[validate];
+    CachedInstance& entry = entries[validate];
     if (!entry.made) {
         const GlobalFunctions* global = global_functions(entry.reason);
         if (global) entry.reason = entry.instance.create(*global, validate);

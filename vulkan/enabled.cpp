@@ -8,7 +8,7 @@ namespace pumice::vulkan {
 namespace {
 
 /// A VkBool32 in a structure that a VkDeviceCreateInfo may chain, and the features that it enables.
-struct Switch {
+struct FeatureSwitch {
     VkStructureType type;
     size_t offset;
     bool Snapshot::* feature;
@@ -17,7 +17,7 @@ struct Switch {
 #define PUMICE_SWITCH(TYPE, structure, member, feature) \
     {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE, offsetof(VkPhysicalDevice##structure, member), &Snapshot::feature}
 /// Most features are in two structures: that of the extension, and that of the Vulkan version that includes it.
-constexpr Switch switches[] = {
+constexpr FeatureSwitch switches[] = {
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageExtendedFormats, storage_image_extended_formats),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageReadWithoutFormat, storage_image_read_without_format),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderStorageImageWriteWithoutFormat, storage_image_write_without_format),
@@ -67,7 +67,7 @@ Snapshot enabled(Snapshot s, const Enabled& by, uint32_t api_version) {
 
     Snapshot on;  // initially without features
     const auto add = [&](const VkBaseInStructure* structure) {
-        for (const Switch& one : switches) {
+        for (const FeatureSwitch& one : switches) {
             if (one.type != structure->sType) continue;
             VkBool32 set;
             std::memcpy(&set, reinterpret_cast<const std::byte*>(structure) + one.offset, sizeof set);
@@ -79,7 +79,7 @@ Snapshot enabled(Snapshot s, const Enabled& by, uint32_t api_version) {
         add(reinterpret_cast<const VkBaseInStructure*>(&same));
     }
     for (auto* next = static_cast<const VkBaseInStructure*>(by.features); next; next = next->pNext) add(next);
-    for (const Switch& one : switches) s.*one.feature = s.*one.feature && on.*one.feature;
+    for (const FeatureSwitch& one : switches) s.*one.feature = s.*one.feature && on.*one.feature;
 
     const auto is_on = [&](const std::string& name) {
         return std::any_of(by.extensions.begin(), by.extensions.end(), [&](const char* one) { return name == one; });

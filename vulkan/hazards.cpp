@@ -21,7 +21,7 @@ namespace pumice::vulkan {
 bool Bytes::meets(const BufferAccess& access) const {
     if (access.begin >= access.end) return false;
     // The only candidate is the first range that ends after the access's begin: earlier ranges end before it.
-    const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
+    const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
         return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin);
     });
     return at != ranges.end() && at->buffer == access.buffer && at->begin < access.end;
@@ -30,11 +30,11 @@ bool Bytes::meets(const BufferAccess& access) const {
 void Bytes::add(const BufferAccess& access) {
     if (access.begin >= access.end) return;
     // All ranges that overlap or touch the new one are merged with it.
-    const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
+    const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
         return std::tie(r.buffer, r.end) < std::tie(access.buffer, access.begin);
     });
     auto last = first;
-    Range all{access.buffer, access.begin, access.end};
+    ByteRange all{access.buffer, access.begin, access.end};
     for (; last != ranges.end() && last->buffer == all.buffer && last->begin <= all.end; ++last) {
         all.begin = std::min(all.begin, last->begin);
         all.end = std::max(all.end, last->end);

@@ -36,11 +36,11 @@ public:
     bool empty() const { return ranges.empty(); }
 
 private:
-    struct Range {
+    struct ByteRange {
         uint64_t buffer;
         int64_t begin, end;
     };
-    std::vector<Range> ranges;
+    std::vector<ByteRange> ranges;
 };
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only

@@ -32,12 +32,12 @@ VkImageViewType view_type(const ImageShape& shape, Kind kind) {
 
 }  // namespace
 
-bool Device::has_image(const ImageShape& shape) const {
+bool VulkanDevice::has_image(const ImageShape& shape) const {
     return refusal(context.snapshot, context.plan, shape).empty() && !converts_wrongly(context.plan, shape);
 }
 
 /// The changes of layouts before the launch. The queue's mutex is held, here and below.
-Transitions Device::transitions_for(const Variant& variant, const Launch& launch) {
+Transitions VulkanDevice::transitions_for(const Variant& variant, const Launch& launch) {
     Transitions transitions;
     for (const Variant::BoundImage& bound : variant.images) {
         Image& image = image_of(launch, bound);
@@ -48,7 +48,7 @@ Transitions Device::transitions_for(const Variant& variant, const Launch& launch
 }
 
 /// Adds the images to the launch's accesses. Throws Error for an image of the application without the usage.
-void Device::list_images(const Variant& variant, const Launch& launch) {
+void VulkanDevice::list_images(const Variant& variant, const Launch& launch) {
     for (const Variant::BoundImage& bound : variant.images) {
         const Image& image = image_of(launch, bound);
         const bool stores = bound.kind == Kind::storage_image;
@@ -60,7 +60,7 @@ void Device::list_images(const Variant& variant, const Launch& launch) {
 }
 
 /// The value that the launch has to follow because of its images. A change of the layout counts as a write.
-uint64_t Device::after_images(const Variant& variant, const Launch& launch) const {
+uint64_t VulkanDevice::after_images(const Variant& variant, const Launch& launch) const {
     uint64_t last = 0;
     for (const Variant::BoundImage& bound : variant.images) {
         const Image& image = image_of(launch, bound);
@@ -71,7 +71,7 @@ uint64_t Device::after_images(const Variant& variant, const Launch& launch) cons
 }
 
 /// Fills the descriptors of the images. True if one of them has changed.
-bool Device::bind_images(Variant& variant, const Launch& launch) {
+bool VulkanDevice::bind_images(Variant& variant, const Launch& launch) {
     bool changed = false;
     for (const Variant::BoundImage& bound : variant.images) {
         Image& image = image_of(launch, bound);
@@ -88,7 +88,7 @@ bool Device::bind_images(Variant& variant, const Launch& launch) {
     return changed;
 }
 
-void Device::used_images(const Variant& variant, const Launch& launch, const Transitions& transitions) {
+void VulkanDevice::used_images(const Variant& variant, const Launch& launch, const Transitions& transitions) {
     for (const Variant::BoundImage& bound : variant.images) {
         Image& image = image_of(launch, bound);
         used(image, bound.kind == Kind::storage_image || transitions.change(image));

@@ -62,15 +62,15 @@ void check_image(const ImageShape& shape, const Element& texel, const char* how)
 }
 
 /// Notes that a command uses the image. The queue's mutex is held.
-void Device::borrow(Image& image) {
-    if (Recorder* const recorder = queue.recorder()) return recorder->borrow(image);
+void VulkanDevice::borrow(Image& image) {
+    if (CommandRecorder* const recorder = queue.recorder()) return recorder->borrow(image);
     if (!image.lent || image.is_borrowed) return;
     borrowed.push_back(&image);
     image.is_borrowed = true;
 }
 
 /// Records the change to the layout that the application was promised. The queue's mutex is held.
-void Device::give_back(Image& image) {
+void VulkanDevice::give_back(Image& image) {
     std::erase(borrowed, &image);
     image.is_borrowed = false;
     Transitions transitions;
@@ -84,12 +84,12 @@ void Device::give_back(Image& image) {
     image.layout = image.lent->before;
 }
 
-void Device::give_back_images() {
+void VulkanDevice::give_back_images() {
     const std::lock_guard lock(queue.mutex);
     while (!borrowed.empty()) give_back(*borrowed.back());
 }
 
-std::shared_ptr<Image> Device::lend(const ImageShape& shape, const LentImage& image) {
+std::shared_ptr<Image> VulkanDevice::lend(const ImageShape& shape, const LentImage& image) {
     std::shared_ptr<Image> there;  // outlives the lock, which an image's destructor takes
     const std::lock_guard lock(queue.mutex);
     std::erase_if(lent_images, [](const auto& one) { return one.second.expired(); });
@@ -105,7 +105,7 @@ std::shared_ptr<Image> Device::lend(const ImageShape& shape, const LentImage& im
     return made;
 }
 
-void Device::share(Image& image, VkImageLayout layout) {
+void VulkanDevice::share(Image& image, VkImageLayout layout) {
     const std::lock_guard lock(queue.mutex);
     image.lent = LentImage{image.handle, image.usage, layout, layout};
     borrow(image);
@@ -113,7 +113,7 @@ void Device::share(Image& image, VkImageLayout layout) {
 
 std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const ImagePlace& place, ImageShape shape,
                                            const Element& texel) {
-    Device& backend = wrapped(device, "image");
+    VulkanDevice& backend = wrapped(device, "image");
     if (!place.image) throw Error("an image is lent that is not there: ImagePlace::image is not set");
     const std::optional<Format> format = format_of(VkFormat(place.format));
     if (!format) fail("an image of the VkFormat ", place.format, " is lent, which kernels cannot use");
@@ -144,7 +144,7 @@ std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const I
 
 ImagePlace place_of(const std::shared_ptr<detail::ImageBinding>& binding, int32_t layout) {
     const detail::ImageState& state = detail::held(binding);
-    Device& backend = wrapped(pumice::Device(state.device), "place");
+    VulkanDevice& backend = wrapped(pumice::Device(state.device), "place");
     if (!state.memory)
         fail("vulkan::place is called for an ", state.shape.text(), ", of which ", state.device->name,
              " has no image: it is kept as an array");

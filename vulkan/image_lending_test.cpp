@@ -85,7 +85,7 @@ struct Picture {
 
 std::vector<int> devices() {
     std::vector<int> usable;
-    for (const vulkan::Found& found : vulkan::list())
+    for (const vulkan::PhysicalDevice& found : vulkan::list())
         if (found.usable) usable.push_back(found.index);
     return usable;
 }

@@ -20,8 +20,8 @@ void require_usage(const Image& image, VkImageUsageFlags usage, const char* what
 }  // namespace
 
 /// Records a copy between a buffer and the image. The queue's mutex is held.
-void Device::copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
-                         bool to_image) {
+void VulkanDevice::copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
+                               bool to_image) {
     if (to_image)
         require_usage(image, VK_IMAGE_USAGE_TRANSFER_DST_BIT, "written to", "VK_IMAGE_USAGE_TRANSFER_DST_BIT");
     else
@@ -42,7 +42,7 @@ void Device::copy_texels(Image& image, const BufferAccess& buffer_access, VkBuff
 }
 
 /// Sets all texels to 0.
-void Device::clear(Image& image) {
+void VulkanDevice::clear(Image& image) {
     queue.make_room();
     const std::lock_guard lock(queue.mutex);
     Transitions transitions;
@@ -58,7 +58,7 @@ void Device::clear(Image& image) {
     queue.end();
 }
 
-void Device::copy_image(Allocation& source, Allocation& target, const ImageShape& shape) {
+void VulkanDevice::copy_image(Allocation& source, Allocation& target, const ImageShape& shape) {
     queue.make_room();
     auto &from = static_cast<Image&>(source), &to = static_cast<Image&>(target);
     require_usage(from, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, "copied", "VK_IMAGE_USAGE_TRANSFER_SRC_BIT");
@@ -89,7 +89,7 @@ void Device::copy_image(Allocation& source, Allocation& target, const ImageShape
     queue.end();
 }
 
-void Device::write_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, const void* from) {
+void VulkanDevice::write_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, const void* from) {
     queue.make_room();
     auto& to = static_cast<Image&>(allocation);
     for (const ImagePart& part : parts_of(to.shape, level, layer, Staging::largest_piece)) {
@@ -105,17 +105,17 @@ void Device::write_image(Allocation& allocation, const ImageShape&, int level, i
 }
 
 /// Pipelined: the device copies one part while the host empties the previous one.
-void Device::read_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, void* to) {
+void VulkanDevice::read_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, void* to) {
     refuse_download();
     queue.make_room();
     auto& from = static_cast<Image&>(allocation);
-    struct Pending {
+    struct PendingPiece {
         Staging::Piece piece;
         uint64_t value;
         std::byte* to;
         int64_t bytes;
     };
-    std::optional<Pending> before;
+    std::optional<PendingPiece> before;
     const auto take_out = [&] {
         if (!before) return;
         queue.wait(before->value);
@@ -136,7 +136,7 @@ void Device::read_image(Allocation& allocation, const ImageShape&, int level, in
             if (value > queue.last_submitted()) queue.submit();
         }
         take_out();
-        before.emplace(Pending{std::move(piece), value, static_cast<std::byte*>(to) + part.begin, part.bytes});
+        before.emplace(PendingPiece{std::move(piece), value, static_cast<std::byte*>(to) + part.begin, part.bytes});
     }
     take_out();
     settle();

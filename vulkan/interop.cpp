@@ -130,8 +130,8 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
 Interop interop(const pumice::Device& device) { return wrapped(device, "interop").interop.table; }
 
 /// Gives the block memory that is exported, or imported from a descriptor or the host. `dedicated`: the one image in it, or null.
-void Device::allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
-                             void* host, VkImage dedicated) {
+void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type,
+                                   const SharedMemory* from, void* host, VkImage dedicated) {
     VkMemoryAllocateInfo allocation{};
     allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     allocation.allocationSize = VkDeviceSize(bytes);
@@ -171,13 +171,13 @@ void Device::allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, 
 }
 
 /// A block with memory of its own that is exported or imported. `memory`: of the importer, else null; `host`: its memory, else null.
-std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host) {
+std::shared_ptr<Buffer> VulkanDevice::shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host) {
     VkExternalMemoryBufferCreateInfo external{};
     external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
     external.handleTypes = type;
     VkBufferCreateInfo info = context.buffer_info(bytes);
     info.pNext = &external;
-    auto block = std::make_unique<Block>(context, staging_ids++, bytes);
+    auto block = std::make_unique<MemoryBlock>(context, staging_ids++, bytes);
     context.check(context.vk.CreateBuffer(context.device, &info, nullptr, &block->buffer), "vkCreateBuffer");
     VkMemoryRequirements needs{};
     context.vk.GetBufferMemoryRequirements(context.device, block->buffer, &needs);
@@ -230,7 +230,7 @@ std::shared_ptr<Buffer> Device::shared_buffer(int64_t bytes, uint32_t type, cons
 
 std::shared_ptr<detail::ArrayState> new_shared(const pumice::Device& device, FdKind kind, const int64_t* extents, int rank,
                                                const Element& element) {
-    Device& backend = wrapped(device, "shareable");
+    VulkanDevice& backend = wrapped(device, "shareable");
     const Interop& can = backend.interop.table;
     if (kind == FdKind::opaque ? !can.opaque_out : !can.dma_buf_out)
         fail(device.name(), " cannot give memory away as ", name_of(kind),
@@ -245,7 +245,7 @@ std::shared_ptr<detail::ArrayState> new_shared(const pumice::Device& device, FdK
 
 std::shared_ptr<detail::ArrayState> from_shared(const pumice::Device& device, const SharedMemory& memory, const int64_t* extents,
                                                 int rank, const Element& element) {
-    Device& backend = wrapped(device, "shared");
+    VulkanDevice& backend = wrapped(device, "shared");
     const Interop& can = backend.interop.table;
     if (memory.kind == FdKind::opaque ? !can.opaque_in : !can.dma_buf_in)
         fail(device.name(), " cannot take memory from ", name_of(memory.kind),
@@ -257,7 +257,7 @@ std::shared_ptr<detail::ArrayState> from_shared(const pumice::Device& device, co
 }
 
 std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* host, int64_t bytes, const Element& element) {
-    Device& backend = wrapped(device, "host_array");
+    VulkanDevice& backend = wrapped(device, "host_array");
     const int64_t alignment = backend.interop.table.host_alignment;
     if (alignment == 0)
         fail(device.name(),
@@ -270,7 +270,7 @@ std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* 
 }
 
 SharedMemory share(const detail::ArrayState& array) {
-    Device& backend = wrapped(pumice::Device(array.device), "share");
+    VulkanDevice& backend = wrapped(pumice::Device(array.device), "share");
     if (array.released || !array.memory) throw Error("vulkan::share is called for an array that was released or has no elements");
     const auto& buffer = static_cast<const Buffer&>(*array.memory);
     if (!buffer.lent || !buffer.lent->is_own_memory || array.offset != 0)
@@ -285,13 +285,13 @@ SharedMemory share(const detail::ArrayState& array) {
 }
 
 void hand_over(const detail::ArrayState& array, bool take) {
-    Device& backend = wrapped(pumice::Device(array.device), take ? "acquire" : "release");
+    VulkanDevice& backend = wrapped(pumice::Device(array.device), take ? "acquire" : "release");
     if (array.released || !array.memory) throw Error("a shared array changes hands that was released or has no elements");
     backend.hand_over(static_cast<Buffer&>(*array.memory), take);
 }
 
 /// Records the transfer of a buffer's ownership to or from the external queue family.
-void Device::hand_over(Buffer& buffer, bool take) {
+void VulkanDevice::hand_over(Buffer& buffer, bool take) {
     queue.make_room();
     constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     constexpr VkAccessFlags any =
@@ -317,8 +317,8 @@ void Device::hand_over(Buffer& buffer, bool take) {
 // ---- semaphores ----------------------------------------------------------------------------------------------------
 
 struct SharedSemaphore::State {
-    State(Device& device, bool is_timeline, bool is_exported)
-        : device(std::static_pointer_cast<Device>(device.shared_from_this())), is_timeline(is_timeline) {
+    State(VulkanDevice& device, bool is_timeline, bool is_exported)
+        : device(std::static_pointer_cast<VulkanDevice>(device.shared_from_this())), is_timeline(is_timeline) {
         VkExportSemaphoreCreateInfo exported{};
         exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
         exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
@@ -340,7 +340,7 @@ struct SharedSemaphore::State {
     }
     State(const State&) = delete;
 
-    const std::shared_ptr<Device> device;
+    const std::shared_ptr<VulkanDevice> device;
     const bool is_timeline;
     VkSemaphore semaphore = VK_NULL_HANDLE;
 };
@@ -359,7 +359,7 @@ Point SharedSemaphore::point(uint64_t value) const { return {held(*this, "Shared
 bool SharedSemaphore::is_timeline() const { return held(*this, "SharedSemaphore::is_timeline").is_timeline; }
 
 SharedSemaphore shareable_semaphore(const pumice::Device& device, bool is_timeline) {
-    Device& backend = wrapped(device, "shareable_semaphore");
+    VulkanDevice& backend = wrapped(device, "shareable_semaphore");
     const Interop& can = backend.interop.table;
     if (is_timeline ? !can.timeline_out : !can.binary_out)
         fail(device.name(), " cannot give ", name_of(is_timeline),
@@ -373,14 +373,14 @@ int share(const SharedSemaphore& semaphore) {
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
     info.semaphore = state.semaphore;
     info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-    const Device& backend = *state.device;
+    const VulkanDevice& backend = *state.device;
     int fd = -1;
     state.device->context.check(backend.interop.GetSemaphoreFd(backend.context.device, &info, &fd), "vkGetSemaphoreFdKHR");
     return fd;
 }
 
 SharedSemaphore shared_semaphore(const pumice::Device& device, int fd, bool is_timeline) {
-    Device& backend = wrapped(device, "shared_semaphore");
+    VulkanDevice& backend = wrapped(device, "shared_semaphore");
     const Interop& can = backend.interop.table;
     if (is_timeline ? !can.timeline_in : !can.binary_in)
         fail(device.name(), " cannot take ", name_of(is_timeline),

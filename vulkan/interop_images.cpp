@@ -22,7 +22,7 @@ namespace {
 constexpr VkExternalMemoryHandleTypeFlagBits opaque = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 
 /// True if the driver exports (`out`) or imports images of this shape.
-bool can_share(const Device& device, const ImageShape& shape, bool out) {
+bool can_share(const VulkanDevice& device, const ImageShape& shape, bool out) {
     const Interop& can = device.interop.table;
     if (!(out ? can.opaque_out : can.opaque_in) || !device.interop.GetPhysicalDeviceImageFormatProperties2) return false;
     const VkImageCreateInfo image = image_info(shape);
@@ -51,7 +51,7 @@ bool can_share(const Device& device, const ImageShape& shape, bool out) {
 
 /// The shape with what the options say. Throws Error for one that the device does not share.
 ImageShape checked(const pumice::Device& device, ImageShape shape, const Element& texel, const ImageOptions& options, bool out) {
-    const Device& backend = wrapped(device, out ? "shareable_image" : "shared_image");
+    const VulkanDevice& backend = wrapped(device, out ? "shareable_image" : "shared_image");
     check_image(shape, texel, "shared");
     shape.storage = !options.read_only && row_of(shape.format).kind != FormatRow::Kind::srgb;
     if (const std::string reason = refusal(backend.context.snapshot, backend.context.plan, shape); !reason.empty())
@@ -88,7 +88,7 @@ Image& image_of(const std::shared_ptr<detail::ImageBinding>& binding, const char
 }  // namespace
 
 /// `from`: of the importer, else null.
-std::shared_ptr<Image> Device::shared_image(const ImageShape& shape, const SharedMemory* from) {
+std::shared_ptr<Image> VulkanDevice::shared_image(const ImageShape& shape, const SharedMemory* from) {
     VkExternalMemoryImageCreateInfo external{};
     external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO;
     external.handleTypes = opaque;
@@ -107,7 +107,7 @@ std::shared_ptr<Image> Device::shared_image(const ImageShape& shape, const Share
         if (memory_type >= 32 || !(needs.memoryTypeBits >> memory_type & 1))
             fail("no memory type of ", context.name, " takes the shared ", shape.text());
         const int64_t allocated = from ? from->allocated : int64_t(needs.size);
-        auto block = std::make_shared<Block>(context, 0, allocated);
+        auto block = std::make_shared<MemoryBlock>(context, 0, allocated);
         allocate_shared(*block, allocated, memory_type, opaque, from, nullptr, image);
         context.check(context.vk.BindImageMemory(context.device, image, block->memory, 0), "vkBindImageMemory");
         const SharedMemory shared{-1, FdKind::opaque, int64_t(needs.size), allocated, memory_type};
@@ -122,7 +122,7 @@ std::shared_ptr<Image> Device::shared_image(const ImageShape& shape, const Share
 }
 
 /// Records the transfer of an image's ownership to or from the external queue family.
-void Device::hand_over(Image& image, bool take) {
+void VulkanDevice::hand_over(Image& image, bool take) {
     queue.make_room();
     constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     constexpr VkAccessFlags any =
@@ -170,7 +170,7 @@ SharedMemory share(const std::shared_ptr<detail::ImageBinding>& binding) {
     info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
     info.memory = image.own_memory->memory;
     info.handleType = opaque;
-    const Device& backend = *image.device;
+    const VulkanDevice& backend = *image.device;
     image.device->context.check(backend.interop.GetMemoryFd(backend.context.device, &info, &shared.fd), "vkGetMemoryFdKHR");
     return shared;
 }

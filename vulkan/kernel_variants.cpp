@@ -90,13 +90,13 @@ bool Variants::crowded(const Context& context) const {
 void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
     struct One {
         int parameter;
-        const Block* block;
+        const MemoryBlock* block;
         ArrayRange array_range;
     };
     std::vector<One> all;
     for (const int parameter : arrays) {
         const Launch::Array& array = launch.arguments[size_t(parameter)].array;
-        if (const Block* block = block_of(array))
+        if (const MemoryBlock* block = block_of(array))
             all.push_back(
                 {parameter, block, array_range(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
     }
@@ -186,7 +186,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             ++bound;
             continue;
         }
-        const Block* const block = array ? block_of(*array) : nullptr;
+        const MemoryBlock* const block = array ? block_of(*array) : nullptr;
         const bool has_address = plan.device_addresses && (!block || block->address);
         if (unaligned && block && !has_address && is_left &&
             common_begin(std::array{array_range(*array, element_bytes(parameter))}, limits)) {
@@ -219,7 +219,7 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
     for (;;) {
         if (!launch && crowded(context)) return nullptr;
         const codegen::Options options = options_for(context, launch);
-        for (const Made& one : made)
+        for (const CachedVariant& one : made)
             if (one.options == options) return one.variant.get();
         codegen::Shader shader = source(options);
         if (for_block == 0 && shader.block_bytes > 0 &&
@@ -237,7 +237,7 @@ void Variants::prepare(Context& context) {
     usual = variant(context, nullptr);
 }
 
-Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
+Variants::ChosenVariant Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
     const std::lock_guard lock(mutex);
     Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
     return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
@@ -245,7 +245,7 @@ Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const 
 
 void Variants::destroy(Context& context) {
     const std::lock_guard lock(mutex);
-    for (const Made& one : made) one.variant->destroy(context);
+    for (const CachedVariant& one : made) one.variant->destroy(context);
     made.clear();
     usual = nullptr;
 }

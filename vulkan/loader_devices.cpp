@@ -9,16 +9,16 @@
 
 namespace pumice::vulkan {
 
-std::vector<Found> list() {
+std::vector<PhysicalDevice> list() {
     const Switches switches = Switches::from_environment();
     std::string reason;
     Instance* instance = Instance::get(switches.validate, reason);
-    std::vector<Found> found;
+    std::vector<PhysicalDevice> found;
     if (!instance) return found;
     for (const VkPhysicalDevice physical : instance->physical_devices()) {
         const Snapshot snapshot = read_snapshot(instance->vk, physical);
         const DevicePlan plan = make_plan(snapshot, switches);
-        Found one;
+        PhysicalDevice one;
         one.index = int(found.size());
         one.name = snapshot.name;
         one.driver = snapshot.driver;
@@ -34,12 +34,12 @@ std::vector<Found> list() {
     return found;
 }
 
-std::vector<int> best_first(const std::vector<Found>& devices) {
-    const auto kind = [](const Found& one) { return one.software ? 2 : one.integrated ? 1 : 0; };
+std::vector<int> best_first(const std::vector<PhysicalDevice>& devices) {
+    const auto kind = [](const PhysicalDevice& one) { return one.software ? 2 : one.integrated ? 1 : 0; };
     std::vector<int> order(devices.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        const Found &one = devices[size_t(a)], &other = devices[size_t(b)];
+        const PhysicalDevice &one = devices[size_t(a)], &other = devices[size_t(b)];
         return kind(one) != kind(other) ? kind(one) < kind(other) : one.limits.memory > other.limits.memory;
     });
     return order;
@@ -65,7 +65,7 @@ std::shared_ptr<Backend> open(int index) {
     std::string name = text("vulkan:", index, " ", snapshot.name);
     if (!plan.unusable.empty()) fail("the device ", name, " cannot be used: ", plan.unusable);
     const Origin origin{instance->vk, devices[size_t(index)], instance->validates ? &instance->messages : nullptr};
-    auto device = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
+    auto device = std::make_shared<VulkanDevice>(origin, std::move(snapshot), std::move(plan), std::move(name));
     codegen::warm_up();  // shaderc's slow first compilation, in the background
     return device;
 }

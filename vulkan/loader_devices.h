@@ -12,7 +12,7 @@
 namespace pumice::vulkan {
 
 /// A physical device.
-struct Found {
+struct PhysicalDevice {
     int index = 0;       ///< argument of open()
     std::string name;    ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
     std::string driver;  ///< driver's name and version; may be empty
@@ -25,10 +25,10 @@ struct Found {
 };
 
 /// All devices in the loader's order. Empty without a loader or driver; unavailable_reason() then tells why.
-std::vector<Found> list();
+std::vector<PhysicalDevice> list();
 /// The indices of the devices, best first: graphics cards, devices that share the host's memory, software drivers; of one kind,
 /// those with more memory first, else in the loader's order.
-std::vector<int> best_first(const std::vector<Found>& devices);
+std::vector<int> best_first(const std::vector<PhysicalDevice>& devices);
 /// The reason why list() is empty, as a sentence; "" if it is not.
 std::string unavailable_reason();
 /// Opens a device by its index in list(). Throws Error with a sentence if that fails.

@@ -7,8 +7,8 @@
 namespace pumice::vulkan {
 namespace {
 
-Found found(bool software, bool integrated, int64_t gibibytes) {
-    Found one;
+PhysicalDevice found(bool software, bool integrated, int64_t gibibytes) {
+    PhysicalDevice one;
     one.software = software;
     one.integrated = integrated;
     one.limits.memory = gibibytes << 30;
@@ -24,7 +24,7 @@ TEST(List, CardsComeFirstAndTheOneWithMoreMemoryBeforeTheOther) {
 
 /// The list for users has every device of the machine, under the number that opens it.
 TEST(List, AllAreListed) {
-    const std::vector<Found> all = list();
+    const std::vector<PhysicalDevice> all = list();
     std::vector<int> order = best_first(all);
     ASSERT_EQ(order.size(), all.size());
     std::sort(order.begin(), order.end());

@@ -82,7 +82,7 @@ void run(tests::VulkanApplication& app) {
 }
 
 TEST(ObjectNames, AreThoseOfKernelsArraysAndBatches) {
-    for (const vulkan::Found& found : vulkan::list()) {
+    for (const vulkan::PhysicalDevice& found : vulkan::list()) {
         if (!found.usable) continue;
         seen.names.clear(), seen.labels.clear(), seen.enabled = true;
         tests::VulkanApplication app(found.index);
@@ -108,7 +108,7 @@ TEST(ObjectNames, AreThoseOfKernelsArraysAndBatches) {
 }
 
 TEST(ObjectNames, AreNotSetWhereTheApplicationHasNotEnabledThem) {
-    for (const vulkan::Found& found : vulkan::list()) {
+    for (const vulkan::PhysicalDevice& found : vulkan::list()) {
         if (!found.usable) continue;
         seen.names.clear(), seen.labels.clear(), seen.enabled = false;
         tests::VulkanApplication app(found.index);

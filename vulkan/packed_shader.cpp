@@ -9,7 +9,7 @@ namespace {
 // Must change with the layout below.
 constexpr uint32_t layout_version = 7;
 
-struct Writer {
+struct ShaderWriter {
     std::string bytes;
     template <class T>
         requires std::is_trivially_copyable_v<T>
@@ -26,8 +26,8 @@ struct Writer {
     }
 };
 
-/// Reads the output of Writer. Past the end, `good` is false and everything reads as zero or empty.
-struct Reader {
+/// Reads the output of ShaderWriter. Past the end, `good` is false and everything reads as zero or empty.
+struct ShaderReader {
     const std::string& bytes;
     size_t at = 0;
     bool good = true;
@@ -78,14 +78,14 @@ template <class Archive, class Shader> void visit(Archive&& archive, Shader& sha
 }  // namespace
 
 std::string pack(const codegen::Shader& shader) {
-    Writer writer;
+    ShaderWriter writer;
     writer(layout_version);
     visit(writer, shader);
     return std::move(writer.bytes);
 }
 
 std::optional<codegen::Shader> unpack(const std::string& bytes) {
-    Reader reader{bytes};
+    ShaderReader reader{bytes};
     uint32_t version = 0;
     reader(version);
     codegen::Shader shader;

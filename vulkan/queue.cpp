@@ -72,7 +72,7 @@ Queue::~Queue() {
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
     if (front) destroy(*front);
-    for (Step& step : held)  // left over if a call destroys the queue
+    for (QueueItem& step : held)  // left over if a call destroys the queue
         if (step.batch) destroy(*step.batch);
     for (auto& batch : in_flight) destroy(*batch);
     for (auto& batch : unused) destroy(*batch);
@@ -129,7 +129,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
 VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
                              std::span<const VkImageMemoryBarrier> transitions) {
     context.require_alive();
-    if (Recorder* const r = recorder()) return r->begin(accesses, transitions);
+    if (CommandRecorder* const r = recorder()) return r->begin(accesses, transitions);
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
         ++batches;
@@ -152,7 +152,7 @@ VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
 }
 
 void Queue::end() {
-    if (Recorder* const r = recorder()) return r->end();
+    if (CommandRecorder* const r = recorder()) return r->end();
     ++commands;
     if (front) return submit_front();
     const Batching& batching = context.plan.batching;
@@ -203,7 +203,7 @@ void Queue::barrier(const Batch& batch, Follower follower, std::span<const VkIma
 }
 
 void Queue::order() {
-    if (Recorder* const r = recorder()) return r->order();
+    if (CommandRecorder* const r = recorder()) return r->order();
     barrier(front ? *front : *open, Follower::command);
 }
 
@@ -309,12 +309,12 @@ void Queue::signal_from_host(uint64_t value) {
 }
 
 uint64_t Queue::batch() const {
-    const Recorder* const r = recorder();
+    const CommandRecorder* const r = recorder();
     return r ? r->batch : batches;
 }
 
 void Queue::bind(VkPipeline pipeline) {
-    if (Recorder* const r = recorder()) return r->bind(pipeline);
+    if (CommandRecorder* const r = recorder()) return r->bind(pipeline);
     if (pipeline == bound) return;
     context.vk.CmdBindPipeline((front ? front : open)->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     bound = pipeline;
@@ -338,7 +338,7 @@ VkDescriptorPool Queue::new_descriptor_pool(uint32_t descriptors) {
 }
 
 VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors) {
-    if (Recorder* const r = recorder()) return r->descriptor_set(layout, descriptors);
+    if (CommandRecorder* const r = recorder()) return r->descriptor_set(layout, descriptors);
     Batch& batch = front ? *front : *open;
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();

@@ -19,7 +19,7 @@
 
 namespace pumice::vulkan {
 
-class Recorder;
+class CommandRecorder;
 
 /// Timeline values of the last command that wrote to a resource, and of the last that accessed it. Guarded by the queue's mutex.
 struct TimelineUse {
@@ -120,7 +120,7 @@ public:
     /// True if the current thread is inside a call: it cannot wait for commands that the call holds back.
     bool in_call() const { return caller == std::this_thread::get_id(); }
     /// The recorder that takes this thread's commands instead of the queue; null if the queue takes them.
-    Recorder* recorder() const;
+    CommandRecorder* recorder() const;
     /// Waits for everything that no call holds back.
     void finish_unheld();
     /// Runs `act` now, as a call; the next wait throws what it throws.
@@ -132,11 +132,11 @@ public:
     void finish();
 
     /// For tests: a log of recorded barriers, and of commands with their accesses. Set before use.
-    struct Entry {
+    struct AuditEntry {
         bool barrier = false;
         std::vector<BufferAccess> accesses;
     };
-    std::vector<Entry>* audit = nullptr;
+    std::vector<AuditEntry>* audit = nullptr;
 
 private:
     struct Batch {
@@ -157,7 +157,7 @@ private:
     };
 
     /// A closed batch or a call that is not handed to the driver yet, since a call comes before it.
-    struct Step {
+    struct QueueItem {
         uint64_t value = 0;
         std::unique_ptr<Batch> batch;  // or
         std::function<void()> act;
@@ -197,7 +197,7 @@ private:
     Hazards hazards;
     std::unique_ptr<Batch> open;                   // being recorded
     std::unique_ptr<Batch> front;                  // one command being recorded, which goes ahead of what is held back
-    std::deque<Step> held;                         // by rising value; empty, or the first one is a call
+    std::deque<QueueItem> held;                    // by rising value; empty, or the first one is a call
     std::deque<std::unique_ptr<Batch>> in_flight;  // by rising value
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;

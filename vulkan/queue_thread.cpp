@@ -213,9 +213,9 @@ bool Queue::await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopp
 /// After a failed wait, mostly a device loss: drops the held steps, whose values are never reached.
 void Queue::drop_held(std::unique_lock<std::mutex>& lock) {
     keep_fault(std::current_exception());
-    for (Step& step : held)
+    for (QueueItem& step : held)
         if (step.batch) destroy(*step.batch);
-    std::deque<Step> dropped = std::move(held);
+    std::deque<QueueItem> dropped = std::move(held);
     held.clear();
     // On a lost device every wait throws, and the driver may still use what it was given.
     if (!context.is_lost()) completed = submitted = assigned;

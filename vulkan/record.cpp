@@ -6,10 +6,10 @@
 namespace pumice::vulkan {
 
 Recording::Recording(const pumice::Device& device) {
-    const auto backend = std::dynamic_pointer_cast<Device>(device.state->backend);
+    const auto backend = std::dynamic_pointer_cast<VulkanDevice>(device.state->backend);
     if (!backend || !backend->context.wrapped)
         fail("vulkan::record is called for ", device.name(), ", which is no device of an application's (vulkan::wrap)");
-    state = std::make_shared<Recorder>(backend);
+    state = std::make_shared<CommandRecorder>(backend);
 }
 
 void Recording::record(VkCommandBuffer_T* commands, const std::function<void()>& act, const Around& around) {

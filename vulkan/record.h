@@ -11,7 +11,7 @@ struct VkCommandBuffer_T;
 
 namespace pumice::vulkan {
 
-class Recorder;
+class CommandRecorder;
 
 /// Commands of the application as a barrier names them: VkPipelineStageFlags and VkAccessFlags. Without stages: none.
 struct Scope {
@@ -68,7 +68,7 @@ public:
     void release();
     explicit operator bool() const { return state != nullptr; }
 
-    std::shared_ptr<Recorder> state;
+    std::shared_ptr<CommandRecorder> state;
 };
 
 /// The same in one call. If `act` throws, what the commands recorded so far use is kept until the device is closed; a Recording of

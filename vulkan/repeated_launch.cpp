@@ -47,7 +47,7 @@ void fill_scalars(const RepeatedLaunch& again, const Launch& launch, std::byte* 
 
 bool RepeatedLaunch::is_like(const Launch& launch) const {
     if (!same(launch.extent, extent) || !same(launch.group, group) || !same(launch.start, start)) return false;
-    for (const Argument& argument : arrays) {
+    for (const ArrayArgument& argument : arrays) {
         const Launch::Array& array = launch.arguments[argument.index].array;
         if (!same(array, argument.array)) return false;
         if (array.memory && static_cast<const Buffer*>(array.memory)->number != argument.buffer) return false;
@@ -56,7 +56,7 @@ bool RepeatedLaunch::is_like(const Launch& launch) const {
 }
 
 bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
-    for (const Argument& argument : arrays) {
+    for (const ArrayArgument& argument : arrays) {
         const Allocation* const memory = launch.arguments[argument.index].array.memory;
         if (memory && static_cast<const Buffer*>(memory)->number != argument.buffer) return false;
     }
@@ -64,7 +64,7 @@ bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
 }
 
 bool RepeatedLaunch::is_stale(const Launch& launch) const {
-    return std::any_of(arrays.begin(), arrays.end(), [&](const Argument& argument) {
+    return std::any_of(arrays.begin(), arrays.end(), [&](const ArrayArgument& argument) {
         const Allocation* const memory = launch.arguments[argument.index].array.memory;
         return memory && memory == argument.array.memory && static_cast<const Buffer*>(memory)->number != argument.buffer;
     });
@@ -100,7 +100,7 @@ void RepeatedLaunches::add(const Launch& launch, RepeatedLaunch made) {
 }
 
 /// Keeps a launch that was just recorded, if it is one that launch_again() can do. The queue's mutex is held.
-void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch) {
+void VulkanDevice::keep_launch(const Variant::RecordedLaunch& recorded, const Launch& launch) {
     const Variant& variant = recorded.variant;
     Variants& variants = recorded.variants;
     const GroupRange groups{{}, groups_of(launch)};
@@ -133,7 +133,7 @@ void Device::keep_launch(const Variant::Recorded& recorded, const Launch& launch
 }
 
 /// A set with the variant's last buffers; null if too many are in use. The queue's mutex is held.
-KeptSet* Device::take_set(Variant& variant) {
+KeptSet* VulkanDevice::take_set(Variant& variant) {
     const auto is_free = [this](const KeptSet& set) {
         return !set.is_kept && set.recordings == 0 && queue.is_past(set.last_use);
     };
@@ -148,7 +148,7 @@ KeptSet* Device::take_set(Variant& variant) {
 }
 
 /// Records a launch like an earlier one. Returns false, and does nothing, if none was like it.
-bool Device::launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder) {
+bool VulkanDevice::launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, CommandRecorder* recorder) {
     Variants& variants = *static_cast<VulkanProgram&>(*executable).variants;
     if (launch.counts.memory || variants.reports || queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);

@@ -29,14 +29,14 @@ struct KeptSet {
 /// A launch that one dispatch does, without its scalars, and what its commands need. Plain values only: blocks and buffers may go.
 struct RepeatedLaunch {
     /// An array argument. `buffer`: the number of its Buffer, 0 without elements.
-    struct Argument {
+    struct ArrayArgument {
         size_t index;
         Launch::Array array;
         uint64_t buffer;
     };
     uint64_t number = 0;  ///< Launch::number
     std::array<int64_t, 3> start, extent, group;
-    std::vector<Argument> arrays;
+    std::vector<ArrayArgument> arrays;
 
     Variant* variant = nullptr;
     VkPipeline pipeline = VK_NULL_HANDLE;

@@ -45,7 +45,7 @@ bool Pace::is_brief(int64_t groups, double most_seconds) {
 }
 
 /// Updates the pace from the timing of a finished launch; releases the queries.
-void Device::read_pace(Pace& pace) {
+void VulkanDevice::read_pace(Pace& pace) {
     if (!pace.timing.is_on || !queue.is_past(pace.timing.value)) return;
     if (const auto seconds = seconds_between(pace.timing.begin, pace.timing.end))
         pace.seconds_a_group = *seconds / double(pace.timing.groups);
@@ -56,7 +56,7 @@ void Device::read_pace(Pace& pace) {
 }
 
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
-GroupRange Device::take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace) {
+GroupRange VulkanDevice::take_probe(const Variant::RecordedLaunch& recorded, const Launch& launch, Pace& pace) {
     const Probe parts = probe(groups_of(launch));
     const uint64_t value = record_slices(recorded, launch, parts.first, pace, true);
     {

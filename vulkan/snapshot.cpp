@@ -127,7 +127,7 @@ void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot
 }  // namespace
 
 VkFormatFeatureFlags Snapshot::features_of(VkFormat format) const {
-    const auto found = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.format == format; });
+    const auto found = std::find_if(formats.begin(), formats.end(), [&](const FormatSupport& f) { return f.format == format; });
     return found == formats.end() ? 0 : found->features;
 }
 

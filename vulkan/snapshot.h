@@ -35,11 +35,11 @@ struct Snapshot {
     uint32_t buffer_memory_types = ~0u;  ///< a bit for each memory type that a buffer may have: known once the device is open
 
     /// A format of images, and what the device does with it where the tiling is optimal: none of it for a format that it lacks.
-    struct Format {
+    struct FormatSupport {
         VkFormat format;
         VkFormatFeatureFlags features;
     };
-    std::vector<Format> formats;  ///< those of image_formats.h
+    std::vector<FormatSupport> formats;  ///< those of image_formats.h
     VkFormatFeatureFlags features_of(VkFormat format) const;
 
     // features, by Vulkan's names

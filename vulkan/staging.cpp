@@ -25,8 +25,8 @@ Staging::Piece::~Piece() {
     if (staging.staging) staging.staging->end(*this, number, last);
 }
 
-std::shared_ptr<Block> Staging::new_block(int64_t bytes) {
-    std::shared_ptr<Block> made = make_block(context, ids++, memory_type, bytes, true);
+std::shared_ptr<MemoryBlock> Staging::new_block(int64_t bytes) {
+    std::shared_ptr<MemoryBlock> made = make_block(context, ids++, memory_type, bytes, true);
     if (!made) fail("cannot allocate ", bytes, " bytes on ", context.name, " for copies between host and device");
     return made;
 }
@@ -64,7 +64,7 @@ std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_unt
 
 /// Replaces the first ring by the full one; false if there is no memory. The pieces in use keep the memory of the first.
 bool Staging::grow() {
-    std::shared_ptr<Block> larger = make_block(context, ids++, memory_type, capacity, true);
+    std::shared_ptr<MemoryBlock> larger = make_block(context, ids++, memory_type, capacity, true);
     if (!larger) return false;
     uint64_t last = 0;
     for (const PieceUse& use : uses)
@@ -111,14 +111,14 @@ void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
     uses[number - uses.front().number].value = value;  // an older piece that the host still holds keeps this one from reuse
 }
 
-std::shared_ptr<Block> StagingBlocks::take(int64_t bytes) {
+std::shared_ptr<MemoryBlock> StagingBlocks::take(int64_t bytes) {
     {
         const std::lock_guard lock(mutex);
         // A block of at most about 4 times the size.
         const auto fits = [&](const auto& block) { return block->bytes >= bytes && block->bytes / 4 <= bytes; };
         const auto found = std::find_if(unused.begin(), unused.end(), fits);
         if (found != unused.end()) {
-            std::shared_ptr<Block> block = std::move(*found);
+            std::shared_ptr<MemoryBlock> block = std::move(*found);
             unused.erase(found);
             return block;
         }
@@ -126,7 +126,7 @@ std::shared_ptr<Block> StagingBlocks::take(int64_t bytes) {
     return make_block(context, ids++, memory_type, int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(bytes, 4096)))), true);
 }
 
-void StagingBlocks::give_back(std::shared_ptr<Block> block) {
+void StagingBlocks::give_back(std::shared_ptr<MemoryBlock> block) {
     const std::lock_guard lock(mutex);
     unused.push_back(std::move(block));
     int64_t kept = 0;

@@ -28,10 +28,10 @@ public:
     /// A piece of the ring, which the host may use while the object exists. The destructor takes the queue's mutex.
     class Piece {
     public:
-        Piece(Staging& staging, std::shared_ptr<Block> block, int64_t offset, int64_t bytes, uint64_t number)
+        Piece(Staging& staging, std::shared_ptr<MemoryBlock> block, int64_t offset, int64_t bytes, uint64_t number)
             : block(std::move(block)), offset(offset), bytes(bytes), staging(&staging), number(number) {}
         /// Bytes of a block that the caller keeps for as long as they are used.
-        Piece(std::shared_ptr<Block> block, int64_t offset, int64_t bytes)
+        Piece(std::shared_ptr<MemoryBlock> block, int64_t offset, int64_t bytes)
             : block(std::move(block)), offset(offset), bytes(bytes), staging(nullptr), number(0) {}
         Piece(Piece&&) = default;
         ~Piece();
@@ -41,13 +41,13 @@ public:
         /// Declares that the device uses the piece until the value is reached.
         void until(uint64_t value) { last = value; }
 
-        const std::shared_ptr<Block> block;
+        const std::shared_ptr<MemoryBlock> block;
         const int64_t offset, bytes;
 
     private:
-        struct Owner {  // null in a piece that was moved from
-            Owner(Staging* staging) : staging(staging) {}
-            Owner(Owner&& other) : staging(std::exchange(other.staging, nullptr)) {}
+        struct StagingPointer {  // null in a piece that was moved from
+            StagingPointer(Staging* staging) : staging(staging) {}
+            StagingPointer(StagingPointer&& other) : staging(std::exchange(other.staging, nullptr)) {}
             Staging* staging;
         } staging;
         uint64_t number, last = 0;
@@ -65,7 +65,7 @@ private:
         uint64_t number;
         uint64_t value;  ///< timeline value of the device's last use
     };
-    std::shared_ptr<Block> new_block(int64_t bytes);
+    std::shared_ptr<MemoryBlock> new_block(int64_t bytes);
     std::optional<Piece> next(int64_t bytes, uint64_t& blocked_until);
     std::optional<Piece> next_in_block(int64_t bytes, uint64_t& blocked_until);
     bool grow();
@@ -76,7 +76,7 @@ private:
     const uint32_t memory_type;
     std::atomic<uint64_t>& ids;
     std::mutex mutex;  // guards the members below; locked before the queue's mutex
-    std::shared_ptr<Block> block;
+    std::shared_ptr<MemoryBlock> block;
     std::deque<PieceUse> uses;  // oldest first
     int64_t head = 0;           // where the next piece begins
     uint64_t pieces = 0;        // taken so far
@@ -89,9 +89,9 @@ public:
     StagingBlocks(Context& context, uint32_t memory_type, std::atomic<uint64_t>& ids)
         : context(context), memory_type(memory_type), ids(ids) {}
     /// A block of `bytes` or more; null if there is no memory.
-    std::shared_ptr<Block> take(int64_t bytes);
+    std::shared_ptr<MemoryBlock> take(int64_t bytes);
     /// Returns a block that neither host nor device uses any more.
-    void give_back(std::shared_ptr<Block> block);
+    void give_back(std::shared_ptr<MemoryBlock> block);
     /// Frees the memory of unused blocks.
     void release();
 
@@ -101,7 +101,7 @@ private:
     const uint32_t memory_type;
     std::atomic<uint64_t>& ids;
     std::mutex mutex;
-    std::vector<std::shared_ptr<Block>> unused;
+    std::vector<std::shared_ptr<MemoryBlock>> unused;
 };
 
 }  // namespace pumice::vulkan

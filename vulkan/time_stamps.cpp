@@ -39,7 +39,7 @@ Stamp::~Stamp() {
 
 /// Seconds between two queries whose values are reached. None if they were never written because their commands were lost; a wait
 /// would not end.
-std::optional<double> Device::seconds_between(const Query& begin, const Query& end) {
+std::optional<double> VulkanDevice::seconds_between(const Query& begin, const Query& end) {
     bool written = true;
     const auto ticks = [&](const Query& query) {
         uint64_t read = 0;
@@ -60,7 +60,7 @@ std::optional<double> Device::seconds_between(const Query& begin, const Query& e
     return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
 }
 
-Query Device::write_time(VkCommandBuffer commands) {
+Query VulkanDevice::write_time(VkCommandBuffer commands) {
     const Query query = queries.take();
     context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
     context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
@@ -79,7 +79,7 @@ double Stamp::since(TimeStamp& earlier) {
     return *seconds;
 }
 
-std::shared_ptr<TimeStamp> Device::stamp(int stream) {
+std::shared_ptr<TimeStamp> VulkanDevice::stamp(int stream) {
     if (queue.recorder()) return nullptr;  // the application executes the commands any number of times
     if (context.plan.time_stamp_bits == 0) return Backend::stamp(stream);
     queue.make_room();

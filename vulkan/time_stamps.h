@@ -8,7 +8,7 @@
 
 namespace pumice::vulkan {
 
-class Device;
+class VulkanDevice;
 
 /// A query of a pool, written once.
 struct Query {
@@ -36,12 +36,13 @@ private:
 /// Does not keep the device alive; a read after its end throws Error.
 class Stamp : public TimeStamp {
 public:
-    Stamp(std::weak_ptr<Device> device, Query query, uint64_t value) : device(std::move(device)), query(query), value(value) {}
+    Stamp(std::weak_ptr<VulkanDevice> device, Query query, uint64_t value)
+        : device(std::move(device)), query(query), value(value) {}
     ~Stamp() override;
     double since(TimeStamp& earlier) override;
 
 private:
-    const std::weak_ptr<Device> device;
+    const std::weak_ptr<VulkanDevice> device;
     const Query query;
     const uint64_t value;  ///< timeline value at which the query is written
 };

@@ -26,12 +26,12 @@ BufferAccess access(const Staging::Piece& piece, bool write) {
 
 /// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
 /// one than those held back.
-void Device::used(Buffer& buffer, bool write) {
-    if (Recorder* const recorder = queue.recorder()) return recorder->keep(buffer);
+void VulkanDevice::used(Buffer& buffer, bool write) {
+    if (CommandRecorder* const recorder = queue.recorder()) return recorder->keep(buffer);
     used(static_cast<TimelineUse&>(buffer), write);
 }
 
-void Device::used(TimelineUse& resource, bool write) {
+void VulkanDevice::used(TimelineUse& resource, bool write) {
     if (queue.recorder()) return;  // an image, which borrow() keeps
     resource.last_use = std::max(resource.last_use, queue.value());
     if (write) resource.last_write = std::max(resource.last_write, queue.value());
@@ -39,21 +39,21 @@ void Device::used(TimelineUse& resource, bool write) {
 
 /// The value that a command must follow: that of the last conflicting use of the resource, and of the stream's last command. On the
 /// default stream, conflicts alone decide.
-uint64_t Device::after(const TimelineUse& resource, bool write, int stream) const {
+uint64_t VulkanDevice::after(const TimelineUse& resource, bool write, int stream) const {
     return std::max(write ? resource.last_use : resource.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }
 
 /// Staging memory for values that the next command reads. Those of a recorded command keep their place.
-Staging::Piece Device::take_upload(int64_t bytes) {
-    Recorder* const recorder = queue.recorder();
+Staging::Piece VulkanDevice::take_upload(int64_t bytes) {
+    CommandRecorder* const recorder = queue.recorder();
     return recorder ? recorder->take(bytes) : upload.take(bytes);
 }
 
-void Device::refuse_download() const {
-    if (queue.recorder()) Recorder::refuse("an array is copied to the host");
+void VulkanDevice::refuse_download() const {
+    if (queue.recorder()) CommandRecorder::refuse("an array is copied to the host");
 }
 
-void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
+void VulkanDevice::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
     queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
@@ -76,13 +76,13 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
 }
 
 /// True if work given inside a call depends on nothing that the call holds back, so that it is done at once.
-bool Device::goes_ahead(const Buffer& buffer, bool write, int stream) {
+bool VulkanDevice::goes_ahead(const Buffer& buffer, bool write, int stream) {
     if (!queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);
     return queue.ahead(after(buffer, write, stream));
 }
 
-void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
+void VulkanDevice::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
     queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
@@ -96,7 +96,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     buffer.last_use = buffer.last_write = streams.at(size_t(stream)).last = queue.last();
 }
 
-void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
+void VulkanDevice::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
     queue.make_room();
     if (bytes == 0) return;
     refuse_download();
@@ -111,7 +111,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
         return;
     }
     // In the ring, later pieces would wait for the host to empty this one: takes a block of its own.
-    std::shared_ptr<Block> block = own_blocks.take(bytes);
+    std::shared_ptr<MemoryBlock> block = own_blocks.take(bytes);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
     const BufferAccess both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
@@ -127,7 +127,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     streams.at(size_t(stream)).last = queue.last();
 }
 
-void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream) {
+void VulkanDevice::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream) {
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
         Staging::Piece piece = take_upload(part);
@@ -145,7 +145,7 @@ void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int
     }
 }
 
-void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
+void VulkanDevice::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
     queue.make_room();
     if (bytes == 0) return;
     refuse_download();
@@ -167,13 +167,13 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
 }
 
 /// Pipelined: the device copies one piece while the host empties the previous one.
-void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
-    struct Pending {
+void VulkanDevice::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
+    struct PendingPiece {
         Staging::Piece piece;
         uint64_t value;
         std::byte* to;
     };
-    std::optional<Pending> before;
+    std::optional<PendingPiece> before;
     const auto take_out = [&] {
         if (!before) return;
         queue.wait(before->value);
@@ -189,14 +189,14 @@ void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t by
             value = copy_out(from, offset + done, piece, queue.ahead(after(from, false, 0)));
         }
         take_out();
-        before.emplace(Pending{std::move(piece), value, to + done});
+        before.emplace(PendingPiece{std::move(piece), value, to + done});
         done += part;
     }
     take_out();
 }
 
 /// Records a copy of the device into a piece; returns its value. The queue's mutex is held.
-uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
+uint64_t VulkanDevice::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
     const BufferAccess both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(piece.bytes)};
     context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, piece.block->buffer, 1, &region);
@@ -208,7 +208,7 @@ uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, b
     return value;
 }
 
-void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
+void VulkanDevice::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
     queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
@@ -238,7 +238,8 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
 }
 
 /// Fills with any pattern at any offset: copies a piece of staging memory that holds the repeated pattern.
-void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream) {
+void VulkanDevice::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size,
+                               int stream) {
     const int64_t most = std::min(bytes, Staging::largest_piece / 4);
     const int64_t part = std::max(most / pattern_size, int64_t(1)) * pattern_size;
     Staging::Piece piece = take_upload(part);
@@ -264,7 +265,7 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
     queue.end();
 }
 
-void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
+void VulkanDevice::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
     queue.make_room();
     if (bytes == 0) return;
     auto& source = static_cast<Buffer&>(from);
@@ -279,7 +280,7 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
     copy_between(source, from_offset, target, to_offset, bytes, stream);
 }
 
-void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream) {
+void VulkanDevice::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream) {
     const std::lock_guard lock(queue.mutex);
     const BufferAccess both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};

@@ -36,12 +36,12 @@ std::atomic<uint64_t> buffer_numbers{0};
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<Device> on, MemoryRange of, int64_t size)
+Buffer::Buffer(std::shared_ptr<VulkanDevice> on, MemoryRange of, int64_t size)
     : device(std::move(on)), range(of), number(++buffer_numbers) {
     bytes = size;
 }
 
-Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
+Buffer::Buffer(std::shared_ptr<VulkanDevice> on, std::unique_ptr<MemoryBlock> of)
     : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes}, number(++buffer_numbers) {
     bytes = lent->bytes;
 }
@@ -50,7 +50,7 @@ Buffer::~Buffer() {
     if (lent && !lent->is_owned()) return;
     const std::lock_guard lock(device->queue.mutex);
     if (lent) {
-        const std::shared_ptr<Block> block = std::move(lent);
+        const std::shared_ptr<MemoryBlock> block = std::move(lent);
         if (is_abandoned)
             device->abandoned_blocks.push_back(block);
         else
@@ -61,30 +61,30 @@ Buffer::~Buffer() {
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }
 
-VulkanProgram::VulkanProgram(std::weak_ptr<Device> on, std::shared_ptr<Variants> of)
+VulkanProgram::VulkanProgram(std::weak_ptr<VulkanDevice> on, std::shared_ptr<Variants> of)
     : device(std::move(on)), variants(std::move(of)) {}
 
 VulkanProgram::~VulkanProgram() {
-    const std::shared_ptr<Device> alive = device.lock();
+    const std::shared_ptr<VulkanDevice> alive = device.lock();
     if (!alive || is_abandoned) return;  // the device destroys the variants
     const std::lock_guard lock(alive->queue.mutex);
     std::erase(alive->kernels, variants);
     alive->queue.retire(alive->queue.last(), [context = &alive->context, variants = variants] { variants->destroy(*context); });
 }
 
-void Event::wait() {
+void TimelineEvent::wait() {
     const auto open = device.lock();
     if (!open) return;
     open->queue.wait(value);
     open->settle();
 }
 
-bool Event::done() {
+bool TimelineEvent::done() {
     const auto open = device.lock();
     return !open || open->queue.reached(value);
 }
 
-Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name)
+VulkanDevice::VulkanDevice(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name)
     : context(origin, std::move(snapshot), std::move(plan), std::move(name)),
       cache(debug::cache_folder()),
       cache_key(device_key(context.snapshot)),
@@ -119,7 +119,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::st
                          cache.on() ? "" : ", no disk cache"));
 }
 
-Device::~Device() {
+VulkanDevice::~VulkanDevice() {
     try {
         queue.finish();
         take_reports();
@@ -140,7 +140,7 @@ Device::~Device() {
         for (VkDescriptorPool pool : *pools) context.vk.DestroyDescriptorPool(context.device, pool, nullptr);
 }
 
-MemoryRange Device::allocate_range(int64_t bytes) {
+MemoryRange VulkanDevice::allocate_range(int64_t bytes) {
     const int64_t most = context.plan.max_block_bytes;
     if (bytes > most)
         fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ", most, " bytes there");
@@ -177,7 +177,7 @@ MemoryRange Device::allocate_range(int64_t bytes) {
          bytes > promised ? text(", and its driver may refuse more than ", promised, " bytes at once") : "", ")");
 }
 
-std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
+std::shared_ptr<Allocation> VulkanDevice::allocate(int64_t bytes, bool zero) {
     context.require_alive();
     if (bytes > context.plan.limits.max_array_bytes)
         fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ",
@@ -194,14 +194,14 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     return buffer;
 }
 
-void Device::name_memory(Allocation& of, int64_t offset, const std::string& name) {
+void VulkanDevice::name_memory(Allocation& of, int64_t offset, const std::string& name) {
     if (!context.names.on()) return;
     const MemoryRange& range = static_cast<Buffer&>(of).range;
     const std::lock_guard lock(queue.mutex);
     context.names.name_range(context.device, range.block->buffer, range.offset + offset, name);
 }
 
-int Device::create_stream(Priority priority) {
+int VulkanDevice::create_stream(Priority priority) {
     const std::lock_guard lock(queue.mutex);
     if (unused_streams.empty()) {
         streams.emplace_back();
@@ -214,29 +214,29 @@ int Device::create_stream(Priority priority) {
     return id;
 }
 
-void Device::release_stream(int stream) {
+void VulkanDevice::release_stream(int stream) {
     const std::lock_guard lock(queue.mutex);
     unused_streams.push_back(stream);
 }
 
 /// Assigns the command being recorded to the stream.
-void Device::touched(int stream) {
+void VulkanDevice::touched(int stream) {
     if (queue.recorder()) return;  // the application knows when its command buffers are done
     uint64_t& last = streams.at(size_t(stream)).last;
     last = std::max(last, queue.value());
 }
 
-std::shared_ptr<EventState> Device::record(int stream) {
+std::shared_ptr<EventState> VulkanDevice::record(int stream) {
     static RecordedEvent recorded;
     if (queue.recorder()) return {std::shared_ptr<void>(), &recorded};  // no owner, so that nobody counts owners
     const std::lock_guard lock(queue.mutex);
     const uint64_t last = streams.at(size_t(stream)).last;
-    if (!last_event || last_event->value != last) last_event = std::make_shared<Event>(self(), last);
+    if (!last_event || last_event->value != last) last_event = std::make_shared<TimelineEvent>(self(), last);
     return last_event;
 }
 
-void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
-    const auto* own = dynamic_cast<const Event*>(event.get());
+void VulkanDevice::wait_for(int stream, const std::shared_ptr<EventState>& event) {
+    const auto* own = dynamic_cast<const TimelineEvent*>(event.get());
     if (!own || own->device.lock().get() != this) return event->wait();
     if (queue.recorder()) return;  // what was given before is submitted before the command buffer
     // The queue is in order, so only the stream's own value changes.
@@ -245,8 +245,8 @@ void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
     last = std::max(last, own->value);
 }
 
-void Device::call(int stream, std::function<void()> act) {
-    if (queue.recorder()) Recorder::refuse("a host function is called by a stream (Stream::call)");
+void VulkanDevice::call(int stream, std::function<void()> act) {
+    if (queue.recorder()) CommandRecorder::refuse("a host function is called by a stream (Stream::call)");
     uint64_t before;
     {
         const std::lock_guard lock(queue.mutex);
@@ -263,8 +263,8 @@ void Device::call(int stream, std::function<void()> act) {
     queue.call_now(act);
 }
 
-void Device::synchronize() {
-    if (queue.recorder()) Recorder::refuse("the host waits for the device");
+void VulkanDevice::synchronize() {
+    if (queue.recorder()) CommandRecorder::refuse("the host waits for the device");
     const trace::Span span("host", "synchronize");
     queue.finish();
     settle();

@@ -23,19 +23,19 @@
 
 namespace pumice::vulkan {
 
-class Device;
+class VulkanDevice;
 
 /// A range of device memory. The destructor releases the range once the device is done with it.
 class Buffer : public Allocation, public TimelineUse, public std::enable_shared_from_this<Buffer> {
 public:
-    Buffer(std::shared_ptr<Device> device, MemoryRange range, int64_t bytes);
+    Buffer(std::shared_ptr<VulkanDevice> device, MemoryRange range, int64_t bytes);
     /// A buffer of an application, or one of shared memory.
-    Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
+    Buffer(std::shared_ptr<VulkanDevice> device, std::unique_ptr<MemoryBlock> lent);
     ~Buffer() override;
 
-    const std::shared_ptr<Device> device;
-    std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's, or shared with others
-    SharedMemory shared;          ///< of a block that is shared
+    const std::shared_ptr<VulkanDevice> device;
+    std::unique_ptr<MemoryBlock> lent;  ///< the range's block, if it is an application's, or shared with others
+    SharedMemory shared;                ///< of a block that is shared
     const MemoryRange range;
     const uint64_t number;      ///< unique in the process, unlike the address
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
@@ -46,35 +46,35 @@ public:
 /// driver's.
 class VulkanProgram : public Executable {
 public:
-    VulkanProgram(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
+    VulkanProgram(std::weak_ptr<VulkanDevice> device, std::shared_ptr<Variants> variants);
     ~VulkanProgram() override;
 
-    const std::weak_ptr<Device> device;
+    const std::weak_ptr<VulkanDevice> device;
     const std::shared_ptr<Variants> variants;
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
     bool is_abandoned = false;  ///< its variants live as long as the device
 };
 
 /// Does not keep the device alive, which finishes all work before it closes.
-class Event : public EventState {
+class TimelineEvent : public EventState {
 public:
-    Event(std::weak_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
+    TimelineEvent(std::weak_ptr<VulkanDevice> device, uint64_t value) : device(std::move(device)), value(value) {}
     void wait() override;
     bool done() override;
 
-    const std::weak_ptr<Device> device;
+    const std::weak_ptr<VulkanDevice> device;
     const uint64_t value;
 };
 
 /// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
-class Device : public Backend,
-               public HardwareSampler,
-               public PreparingBackend,
-               public pumice::detail::MeasuredBackend,
-               public pumice::detail::NamingBackend {
+class VulkanDevice : public Backend,
+                     public HardwareSampler,
+                     public PreparingBackend,
+                     public pumice::detail::MeasuredBackend,
+                     public pumice::detail::NamingBackend {
 public:
-    Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
-    ~Device() override;
+    VulkanDevice(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
+    ~VulkanDevice() override;
 
     std::string name() const override { return context.name; }
     Limits limits() const override { return context.plan.limits; }
@@ -133,7 +133,7 @@ public:
     DiskCache cache;
     const std::string cache_key;  ///< device and driver
     PipelineCache pipelines;
-    Memory memory;             ///< guarded by queue.mutex
+    DeviceMemory memory;       ///< guarded by queue.mutex
     ImageMemory image_memory;  ///< guarded by queue.mutex
     Samplers samplers;         ///< guarded by queue.mutex
     Queries queries;           ///< guarded by queue.mutex
@@ -142,7 +142,7 @@ public:
     StagingBlocks recorded_blocks;  ///< values that recorded commands read
     /// Descriptor pools of released recordings, and blocks and pools of recordings that failed. Guarded by queue.mutex.
     std::vector<VkDescriptorPool> unused_pools, abandoned_pools;
-    std::vector<std::shared_ptr<Block>> abandoned_blocks;
+    std::vector<std::shared_ptr<MemoryBlock>> abandoned_blocks;
     InteropFunctions interop;                  ///< of a wrapped device
     std::shared_ptr<void> recording_messages;  ///< listen_while_recording
 
@@ -150,15 +150,15 @@ private:
     friend class Buffer;
     friend class Image;
     friend class VulkanProgram;
-    friend class Event;
+    friend class TimelineEvent;
     friend class Stamp;
-    friend class Recorder;
-    struct Stream {
+    friend class CommandRecorder;
+    struct VulkanStream {
         Priority priority = Priority::normal;
         uint64_t last = 0;  // timeline value of its last command
     };
 
-    std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
+    std::shared_ptr<VulkanDevice> self() { return std::static_pointer_cast<VulkanDevice>(shared_from_this()); }
     MemoryRange allocate_range(int64_t bytes);
     void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream);
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
@@ -176,8 +176,8 @@ private:
     void copy_texels(Image& image, const BufferAccess& buffer_access, VkBuffer buffer, const VkBufferImageCopy& region,
                      bool to_image);
     void clear(Image& image);
-    void allocate_shared(Block& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from, void* host,
-                         VkImage dedicated);
+    void allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
+                         void* host, VkImage dedicated);
     // for a launch; queue.mutex is held
     Transitions transitions_for(const Variant& variant, const Launch& launch);
     void list_images(const Variant& variant, const Launch& launch);
@@ -189,12 +189,12 @@ private:
 
     using BufferRanges = Variant::BufferRanges;
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
-    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
+    uint64_t record_slices(const Variant::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
                            bool timed, std::atomic<uint64_t>* last = nullptr);
-    bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, Recorder* recorder);
-    void keep_launch(const Variant::Recorded& recorded, const Launch& launch);
+    bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, CommandRecorder* recorder);
+    void keep_launch(const Variant::RecordedLaunch& recorded, const Launch& launch);
     KeptSet* take_set(Variant& variant);
-    GroupRange take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
+    GroupRange take_probe(const Variant::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
@@ -218,10 +218,11 @@ private:
     void push_constants(VkCommandBuffer commands, const Variant& variant);
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
                      const Extents& groups, const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups);
+    void dispatch(VkCommandBuffer commands, const Variant::RecordedLaunch& recorded, const Launch& launch,
+                  const GroupRange& groups);
 
     // print and require (vulkan_reports.cpp)
-    struct Ring {
+    struct ReportRing {
         std::unique_ptr<Buffer> buffer;
         struct Launched {
             uint32_t number;  // from Reports::add
@@ -233,37 +234,37 @@ private:
         std::vector<Launched> launches;  // since the ring was cleared, and not taken yet
         int beginning = 0;               // launches that are not in `launches` yet
         int64_t expected = 0;            // words that these launches write if every item prints each line once
-        Reports::Taken taken;            // since the ring was cleared
+        Reports::RingProgress taken;     // since the ring was cleared
         const bool of_calls;             // for launches of calls, which may go ahead of all others
     };
     void launch_reporting(const VulkanProgram& program, const Launch& launch);
-    Ring& ring_for(int64_t words);
-    Ring* ring_with_room(int64_t words);
-    std::unique_ptr<Ring> new_ring(bool is_read_in_place = false);
-    void clear_ring(Ring& ring, size_t words);
-    void read_ring(const Ring& ring, size_t first, std::span<uint32_t> to);
-    void take_ring(Ring& ring, uint64_t done);
+    ReportRing& ring_for(int64_t words);
+    ReportRing* ring_with_room(int64_t words);
+    std::unique_ptr<ReportRing> new_ring(bool is_read_in_place = false);
+    void clear_ring(ReportRing& ring, size_t words);
+    void read_ring(const ReportRing& ring, size_t first, std::span<uint32_t> to);
+    void take_ring(ReportRing& ring, uint64_t done);
     void take_reports();
     void settle();
-    std::vector<uint32_t> read_records(const Ring& ring, size_t first, size_t count);
-    Ring& recorded_ring(const Recorder& recorder);
+    std::vector<uint32_t> read_records(const ReportRing& ring, size_t first, size_t count);
+    ReportRing& recorded_ring(const CommandRecorder& recorder);
     /// Takes what executions of the recording have reported; they are over. `is_last`: there will be no further ones.
-    void take_recorded(const Recorder& recorder, bool is_last);
-    void abandon_recorded(const Recorder& recorder);
+    void take_recorded(const CommandRecorder& recorder, bool is_last);
+    void abandon_recorded(const CommandRecorder& recorder);
 
     /// A launch that reports uses one ring, or another one if that has no room until a call returns. Nothing waits with `mutex`
     /// held. Readers of the rings hold `taking`, also during copies that wait for no call.
     struct {
         std::mutex taking, mutex;  // locked in this order, before the queue's mutex
-        std::vector<std::unique_ptr<Ring>> rings;
+        std::vector<std::unique_ptr<ReportRing>> rings;
         std::atomic<bool> used = false;
         /// The ring of a recording, and the numbers of its launches, which run at each execution.
-        struct Recorded {
-            std::unique_ptr<Ring> ring;
+        struct RecordingRing {
+            std::unique_ptr<ReportRing> ring;
             std::vector<uint32_t> numbers;
         };
-        std::map<const Recorder*, Recorded> recorded;
-        std::vector<std::unique_ptr<Ring>> unused, abandoned;  // of released recordings, and of those that failed
+        std::map<const CommandRecorder*, RecordingRing> recorded;
+        std::vector<std::unique_ptr<ReportRing>> unused, abandoned;  // of released recordings, and of those that failed
     } reporting;
     /// Locks for 64-bit atomics on a device without them (codegen/glsl/emit_locks.cpp): zero whenever no kernel runs. Made at
     /// first use.
@@ -279,9 +280,9 @@ private:
     std::vector<Image*> borrowed;                         // images of the application to give back; guarded by queue.mutex
     std::atomic<uint64_t> next_image_id;                  // numbers of images in the hazard tracker
     MemoryRange dummy;                                    // bound for an array of no elements
-    std::vector<Stream> streams;                          // by id; 0 is the default one
+    std::vector<VulkanStream> streams;                    // by id; 0 is the default one
     std::vector<int> unused_streams;                      // released ones
-    std::shared_ptr<Event> last_event;                    // most launches share that of the previous launch
+    std::shared_ptr<TimelineEvent> last_event;            // most launches share that of the previous launch
     std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
     std::vector<BufferAccess> accesses;                   // of the command being recorded
     std::vector<std::byte> push;                          // its push constants
@@ -297,6 +298,6 @@ private:
 };
 
 /// The backend of a device that wrap() made; throws Error, which names the function `what`, for another device.
-Device& wrapped(const pumice::Device& device, const char* what);
+VulkanDevice& wrapped(const pumice::Device& device, const char* what);
 
 }  // namespace pumice::vulkan

@@ -29,7 +29,7 @@ void set_up_environment() {
 std::vector<Case> cases() {
     set_up_environment();
     std::vector<Case> all;
-    for (const Found& found : list())
+    for (const PhysicalDevice& found : list())
         if (found.usable)
             for (const char* mode : modes) all.push_back({found.index, found.name, mode});
     if (all.empty()) std::fprintf(stderr, "pumice: NO VULKAN DEVICE IS TESTED: %s\n", unavailable_reason().c_str());
@@ -119,7 +119,7 @@ TEST_P(DeviceTest, TheRecordedStreamHasEveryBarrier) {
     std::vector<std::shared_ptr<Allocation>> arrays;
     for (int i = 0; i < 6; ++i) arrays.push_back(upload(std::vector<float>(256, 1.0f)));
     device->synchronize();
-    std::vector<Queue::Entry> stream;
+    std::vector<Queue::AuditEntry> stream;
     device->queue.audit = &stream;
     std::mt19937 random(3);
     for (int i = 0; i < 400; ++i) {

@@ -117,14 +117,14 @@ protected:
         device.reset();
         for (const auto& application : applications) EXPECT_EQ(application->messages, std::vector<std::string>());
     }
-    std::shared_ptr<Device> open_again() {
+    std::shared_ptr<VulkanDevice> open_again() {
         const std::string& mode = GetParam().mode;
         if (mode == "wrapped") {
             applications.push_back(std::make_unique<tests::VulkanApplication>(GetParam().index));
-            return std::static_pointer_cast<Device>(wrap(applications.back()->application()).state->backend);
+            return std::static_pointer_cast<VulkanDevice>(wrap(applications.back()->application()).state->backend);
         }
         if (mode != "plain") setenv(mode.c_str(), "1", 1);
-        auto opened = std::static_pointer_cast<Device>(open(GetParam().index));
+        auto opened = std::static_pointer_cast<VulkanDevice>(open(GetParam().index));
         unsetenv(mode.c_str());
         return opened;
     }
@@ -146,7 +146,7 @@ protected:
         return l;
     }
     std::vector<std::unique_ptr<tests::VulkanApplication>> applications;  // owners of wrapped devices
-    std::shared_ptr<Device> device;
+    std::shared_ptr<VulkanDevice> device;
 };
 
 inline std::vector<float> ramp(size_t n, float from = 0) {

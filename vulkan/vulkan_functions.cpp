@@ -37,10 +37,10 @@ PFN_vkGetInstanceProcAddr find_loader(std::string& reason) {
 #endif
 }
 
-struct Loaded {
+struct VulkanLoader {
     GlobalFunctions functions;
     std::string reason;
-    Loaded() {
+    VulkanLoader() {
         functions.GetInstanceProcAddr = find_loader(reason);
         if (!functions.GetInstanceProcAddr) return;
 #define PUMICE_VULKAN_LOOK_UP(name) \
@@ -55,7 +55,7 @@ struct Loaded {
 }  // namespace
 
 const GlobalFunctions* global_functions(std::string& reason) {
-    static const Loaded loaded;
+    static const VulkanLoader loaded;
     reason = loaded.reason;
     return reason.empty() ? &loaded.functions : nullptr;
 }

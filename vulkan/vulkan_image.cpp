@@ -31,8 +31,8 @@ int64_t align(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
 
-std::unique_ptr<Block> ImageMemory::new_block(uint32_t type, int64_t bytes) {
-    auto block = std::make_unique<Block>(context, 0, bytes);
+std::unique_ptr<MemoryBlock> ImageMemory::new_block(uint32_t type, int64_t bytes) {
+    auto block = std::make_unique<MemoryBlock>(context, 0, bytes);
     VkMemoryAllocateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     info.allocationSize = VkDeviceSize(bytes);
@@ -50,7 +50,7 @@ std::optional<ImageRange> ImageMemory::allocate(const VkMemoryRequirements& need
     // A range begins at a multiple of the granularity; the image may begin later.
     const int64_t slack = std::max<int64_t>(alignment - granularity, 0);
     const int64_t bytes = align(int64_t(needs.size) + slack, granularity);
-    const auto range_in = [&](Block& block) -> std::optional<ImageRange> {
+    const auto range_in = [&](MemoryBlock& block) -> std::optional<ImageRange> {
         const auto offset = block.ranges.allocate(bytes);
         if (!offset) return std::nullopt;
         return ImageRange{&block, *offset, bytes, align(*offset, alignment)};
@@ -83,17 +83,17 @@ void ImageMemory::release_empty() {
     std::erase_if(blocks, [](const Typed& one) { return one.block->ranges.empty(); });
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, const ImageRange& at, uint64_t number)
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, VkImage image, const ImageRange& at, uint64_t number)
     : device(std::move(on)), shape(of), handle(image), usage(usage_of(of)), id(number), range(at) {
     bytes = at.bytes;
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, const LentImage& from, uint64_t number)
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, const LentImage& from, uint64_t number)
     : device(std::move(on)), shape(of), handle(from.image), usage(from.usage), id(number), layout(from.before), lent(from) {
     for (int level = 0; level < of.levels; ++level) bytes += of.bytes(level) * of.layers;
 }
 
-Image::Image(std::shared_ptr<Device> on, const ImageShape& of, VkImage image, std::shared_ptr<Block> memory,
+Image::Image(std::shared_ptr<VulkanDevice> on, const ImageShape& of, VkImage image, std::shared_ptr<MemoryBlock> memory,
              const SharedMemory& with_others, uint64_t number)
     : device(std::move(on)),
       shape(of),
@@ -172,7 +172,7 @@ VkSampler Samplers::get(const VkSamplerCreateInfo& info) {
     return sampler;
 }
 
-std::shared_ptr<Image> Device::make_image(const ImageShape& shape) {
+std::shared_ptr<Image> VulkanDevice::make_image(const ImageShape& shape) {
     context.require_alive();
     if (const std::string reason = refusal(context.snapshot, context.plan, shape); !reason.empty())
         fail("the ", shape.text(), " cannot be made: ", context.name, " ", reason);

@@ -15,11 +15,11 @@
 
 namespace pumice::vulkan {
 
-class Device;
+class VulkanDevice;
 
 /// The memory of one image: a range of a block without a buffer, since buffers and images of optimal tiling may not share pages.
 struct ImageRange {
-    Block* block = nullptr;
+    MemoryBlock* block = nullptr;
     int64_t offset = 0, bytes = 0;  ///< as the block's suballocator knows it
     int64_t begin = 0;              ///< of the image, aligned
 };
@@ -37,9 +37,9 @@ public:
 private:
     struct Typed {
         uint32_t type;
-        std::unique_ptr<Block> block;
+        std::unique_ptr<MemoryBlock> block;
     };
-    std::unique_ptr<Block> new_block(uint32_t type, int64_t bytes);
+    std::unique_ptr<MemoryBlock> new_block(uint32_t type, int64_t bytes);
 
     Context& context;
     std::vector<Typed> blocks;
@@ -63,15 +63,15 @@ struct ViewKind {
 /// An image. The destructor releases it once the device is done with it.
 class Image : public Allocation, public TimelineUse, public std::enable_shared_from_this<Image> {
 public:
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, VkImage handle, const ImageRange& range, uint64_t id);
     /// An image of an application.
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, const LentImage& lent, uint64_t id);
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, const LentImage& lent, uint64_t id);
     /// An image that other processes have, too, with the handle and memory of its own.
-    Image(std::shared_ptr<Device> device, const ImageShape& shape, VkImage handle, std::shared_ptr<Block> memory,
+    Image(std::shared_ptr<VulkanDevice> device, const ImageShape& shape, VkImage handle, std::shared_ptr<MemoryBlock> memory,
           const SharedMemory& shared, uint64_t id);
     ~Image() override;
 
-    const std::shared_ptr<Device> device;
+    const std::shared_ptr<VulkanDevice> device;
     const ImageShape shape;
     const VkImage handle;
     const VkImageUsageFlags usage;
@@ -79,11 +79,11 @@ public:
     // Guarded by the queue's mutex.
     VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  ///< after all commands recorded so far
     std::optional<LentImage> lent;
-    bool is_borrowed = false;                 ///< used since the application got it back
-    uint64_t recorded_in = 0;                 ///< number of the last recording that keeps it
-    bool is_abandoned = false;                ///< destroyed with the device only: commands of the application may use it
-    const std::shared_ptr<Block> own_memory;  ///< of an image that other processes have, too
-    const SharedMemory shared;                ///< the same memory, without a descriptor
+    bool is_borrowed = false;                       ///< used since the application got it back
+    uint64_t recorded_in = 0;                       ///< number of the last recording that keeps it
+    bool is_abandoned = false;                      ///< destroyed with the device only: commands of the application may use it
+    const std::shared_ptr<MemoryBlock> own_memory;  ///< of an image that other processes have, too
+    const SharedMemory shared;                      ///< the same memory, without a descriptor
 
     /// A view, made at its first use. The queue's mutex is held.
     VkImageView view(const ViewKind& kind);

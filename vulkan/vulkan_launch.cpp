@@ -27,7 +27,7 @@ codegen::Shader for_debuggers(const Context& context, codegen::Shader shader) {
 
 }  // namespace
 
-std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kernel> kernel) {
     if (const int64_t limit = context.plan.most_iterations)
         kernel = std::make_shared<const ir::Kernel>(codegen::require_loops(ir::inlining(*kernel), limit, context.name));
     const ir::Kernel* recorded = kernel.get();
@@ -49,7 +49,7 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
     });
 }
 
-std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source) {
+std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source) {
     context.require_alive();
     auto variants = std::make_shared<Variants>(std::move(kernel), std::move(source));
     variants->prepare(context);
@@ -57,10 +57,10 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
         const std::lock_guard lock(queue.mutex);
         kernels.push_back(variants);
     }
-    return std::make_shared<VulkanProgram>(std::static_pointer_cast<Device>(shared_from_this()), std::move(variants));
+    return std::make_shared<VulkanProgram>(std::static_pointer_cast<VulkanDevice>(shared_from_this()), std::move(variants));
 }
 
-std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
+std::array<int64_t, 3> VulkanDevice::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
     GroupLimits with;
     with.limits = context.plan.limits;
     for (int axis = 0; axis < 3; ++axis) with.max_count[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
@@ -68,8 +68,8 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
     return vulkan::choose_group(kernel, launch.extent, launch.rank, with);
 }
 
-void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
-    Recorder* const recorder = queue.recorder();
+void VulkanDevice::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+    CommandRecorder* const recorder = queue.recorder();
     if (recorder)
         context.require_alive();  // the batches are the application's
     else
@@ -90,20 +90,20 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         launch_now(program, launch);
 }
 
-void Device::prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+void VulkanDevice::prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     context.require_alive();
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
     if (program.variants->choose(context, pipelines, launch).variant->locks && !locks.made) make_locks();
 }
 
 /// Records a launch. Sets `last`, if given, to the value of its last command before that command is submitted.
-void Device::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
+void VulkanDevice::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*program.variants->kernel, *variant, launch);
     const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
     std::optional<Staging::Piece> block = argument_block(*variant, launch, buffer_ranges);
     if (variant->locks && !locks.made) make_locks();
-    const Variant::Recorded recorded{*program.variants, *variant, pipeline, buffer_ranges, block ? &*block : nullptr};
+    const Variant::RecordedLaunch recorded{*program.variants, *variant, pipeline, buffer_ranges, block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     const bool is_timed = has_pace(launch) && !pipeline.pace->is_brief(groups.groups(), context.plan.most_seconds);
@@ -119,15 +119,15 @@ void Device::launch_now(const VulkanProgram& program, const Launch& launch, std:
 }
 
 /// True if the launch is sliced by its pace. The host does not know how many groups of an indirect launch run.
-bool Device::has_pace(const Launch& launch) const {
+bool VulkanDevice::has_pace(const Launch& launch) const {
     return context.plan.most_seconds > 0 && !launch.counts.memory &&
            GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
 }
 
 /// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then. Returns
 /// the value of the last.
-uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
-                               bool timed, std::atomic<uint64_t>* last) {
+uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups,
+                                     Pace& pace, bool timed, std::atomic<uint64_t>* last) {
     Variant& variant = recorded.variant;
     const double most =
         timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
@@ -135,7 +135,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
     list_accesses(variant, launch, recorded.buffer_ranges);
-    const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
+    const auto also_read = [this](const MemoryBlock& block, int64_t offset, int64_t bytes) {
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
     if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
@@ -186,7 +186,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
 }
 
 /// True if a launch inside a call depends on nothing that the call holds back.
-bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
+bool VulkanDevice::may_go_ahead(const Variant& variant, const Launch& launch) const {
     uint64_t last = 0;
     for (const Variant::ArrayUse& use : variant.uses)
         if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
@@ -196,11 +196,11 @@ bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
     return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
 }
 
-void Device::make_locks() {
-    const Recorder::Suspended outside;  // zeroed once, before any command buffer executes
+void VulkanDevice::make_locks() {
+    const CommandRecorder::Suspended outside;  // zeroed once, before any command buffer executes
     const std::vector<std::byte> zeros(codegen::Binding::lock_count * sizeof(uint32_t));
     // Not an owning reference, which would be a cycle.
-    const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
+    const std::shared_ptr<VulkanDevice> unowned(std::shared_ptr<VulkanDevice>(), this);
     auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
     write(*words, 0, zeros.data(), int64_t(zeros.size()));
     const std::lock_guard lock(queue.mutex);
@@ -210,7 +210,7 @@ void Device::make_locks() {
 }
 
 /// Throws Error if an array's address is needed and missing: an application's buffer may have none.
-void Device::require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const {
+void VulkanDevice::require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const {
     for (const auto* fields : {&variant.shader.push, &variant.shader.block})
         for (const codegen::Field& field : *fields) {
             if (field.kind != codegen::Field::Kind::address) continue;
@@ -224,8 +224,8 @@ void Device::require_addresses(const ir::Kernel& kernel, const Variant& variant,
 }
 
 /// Writes the arguments that do not fit the push constants into mapped staging memory: no copy, and no wait.
-std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch,
-                                                     const BufferRanges& buffer_ranges) {
+std::optional<Staging::Piece> VulkanDevice::argument_block(const Variant& variant, const Launch& launch,
+                                                           const BufferRanges& buffer_ranges) {
     if (variant.shader.block_bytes == 0) return std::nullopt;
     Staging::Piece piece = take_upload((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
     for (const codegen::Field& field : variant.shader.block) {
@@ -236,10 +236,10 @@ std::optional<Staging::Piece> Device::argument_block(const Variant& variant, con
 }
 
 /// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it.
-void Device::list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges) {
+void VulkanDevice::list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges) {
     accesses.clear();
     // Shaders may access small elements as whole words.
-    const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
+    const auto add = [this](const MemoryBlock& block, int64_t begin, int64_t end, bool write) {
         accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
     };
     for (const Variant::ArrayUse& use : variant.uses) {
@@ -253,8 +253,8 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const B
             add(*buffer_ranges[i].block, buffer_ranges[i].begin, buffer_ranges[i].end, variant.bound[i].write);
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
-                         const Staging::Piece* block) {
+void VulkanDevice::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch,
+                               const BufferRanges& buffer_ranges, const Staging::Piece* block) {
     bool is_bound = take_binding(variant, queue.batch());
     const auto whole = [](const auto& range, int64_t bytes) {
         return Variant::BufferRange{&*range.block, range.offset, range.offset + bytes};
@@ -276,7 +276,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
 }
 
 /// True if the variant's last descriptors are bound. bind_buffers() follows; until then none are.
-bool Device::take_binding(const Variant& variant, uint64_t batch) {
+bool VulkanDevice::take_binding(const Variant& variant, uint64_t batch) {
     const bool is_bound = bound.batch == batch && bound.variant == &variant;
     bound.variant = nullptr;  // until nothing can fail any more
     if (is_bound) return true;
@@ -287,8 +287,8 @@ bool Device::take_binding(const Variant& variant, uint64_t batch) {
 
 /// Binds the variant's descriptors with these buffers. `is_bound`: those of its images, and its last buffers, are bound already.
 /// `written`: a set that has them, if there is one.
-void Device::bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers,
-                          bool is_bound, VkDescriptorSet written) {
+void VulkanDevice::bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers,
+                                bool is_bound, VkDescriptorSet written) {
     for (size_t i = 0; i < buffers.size(); ++i) {
         const VkDescriptorBufferInfo& info = buffers[i];
         VkDescriptorBufferInfo& last = variant.buffers[i];
@@ -313,8 +313,8 @@ void Device::bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
-uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
-                             const BufferRanges& buffer_ranges) const {
+uint64_t VulkanDevice::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
+                                   const BufferRanges& buffer_ranges) const {
     using Kind = codegen::Field::Kind;
     const size_t axis = size_t(field.axis);
     switch (field.kind) {
@@ -343,8 +343,8 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
 }
 
 /// Computes the push constants for the dispatch whose first group is `base`, of `groups` in all.
-void Device::fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
-                                 const Extents& groups, const Extents& base) {
+void VulkanDevice::fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+                                       const Extents& groups, const Extents& base) {
     using Kind = codegen::Field::Kind;
     for (const codegen::Field& field : variant.shader.push) {
         const size_t axis = size_t(field.axis);
@@ -359,7 +359,7 @@ void Device::fill_push_constants(const Variant& variant, const Launch& launch, c
     }
 }
 
-void Device::push_constants(VkCommandBuffer commands, const Variant& variant) {
+void VulkanDevice::push_constants(VkCommandBuffer commands, const Variant& variant) {
     const uint32_t bytes = variant.push_bytes();
     if (bytes == 0) return;
     if (std::equal(bound.push.begin(), bound.push.end(), push.begin(), push.begin() + bytes)) return;
@@ -367,14 +367,15 @@ void Device::push_constants(VkCommandBuffer commands, const Variant& variant) {
     context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
 }
 
-void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
-                         const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
+void VulkanDevice::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
+                               const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
     fill_push_constants(variant, launch, buffer_ranges, groups, base);
     push_constants(commands, variant);
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& part) {
+void VulkanDevice::dispatch(VkCommandBuffer commands, const Variant::RecordedLaunch& recorded, const Launch& launch,
+                            const GroupRange& part) {
     const Variant& variant = recorded.variant;
     const Extents groups = groups_of(launch);
     // An indirect launch of more groups than a dispatch may have runs all groups of the limits: those past the extents do

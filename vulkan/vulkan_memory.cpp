@@ -18,7 +18,7 @@ bool out_of_memory(VkResult result) {
 
 }  // namespace
 
-Block::~Block() {
+MemoryBlock::~MemoryBlock() {
     if (!owned) return;
     // Freeing memory unmaps it.
     if (buffer) context.vk.DestroyBuffer(context.device, buffer, nullptr);
@@ -29,7 +29,7 @@ Block::~Block() {
         context.vk.FreeMemory(context.device, memory, nullptr);
 }
 
-void Block::invalidate(int64_t offset, int64_t size) {
+void MemoryBlock::invalidate(int64_t offset, int64_t size) {
     if (is_coherent || !mapped) return;
     const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize), begin = (memory_offset + offset) / atom * atom;
     VkMappedMemoryRange range{};
@@ -45,7 +45,7 @@ void Block::invalidate(int64_t offset, int64_t size) {
 namespace {
 
 /// Gives the block's buffer a part of the application's memory. False if the application has none.
-bool take_lent_memory(Context& context, Block& block, const VkMemoryRequirements& needs, uint32_t memory_type, bool map) {
+bool take_lent_memory(Context& context, MemoryBlock& block, const VkMemoryRequirements& needs, uint32_t memory_type, bool map) {
     const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize);
     MemoryRequest request;
     request.bytes = (int64_t(needs.size) + atom - 1) / atom * atom;
@@ -71,8 +71,8 @@ bool take_lent_memory(Context& context, Block& block, const VkMemoryRequirements
 
 }  // namespace
 
-std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map) {
-    auto block = std::make_unique<Block>(context, id, bytes);
+std::unique_ptr<MemoryBlock> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map) {
+    auto block = std::make_unique<MemoryBlock>(context, id, bytes);
     const VkMemoryPropertyFlags flags_of_type = context.snapshot.memory.memoryTypes[memory_type].propertyFlags;
     block->is_cached = flags_of_type & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     block->is_coherent = flags_of_type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -120,7 +120,7 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
     return block;
 }
 
-std::optional<MemoryRange> Memory::allocate(int64_t wanted, bool spare) {
+std::optional<MemoryRange> DeviceMemory::allocate(int64_t wanted, bool spare) {
     const int64_t granularity = context.plan.alignment;
     const int64_t bytes = (wanted + granularity - 1) / granularity * granularity;
     for (const auto& block : blocks) {
@@ -129,13 +129,13 @@ std::optional<MemoryRange> Memory::allocate(int64_t wanted, bool spare) {
         if (block->bytes > block_bytes && bytes <= block->bytes / 2) continue;
         if (const auto offset = block->ranges.allocate(bytes)) return MemoryRange{block.get(), *offset, bytes};
     }
-    Block* block = spare ? new_spare_block(bytes) : new_block(bytes);
+    MemoryBlock* block = spare ? new_spare_block(bytes) : new_block(bytes);
     if (!block) return std::nullopt;
     return MemoryRange{block, *block->ranges.allocate(bytes), bytes};
 }
 
 /// If memory is short, tries smaller blocks before the request fails.
-Block* Memory::new_block(int64_t bytes) {
+MemoryBlock* DeviceMemory::new_block(int64_t bytes) {
     const int64_t granularity = context.plan.alignment;
     for (int64_t size = std::min(block_bytes, context.plan.max_block_bytes);; size /= 4) {
         const int64_t want = std::max(bytes, size / granularity * granularity);
@@ -149,7 +149,7 @@ Block* Memory::new_block(int64_t bytes) {
 }
 
 /// Allocates exactly this size, since it takes from a heap that others need, too.
-Block* Memory::new_spare_block(int64_t bytes) {
+MemoryBlock* DeviceMemory::new_spare_block(int64_t bytes) {
     for (size_t i = 1; i < context.plan.arrays.size(); ++i) {
         const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
         const VkPhysicalDeviceMemoryProperties& memory = context.snapshot.memory;
@@ -164,17 +164,17 @@ Block* Memory::new_spare_block(int64_t bytes) {
     return nullptr;
 }
 
-void Memory::release(const MemoryRange& range) {
+void DeviceMemory::release(const MemoryRange& range) {
     range.block->ranges.release(range.offset, range.bytes);
     if (range.block->ranges.empty()) trim(std::max(block_bytes, context.plan.limits.memory / 16));
 }
 
-void Memory::release_empty() { trim(0); }
+void DeviceMemory::release_empty() { trim(0); }
 
 /// Frees empty blocks, newest first, until the rest hold at most `keep` bytes: new blocks cost page faults.
-void Memory::trim(int64_t keep) {
+void DeviceMemory::trim(int64_t keep) {
     int64_t kept = 0;
-    std::erase_if(blocks, [&](const std::unique_ptr<Block>& block) {
+    std::erase_if(blocks, [&](const std::unique_ptr<MemoryBlock>& block) {
         if (!block->ranges.empty()) return false;
         if (kept + block->bytes > keep) return true;
         kept += block->bytes;

@@ -10,18 +10,18 @@
 
 namespace pumice::vulkan {
 
-struct Block;
-std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
+struct MemoryBlock;
+std::unique_ptr<MemoryBlock> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
 
 /// One allocation of the driver with one buffer over all of it; or an application's buffer.
-struct Block {
-    Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
-    Block(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : Block(context, id, bytes) {
+struct MemoryBlock {
+    MemoryBlock(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
+    MemoryBlock(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : MemoryBlock(context, id, bytes) {
         buffer = lent, owned = false;
     }
-    ~Block();
-    Block(const Block&) = delete;
-    Block& operator=(const Block&) = delete;
+    ~MemoryBlock();
+    MemoryBlock(const MemoryBlock&) = delete;
+    MemoryBlock& operator=(const MemoryBlock&) = delete;
 
     const uint64_t id;  ///< unique on one device
     const int64_t bytes;
@@ -41,23 +41,23 @@ struct Block {
     Suballocator ranges;
 
 private:
-    friend std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
+    friend std::unique_ptr<MemoryBlock> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
     Context& context;
     bool owned = true, is_coherent = true;
 };
 
 struct MemoryRange {
-    Block* block = nullptr;
+    MemoryBlock* block = nullptr;
     int64_t offset = 0, bytes = 0;  ///< both multiples of DevicePlan::alignment
 };
 
 /// A new block, or null if the driver has no memory for it. Throws on any other failure.
-std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
+std::unique_ptr<MemoryBlock> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
 
 /// The memory of arrays. Guarded by the queue's mutex.
-class Memory {
+class DeviceMemory {
 public:
-    explicit Memory(Context& context) : context(context) {}
+    explicit DeviceMemory(Context& context) : context(context) {}
     /// `bytes` > 0 and at most DevicePlan::max_block_bytes; none if the driver has no memory left. `spare`: in memory of any type
     /// for arrays, else in the best.
     std::optional<MemoryRange> allocate(int64_t bytes, bool spare = false);
@@ -66,12 +66,12 @@ public:
     void release_empty();
 
 private:
-    Block* new_block(int64_t bytes);
-    Block* new_spare_block(int64_t bytes);
+    MemoryBlock* new_block(int64_t bytes);
+    MemoryBlock* new_spare_block(int64_t bytes);
     void trim(int64_t keep);
 
     Context& context;
-    std::vector<std::unique_ptr<Block>> blocks;
+    std::vector<std::unique_ptr<MemoryBlock>> blocks;
     uint64_t next_id = 1;
 };
 

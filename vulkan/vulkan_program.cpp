@@ -121,7 +121,7 @@ ArrayRange array_range(const Launch::Array& array, int64_t element_bytes) {
     return {begin, begin + array.bytes, element_bytes};
 }
 
-const Block* block_of(const Launch::Array& array) {
+const MemoryBlock* block_of(const Launch::Array& array) {
     return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
 
@@ -235,7 +235,7 @@ void Variant::make_layouts(Context& context) {
 }
 
 void Variant::destroy(Context& context) {
-    for (const Made& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
+    for (const CachedPipeline& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
     made.clear();
     // Vulkan ignores null handles.
     context.vk.DestroyDescriptorPool(context.device, pool, nullptr);
@@ -254,7 +254,7 @@ Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysi
         for (const int argument : bound[number].arguments) {
             if (argument < 0) continue;
             const Launch::Array& array = launch.arguments[size_t(argument)].array;
-            const Block* const block = block_of(array);
+            const MemoryBlock* const block = block_of(array);
             if (!block) continue;
             range.block = block;
             const bool is_parameter = size_t(argument) < element_bytes.size();  // otherwise the ring
@@ -318,7 +318,7 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     const bool at_origin = shader.asks_at_origin && context.plan.pipelines_at_origin && launch.start == Extents{} &&
                            is_one_dispatch(launch, context.snapshot.limits);
-    for (const Made& one : made)
+    for (const CachedPipeline& one : made)
         if (one.group == group && one.full_groups == full && one.at_origin == at_origin)
             return {one.pipeline, at_origin, one.pace.get()};
     interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory, context.name);

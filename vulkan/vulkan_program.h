@@ -36,7 +36,7 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
 
 ArrayRange array_range(const Launch::Array& array, int64_t element_bytes);
 /// The block in which an array lies; null for an array without elements.
-const Block* block_of(const Launch::Array& array);
+const MemoryBlock* block_of(const Launch::Array& array);
 /// Bindings of a shader, which are numbered without gaps.
 size_t binding_count(const codegen::Shader& shader);
 
@@ -76,12 +76,12 @@ public:
     };
     /// The part of a buffer that a launch binds, in bytes. Without a block, nothing is bound.
     struct BufferRange {
-        const Block* block = nullptr;
+        const MemoryBlock* block = nullptr;
         int64_t begin = 0, end = 0;
     };
     using BufferRanges = std::vector<BufferRange>;  // by binding
     /// The state that the slices of a launch share.
-    struct Recorded {
+    struct RecordedLaunch {
         Variants& variants;
         Variant& variant;
         Pipeline pipeline;
@@ -118,7 +118,7 @@ public:
     std::vector<std::unique_ptr<KeptSet>> kept_sets;
 
 private:
-    struct Made {
+    struct CachedPipeline {
         Extents group;
         bool full_groups, at_origin;  // see codegen::Shader
         VkPipeline pipeline;
@@ -128,7 +128,7 @@ private:
 
     VkShaderModule module = VK_NULL_HANDLE;
     VkDescriptorPool pool = VK_NULL_HANDLE;  // of kept_sets
-    std::vector<Made> made;
+    std::vector<CachedPipeline> made;
 };
 
 /// All variants of one kernel, kept alive by the device until its work with them is done.
@@ -138,13 +138,13 @@ public:
     using Source = std::function<codegen::Shader(const codegen::Options&)>;
 
     Variants(std::shared_ptr<const ir::Kernel> kernel, Source source);
-    struct Choice {
+    struct ChosenVariant {
         Variant* variant;
         Variant::Pipeline pipeline;
     };
     /// The variant for this launch: with device addresses if an array is too large for a binding or there are too many, and with
     /// 64-bit offsets if an array has too many elements. Thread-safe.
-    Choice choose(Context& context, PipelineCache& cache, const Launch& launch);
+    ChosenVariant choose(Context& context, PipelineCache& cache, const Launch& launch);
     /// Makes the variant that most launches need, if that can be told.
     void prepare(Context& context);
     void destroy(Context& context);
@@ -154,7 +154,7 @@ public:
     RepeatedLaunches repeated;  ///< guarded by the queue's mutex
 
 private:
-    struct Made {
+    struct CachedVariant {
         codegen::Options options;
         std::unique_ptr<Variant> variant;
     };
@@ -171,7 +171,7 @@ private:
     size_t image_bindings = 0;                 // at most
     const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
-    std::vector<Made> made;
+    std::vector<CachedVariant> made;
     Variant* usual = nullptr;  // the one of them that most launches need
     size_t for_block = 0;      // bindings reserved for the argument block: 1 once the shader needs one
 };

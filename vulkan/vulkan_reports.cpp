@@ -12,15 +12,15 @@ constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
 }
 
 /// Adds an argument to the launch: a ring, with the launch's number.
-void Device::launch_reporting(const VulkanProgram& program, const Launch& launch) {
+void VulkanDevice::launch_reporting(const VulkanProgram& program, const Launch& launch) {
     const std::shared_ptr<const ir::Kernel>& kernel = program.variants->kernel;
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(*kernel) * items;
     Launch with = launch;
     with.arguments.push_back({});
-    Recorder* const recorder = queue.recorder();
-    Ring& ring = recorder ? recorded_ring(*recorder) : ring_for(words);
+    CommandRecorder* const recorder = queue.recorder();
+    ReportRing& ring = recorder ? recorded_ring(*recorder) : ring_for(words);
     const uint32_t number = reports.add(kernel, {launch.start, launch.extent, launch.group, launch.rank});
     with.arguments.back().array.memory = ring.buffer.get();
     with.arguments.back().array.bytes = ring_bytes;
@@ -33,7 +33,7 @@ void Device::launch_reporting(const VulkanProgram& program, const Launch& launch
         recorder->note_reports();
         return launch_now(program, with);  // the number of one that fails stays until the recording is released
     }
-    const auto last = std::make_shared<std::atomic<uint64_t>>(Ring::not_recorded);
+    const auto last = std::make_shared<std::atomic<uint64_t>>(ReportRing::not_recorded);
     {
         const std::lock_guard lock(reporting.mutex);
         --ring.beginning;
@@ -43,7 +43,7 @@ void Device::launch_reporting(const VulkanProgram& program, const Launch& launch
         launch_now(program, with, last.get());
     } catch (...) {
         const std::lock_guard lock(reporting.mutex);
-        std::erase_if(ring.launches, [&](const Ring::Launched& l) { return l.number == number; });
+        std::erase_if(ring.launches, [&](const ReportRing::Launched& l) { return l.number == number; });
         ring.expected -= words;
         reports.drop(number);
         throw;
@@ -53,14 +53,14 @@ void Device::launch_reporting(const VulkanProgram& program, const Launch& launch
 
 /// Returns a ring with room for a launch that begins; earlier launches may have filled the existing ones. Waits for launches that
 /// wait for no call.
-Device::Ring& Device::ring_for(int64_t words) {
+VulkanDevice::ReportRing& VulkanDevice::ring_for(int64_t words) {
     uint64_t last = 0;
     {
         const std::lock_guard lock(reporting.mutex);
-        if (Ring* ring = ring_with_room(words)) return *ring;
+        if (ReportRing* ring = ring_with_room(words)) return *ring;
         for (const auto& ring : reporting.rings)
-            for (const Ring::Launched& launched : ring->launches)
-                if (const uint64_t value = *launched.value; value != Ring::not_recorded) last = std::max(last, value);
+            for (const ReportRing::Launched& launched : ring->launches)
+                if (const uint64_t value = *launched.value; value != ReportRing::not_recorded) last = std::max(last, value);
     }
     bool held;
     {
@@ -69,19 +69,19 @@ Device::Ring& Device::ring_for(int64_t words) {
     }
     if (!held && last > 0) queue.wait(last);
     take_reports();
-    std::unique_ptr<Ring> more;
+    std::unique_ptr<ReportRing> more;
     for (;;) {
         {
             const std::lock_guard lock(reporting.mutex);
             if (more) reporting.rings.push_back(std::move(more));
-            if (Ring* ring = ring_with_room(words)) return *ring;
+            if (ReportRing* ring = ring_with_room(words)) return *ring;
         }
         more = new_ring();
     }
 }
 
 /// reporting.mutex is held.
-Device::Ring* Device::ring_with_room(int64_t words) {
+VulkanDevice::ReportRing* VulkanDevice::ring_with_room(int64_t words) {
     for (const auto& ring : reporting.rings) {
         const bool idle = ring->launches.empty() && ring->beginning == 0 && ring->expected == 0;
         if (!idle && ring->expected + words > int64_t(ring::words)) continue;
@@ -97,10 +97,11 @@ Device::Ring* Device::ring_with_room(int64_t words) {
     return nullptr;
 }
 
-std::unique_ptr<Device::Ring> Device::new_ring(bool is_read_in_place) {
-    auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
-    const std::shared_ptr<Device> device(std::shared_ptr<Device>(), this);  // not an owning reference, which would be a cycle
-    std::unique_ptr<Block> block;
+std::unique_ptr<VulkanDevice::ReportRing> VulkanDevice::new_ring(bool is_read_in_place) {
+    auto ring = std::unique_ptr<ReportRing>(new ReportRing{{}, {}, 0, 0, {}, queue.in_call()});
+    const std::shared_ptr<VulkanDevice> device(std::shared_ptr<VulkanDevice>(),
+                                               this);  // not an owning reference, which would be a cycle
+    std::unique_ptr<MemoryBlock> block;
     if (is_read_in_place) {
         const DevicePlan::ArrayMemory& arrays = context.plan.arrays.front();
         const VkMemoryPropertyFlags properties = context.snapshot.memory.memoryTypes[arrays.type].propertyFlags;
@@ -115,7 +116,7 @@ std::unique_ptr<Device::Ring> Device::new_ring(bool is_read_in_place) {
 }
 
 /// Clears its first words; no unfinished command uses the ring.
-void Device::clear_ring(Ring& ring, size_t words) {
+void VulkanDevice::clear_ring(ReportRing& ring, size_t words) {
     ring.taken = {};
     ring.expected = 0;
     const uint32_t capacity = uint32_t(ring::words - ring::records);
@@ -139,7 +140,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
 }
 
 /// Copies words of a ring. Words that launches are still writing may have their old or new values.
-void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
+void VulkanDevice::read_ring(const ReportRing& ring, size_t first, std::span<uint32_t> to) {
     const MemoryRange& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
     const std::byte* const in_place = ring.buffer->lent ? range.block->mapped : range.block->readable();
@@ -155,7 +156,7 @@ void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
 }
 
 /// `count` words of records, from the word `first` of the records on.
-std::vector<uint32_t> Device::read_records(const Ring& ring, size_t first, size_t count) {
+std::vector<uint32_t> VulkanDevice::read_records(const ReportRing& ring, size_t first, size_t count) {
     std::vector<uint32_t> records(count);
     for (size_t at = 0; at < count;) {
         const size_t part = std::min(count - at, size_t(Staging::largest_piece) / 4);
@@ -166,12 +167,12 @@ std::vector<uint32_t> Device::read_records(const Ring& ring, size_t first, size_
 }
 
 /// Takes the reports of launches up to this value, which is reached. reporting.taking is held.
-void Device::take_ring(Ring& ring, uint64_t done) {
+void VulkanDevice::take_ring(ReportRing& ring, uint64_t done) {
     std::vector<uint32_t> ended;
     bool all;
     {
         const std::lock_guard lock(reporting.mutex);
-        for (const Ring::Launched& launched : ring.launches)
+        for (const ReportRing::Launched& launched : ring.launches)
             if (*launched.value <= done) ended.push_back(launched.number);
         all = ended.size() == ring.launches.size() && ring.beginning == 0;
         if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // after launches that failed
@@ -187,13 +188,13 @@ void Device::take_ring(Ring& ring, uint64_t done) {
     all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
     if (!reports.take(head, records, ended, all, ring.taken)) return;  // their other records are taken later
     std::erase_if(ring.launches,
-                  [&](const Ring::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
+                  [&](const ReportRing::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
     if (all) clear_ring(ring, ring::records + written);
 }
 
-void Device::take_reports() {
+void VulkanDevice::take_reports() {
     const std::lock_guard one_at_a_time(reporting.taking);
-    std::vector<Ring*> rings;
+    std::vector<ReportRing*> rings;
     {
         const std::lock_guard lock(reporting.mutex);
         for (const auto& ring : reporting.rings) rings.push_back(ring.get());
@@ -203,7 +204,7 @@ void Device::take_reports() {
         const std::lock_guard lock(queue.mutex);
         done = queue.poll();
     }
-    for (Ring* ring : rings) take_ring(*ring, done);
+    for (ReportRing* ring : rings) take_ring(*ring, done);
     // More than one ring of a kind was needed only during a call.
     const std::lock_guard lock(reporting.mutex);
     int kept[2] = {0, 0};
@@ -213,7 +214,7 @@ void Device::take_reports() {
     });
 }
 
-Device::Ring& Device::recorded_ring(const Recorder& recorder) {
+VulkanDevice::ReportRing& VulkanDevice::recorded_ring(const CommandRecorder& recorder) {
     {
         const std::lock_guard lock(reporting.mutex);
         if (const auto known = reporting.recorded.find(&recorder); known != reporting.recorded.end()) return *known->second.ring;
@@ -224,7 +225,7 @@ Device::Ring& Device::recorded_ring(const Recorder& recorder) {
             return *mine.ring;
         }
     }
-    const Recorder::Suspended outside;
+    const CommandRecorder::Suspended outside;
     auto made = new_ring(true);                // a copy to read it would be a submission
     if (!made->buffer->range.block->mapped) {  // cleared by commands, before the application's buffer executes
         const std::lock_guard lock(queue.mutex);
@@ -236,10 +237,10 @@ Device::Ring& Device::recorded_ring(const Recorder& recorder) {
     return *mine.ring;
 }
 
-void Device::take_recorded(const Recorder& recorder, bool is_last) {
-    const Recorder::Suspended outside;
+void VulkanDevice::take_recorded(const CommandRecorder& recorder, bool is_last) {
+    const CommandRecorder::Suspended outside;
     const std::lock_guard one_at_a_time(reporting.taking);
-    Ring* ring = nullptr;
+    ReportRing* ring = nullptr;
     std::vector<uint32_t> numbers;
     {
         const std::lock_guard lock(reporting.mutex);
@@ -253,7 +254,7 @@ void Device::take_recorded(const Recorder& recorder, bool is_last) {
     const size_t written = std::min(head[ring::used], head[ring::capacity]);
     if (written > 0 || head[ring::failed] > 0) {
         const std::vector<uint32_t> records = read_records(*ring, 0, written);
-        Reports::Taken taken;
+        Reports::RingProgress taken;
         reports.take(head, records, numbers, true, taken, true);
         clear_ring(*ring, ring::records + written);
         if (!ring->buffer->range.block->mapped) {
@@ -270,7 +271,7 @@ void Device::take_recorded(const Recorder& recorder, bool is_last) {
 }
 
 /// Commands that may still execute write to the ring.
-void Device::abandon_recorded(const Recorder& recorder) {
+void VulkanDevice::abandon_recorded(const CommandRecorder& recorder) {
     const std::lock_guard lock(reporting.mutex);
     const auto known = reporting.recorded.find(&recorder);
     if (known == reporting.recorded.end()) return;
@@ -279,7 +280,7 @@ void Device::abandon_recorded(const Recorder& recorder) {
 }
 
 /// After every wait: writes the events of work that is done, and delivers the reports of launches that are done.
-void Device::settle() {
+void VulkanDevice::settle() {
     if (trace::on()) {
         const std::lock_guard lock(queue.mutex);
         traced.collect(queue.poll());

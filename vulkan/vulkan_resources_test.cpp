@@ -47,7 +47,7 @@ void use_cache(const std::string& folder) {
     setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
     debug::reload();
 }
-void count_pipelines_of(Device& device) {
+void count_pipelines_of(VulkanDevice& device) {
     pipelines_made = 0;
     counted_pipelines = std::exchange(device.context.vk.CreateComputePipelines, count_pipelines);
     device.context.vk.GetPipelineCacheData = cache_data;

@@ -85,8 +85,8 @@ DevicePlan plan_for(const Application& application, const Snapshot& snapshot, co
 
 }  // namespace
 
-Device& wrapped(const pumice::Device& device, const char* what) {
-    auto* const backend = dynamic_cast<Device*>(device.state->backend.get());
+VulkanDevice& wrapped(const pumice::Device& device, const char* what) {
+    auto* const backend = dynamic_cast<VulkanDevice*>(device.state->backend.get());
     if (!backend || !backend->context.wrapped)
         fail("vulkan::", what, " is called for ", device.name(), ", which is no device of an application's (vulkan::wrap)");
     return *backend;
@@ -99,7 +99,7 @@ pumice::Device wrap(const Application& application) {
         enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
     std::string name = "vulkan:application " + snapshot.name;
     DevicePlan plan = plan_for(application, snapshot, name);
-    auto backend = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
+    auto backend = std::make_shared<VulkanDevice>(origin, std::move(snapshot), std::move(plan), std::move(name));
     backend->interop = interop_functions(origin, backend->context.snapshot);
     backend->recording_messages = listen_while_recording(origin.vk, application.instance);
     pumice::Device device(std::move(backend));
@@ -108,8 +108,8 @@ pumice::Device wrap(const Application& application) {
 }
 
 Point submit(const pumice::Device& device, const Semaphores& semaphores) {
-    Device& backend = wrapped(device, "submit");
-    if (backend.queue.recorder()) Recorder::refuse("work is submitted (vulkan::submit)");
+    VulkanDevice& backend = wrapped(device, "submit");
+    if (backend.queue.recorder()) CommandRecorder::refuse("work is submitted (vulkan::submit)");
     std::vector<Queue::Signal> waits, signals;
     for (const auto& [points, list] : {std::pair(&semaphores.wait, &waits), std::pair(&semaphores.signal, &signals)})
         for (const Point& point : *points) {
@@ -122,15 +122,15 @@ Point submit(const pumice::Device& device, const Semaphores& semaphores) {
 }
 
 void wait_for(const pumice::Device& device, const Point& point) {
-    Device& backend = wrapped(device, "wait_for");
-    if (backend.queue.recorder()) Recorder::refuse("a semaphore is waited for (vulkan::wait_for)");
+    VulkanDevice& backend = wrapped(device, "wait_for");
+    if (backend.queue.recorder()) CommandRecorder::refuse("a semaphore is waited for (vulkan::wait_for)");
     if (!point.semaphore) throw Error("vulkan::wait_for is called for a point without a semaphore");
     const std::lock_guard lock(backend.queue.mutex);
     backend.queue.wait_for({point.semaphore, point.value});
 }
 
 Place place_of(const detail::ArrayState& array) {
-    Device& backend = wrapped(pumice::Device(array.device), "place");
+    VulkanDevice& backend = wrapped(pumice::Device(array.device), "place");
     if (array.released) throw Error("vulkan::place is called for an array that was released");
     if (!array.memory) return {};
     const auto& buffer = static_cast<const Buffer&>(*array.memory);
@@ -147,7 +147,7 @@ Place place_of(const detail::ArrayState& array) {
 
 std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
                                          const Element& element) {
-    Device& backend = wrapped(device, "array");
+    VulkanDevice& backend = wrapped(device, "array");
     int64_t bytes = element.size;
     bool too_large = false;
     for (int d = 0; d < rank; ++d) {
@@ -175,17 +175,17 @@ std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Pla
 }
 
 /// Arrays in one buffer share its memory object, so that overlaps are detected.
-std::shared_ptr<Buffer> Device::lend(VkBuffer buffer, int64_t bytes, bool addressable) {
+std::shared_ptr<Buffer> VulkanDevice::lend(VkBuffer buffer, int64_t bytes, bool addressable) {
     const std::lock_guard lock(queue.mutex);
     std::erase_if(lent, [](const auto& one) { return one.second.expired(); });
     std::shared_ptr<Buffer> there = lent[buffer].lock();
     if (!there) {
         // Distinct from the numbers of our own blocks.
         const uint64_t id = uint64_t(1) << 62 | uint64_t(buffer);
-        there = std::make_shared<Buffer>(self(), std::make_unique<Block>(context, id, bytes, buffer));
+        there = std::make_shared<Buffer>(self(), std::make_unique<MemoryBlock>(context, id, bytes, buffer));
         lent[buffer] = there;
     }
-    Block& block = *there->lent;
+    MemoryBlock& block = *there->lent;
     if (addressable && context.plan.device_addresses && !block.address) {
         const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, buffer};
         block.address = context.vk.GetBufferDeviceAddress(context.device, &info);

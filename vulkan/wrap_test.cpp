@@ -77,7 +77,7 @@ struct HostBuffer {
 
 std::vector<int> devices() {
     std::vector<int> usable;
-    for (const vulkan::Found& found : vulkan::list())
+    for (const vulkan::PhysicalDevice& found : vulkan::list())
         if (found.usable) usable.push_back(found.index);
     return usable;
 }
@@ -137,7 +137,7 @@ TEST_P(Wrap, AFrameIsOneSubmission) {
     const Device device = vulkan::wrap(app.application());
     const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
     device.synchronize();
-    auto& vk = static_cast<vulkan::Device&>(*device.state->backend).context.vk;
+    auto& vk = static_cast<vulkan::VulkanDevice&>(*device.state->backend).context.vk;
     real_submit = std::exchange(vk.QueueSubmit, counted_submit);
     for (int frame = 1; frame <= 5; ++frame) {
         submissions = 0;
@@ -166,7 +166,7 @@ TEST_P(Wrap, BatchesBeginAndEndWithABarrierTowardsTheApplication) {
     const Device device = vulkan::wrap(app.application());
     const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
     device.synchronize();
-    auto& vk = static_cast<vulkan::Device&>(*device.state->backend).context.vk;
+    auto& vk = static_cast<vulkan::VulkanDevice&>(*device.state->backend).context.vk;
     barriers.clear();
     real_barrier = std::exchange(vk.CmdPipelineBarrier, noted_barrier);
     saxpy(ndrange(64), y, x, 1.0f);
@@ -288,7 +288,7 @@ TEST_P(Wrap, AQueueOfAnyComputingFamily) {
     VulkanApplication other(GetParam(), VulkanApplication::Features::all, VK_API_VERSION_1_2, true);
     {
         const Device device = vulkan::wrap(other.application());
-        const vulkan::Context& context = static_cast<vulkan::Device&>(*device.state->backend).context;
+        const vulkan::Context& context = static_cast<vulkan::VulkanDevice&>(*device.state->backend).context;
         const uint32_t family = other.application().queue_family;
         EXPECT_EQ(context.plan.queue_family, family);
         EXPECT_EQ(context.plan.time_stamp_bits, context.snapshot.queue_families[family].timestampValidBits);
@@ -327,7 +327,7 @@ TEST_P(Wrap, EnabledFeaturesGivenAsLists) {
     const Device device = vulkan::wrap(lists), same = vulkan::wrap(app.application());
     for (const Feature feature : features) EXPECT_EQ(device.supports(feature), same.supports(feature));
     const auto plan_of = [](const Device& d) -> const vulkan::DevicePlan& {
-        return static_cast<vulkan::Device&>(*d.state->backend).context.plan;
+        return static_cast<vulkan::VulkanDevice&>(*d.state->backend).context.plan;
     };
     EXPECT_EQ(plan_of(device).push_descriptors, plan_of(same).push_descriptors);
     EXPECT_EQ(plan_of(device).device_addresses, plan_of(same).device_addresses);

@@ -44,7 +44,7 @@ using Fits = std::function<bool(const HostValues&, const std::array<int64_t, 3>&
 
 /// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
 /// range, or of all groups where the primal has whole_groups.
-struct Tape {
+struct TapeParameter {
     enum class Sizing {
         fixed,    ///< `count` elements
         item,     ///< `count` elements an item
@@ -59,7 +59,7 @@ struct Tape {
 };
 
 /// A kernel that is launched after another one to complete it; both take the same arguments.
-struct Step {
+struct FollowUpKernel {
     ir::Kernel kernel;
     int64_t items = 0;  ///< the number of items along axis 0; 0: the range of the primal
     /// The same kernel strip-mined over rows, for a range of n rows, an eighth of the primal's (in one dimension: of items).
@@ -104,7 +104,7 @@ struct Accumulated {
 /// items of the primal give to their element. The owners are launched in front of the rest, because the rest consumes the shadows
 /// of stores.
 struct OwnerComputesAdjoint {
-    struct Range {
+    struct OwnerRange {
         std::vector<int> axes;        ///< by axis: the axis of the primal's range, or -1 for the iterations of the loop
         std::vector<int64_t> shifts;  ///< likewise: the range along the axis is that one plus the shift
         std::vector<int> looped;      ///< the axes of the primal's range over which an owner loops
@@ -115,7 +115,7 @@ struct OwnerComputesAdjoint {
     /// each axis of `looped`, from the last one to the first.
     struct Owner {
         ir::Kernel kernel;
-        Range range;
+        OwnerRange range;
         int instructions;  ///< floating-point instructions of a contribution
     };
     std::vector<Owner> owners;
@@ -137,7 +137,7 @@ struct LoopPartialSumsAdjoint {
 
 /// Counts the elements of counted tapes before any other kernel runs: over the range of the primal, with the arguments of the
 /// primal and after them one i32 array (an element an item) for each tape of size `offsets`.
-struct Count {
+struct CountKernel {
     ir::Kernel kernel;
     bool writes = false;  ///< it writes arrays of the primal, so arrays that are not `in` have to be copied
 };
@@ -150,9 +150,9 @@ struct Adjoint {
     Lazy<PairwiseAdjoint> pairwise;
     Lazy<OwnerComputesAdjoint> owner_computes;
     Lazy<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< without and with loop interchange
-    std::vector<Step> after;                                       ///< to be launched after the kernel
-    std::vector<Tape> tapes;
-    std::optional<Count> count;  ///< where a tape is counted
+    std::vector<FollowUpKernel> after;                             ///< to be launched after the kernel
+    std::vector<TapeParameter> tapes;
+    std::optional<CountKernel> count;  ///< where a tape is counted
     std::vector<Accumulated> accumulated;
     Fits fits;  ///< launches that do not fit need the adjoint of Signature::any_range
 };
@@ -161,10 +161,10 @@ struct Adjoint {
 /// arguments may change. Both take the same parameters.
 struct SplitDerivative {
     ir::Kernel augmented, reverse;
-    Lazy<HaloGather> halo_gather;  ///< replaces `reverse` on devices where it is faster
-    std::vector<Step> after;       ///< to be launched after `reverse`
-    std::vector<Tape> tapes;
-    std::optional<Count> count;
+    Lazy<HaloGather> halo_gather;       ///< replaces `reverse` on devices where it is faster
+    std::vector<FollowUpKernel> after;  ///< to be launched after `reverse`
+    std::vector<TapeParameter> tapes;
+    std::optional<CountKernel> count;
     std::vector<Accumulated> accumulated;
     Fits fits;  ///< of `reverse`
 };

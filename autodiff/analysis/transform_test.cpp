@@ -195,20 +195,21 @@ TEST(transforms, tapes_have_the_size_that_is_needed) {
     card.private_elements = 99;
     const Adjoint on_card = adjoint(loop("%n = constant 100 : i32"), card);
     ASSERT_EQ(on_card.tapes.size(), 1u);
-    EXPECT_TRUE(on_card.tapes[0].size == Tape::Sizing::item && on_card.tapes[0].count == 100);
+    EXPECT_TRUE(on_card.tapes[0].size == TapeParameter::Sizing::item && on_card.tapes[0].count == 100);
     const Adjoint large = adjoint(loop("%n = constant 5000 : i32"), signature);
     ASSERT_EQ(large.tapes.size(), 1u);
-    EXPECT_TRUE(large.tapes[0].size == Tape::Sizing::item && large.tapes[0].count == 5000);
+    EXPECT_TRUE(large.tapes[0].size == TapeParameter::Sizing::item && large.tapes[0].count == 5000);
     const Adjoint given = adjoint(loop("%a = argument arg3 : i32\n%e = extent arg2, 0 : i32\n%n = add %a, %e : i32"), signature);
     ASSERT_EQ(given.tapes.size(), 1u);
     EXPECT_FALSE(given.count) << "the host computes it";
-    EXPECT_TRUE(given.tapes[0].size == Tape::Sizing::item && given.tapes[0].count == 0 && given.tapes[0].more);
+    EXPECT_TRUE(given.tapes[0].size == TapeParameter::Sizing::item && given.tapes[0].count == 0 && given.tapes[0].more);
     const HostValues values{[](size_t p) { return uint64_t(p == 2 ? 30 : 0); },
                             [](size_t p, int) { return int64_t(p == 1 ? 7 : 0); }};
     EXPECT_EQ(given.tapes[0].more(values), 37);
     const Adjoint unknown = adjoint(loop("%n = load arg4[%i] : i32"), {{duplicated, duplicated, constant_, constant_}, 1});
     ASSERT_EQ(unknown.tapes.size(), 2u);
-    EXPECT_TRUE(unknown.tapes[0].size == Tape::Sizing::offsets && unknown.tapes[1].size == Tape::Sizing::counted);
+    EXPECT_TRUE(unknown.tapes[0].size == TapeParameter::Sizing::offsets &&
+                unknown.tapes[1].size == TapeParameter::Sizing::counted);
     ASSERT_TRUE(unknown.count);
     EXPECT_FALSE(unknown.count->writes);
     EXPECT_EQ(ir::print(unknown.count->kernel).find("sin"), std::string::npos) << "counting needs no values";

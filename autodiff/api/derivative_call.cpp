@@ -144,7 +144,7 @@ std::vector<uint64_t> reverse(const Call& given) {
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && (rules->inactive || rules->reverse)) return reverse_by_rule(*rules, call);
     std::vector<uint64_t> adjoints;
-    launch(DirectCall(call), Mode::adjoint, &adjoints);
+    launch(DirectCall(call), DerivativeMode::adjoint, &adjoints);
     return adjoints;
 }
 
@@ -164,12 +164,12 @@ void forward(const Call& given) {
         for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
         call.kernel.launch(call.range, values_of(call));
     } else {
-        launch(DirectCall(call), Mode::forward, nullptr);
+        launch(DirectCall(call), DerivativeMode::forward, nullptr);
     }
 }
 
 namespace {
-const Derived& half_of(const Call& call, Mode mode) {
+const Derived& half_of(const Call& call, DerivativeMode mode) {
     return derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.slots, call.width, mode));
 }
 }  // namespace
@@ -187,7 +187,7 @@ TapeArrays split_forward(const Call& call) {
     const Call over{call.kernel, range, call.slots, call.width};
     const DirectCall direct(over);
     TapeArrays tape;
-    launch(half_of(direct, Mode::augmented), direct->range, direct->slots, nullptr, &tape);
+    launch(half_of(direct, DerivativeMode::augmented), direct->range, direct->slots, nullptr, &tape);
     if (call.range.counts) tape.push_back(direct.counts());
     return tape;
 }
@@ -205,7 +205,7 @@ std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
     }
     const Call over{call.kernel, range, call.slots, call.width};
     const DirectCall direct(over);
-    const Derived& half = half_of(direct, Mode::reverse);
+    const Derived& half = half_of(direct, DerivativeMode::reverse);
     check_tapes(half, direct->range, direct->slots, arrays);
     std::vector<uint64_t> adjoints;
     launch(half, direct->range, direct->slots, &adjoints, &arrays);
@@ -217,7 +217,7 @@ std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
 std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature) {
     const KernelRules* rules = find_rules(kernel);
     if (rules && rules->reverse) return std::vector<bool>(signature.params.size(), true);
-    return derived(kernel, Mode::adjoint, signature).reads;
+    return derived(kernel, DerivativeMode::adjoint, signature).reads;
 }
 
 TapeArrays reverse_step(Call given) {
@@ -228,7 +228,8 @@ TapeArrays reverse_step(Call given) {
     Call step = by_rule ? given : Call(*direct);
     const std::shared_ptr<const ir::Kernel> primal = step.kernel.recorded();
     const Derived* adjoint = nullptr;
-    if (!by_rule) adjoint = &derived(step.kernel, Mode::adjoint, signature_of(*primal, step.slots, 1, Mode::adjoint));
+    if (!by_rule)
+        adjoint = &derived(step.kernel, DerivativeMode::adjoint, signature_of(*primal, step.slots, 1, DerivativeMode::adjoint));
 
     // Arrays of the primal that the adjoint writes are replaced by copies.
     OtherMemory copies;
@@ -242,7 +243,7 @@ TapeArrays reverse_step(Call given) {
         if (step.width == 1)
             launch(*adjoint, step.range, step.slots, nullptr, nullptr, &sums);
         else
-            launch(step, Mode::adjoint, nullptr, &sums);
+            launch(step, DerivativeMode::adjoint, nullptr, &sums);
         return sums;
     }
     const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());

@@ -121,14 +121,14 @@ std::string derived_name(const std::string& name, const char* what) { return nam
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
                                        const std::function<std::shared_ptr<void>()>& make) {
     // The derived function keeps the body of the function alive, so that its address stays unique.
-    struct Kept {
+    struct DerivedFunction {
         std::shared_ptr<const detail::FunctionBody> body;
         std::shared_ptr<void> made;
     };
     static std::recursive_mutex mutex;
-    static std::map<std::pair<const void*, std::string>, Kept> all;
+    static std::map<std::pair<const void*, std::string>, DerivedFunction> all;
     std::lock_guard lock(mutex);
-    Kept& kept = all[{f.body().get(), what}];
+    DerivedFunction& kept = all[{f.body().get(), what}];
     if (!kept.made) kept = {f.body(), make()};
     return kept.made;
 }

@@ -61,7 +61,7 @@ private:
 std::vector<bool> unread_arrays(const Adjoint& a, const Signature& signature) {
     std::vector<bool> reads, writes, unread;
     find_uses(a.kernel, reads, writes);
-    for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
+    for (const FollowUpKernel& step : a.after) find_uses(step.kernel, reads, writes);
     unread.resize(reads.size());
     size_t at = 0;
     for (const Activity activity : signature.params) {
@@ -78,9 +78,12 @@ ir::Kernel without(const std::vector<bool>& unread, const ir::Kernel& kernel) {
 
 /// Derived::summed. `whole`: the derivative is one kernel, not a half.
 std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature,
-                                   const std::vector<Accumulated>& accumulated, const std::vector<Tape>& tapes, bool whole) {
+                                   const std::vector<Accumulated>& accumulated, const std::vector<TapeParameter>& tapes,
+                                   bool whole) {
     // Tapes that another kernel counts or writes are indexed by the linear index of an item in the whole range.
-    const auto own = [&](const Tape& t) { return t.size == Tape::Sizing::fixed || (whole && t.size == Tape::Sizing::item); };
+    const auto own = [&](const TapeParameter& t) {
+        return t.size == TapeParameter::Sizing::fixed || (whole && t.size == TapeParameter::Sizing::item);
+    };
     std::vector<size_t> found;
     if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
     size_t at = 0;
@@ -143,13 +146,13 @@ template <class Kernels, class Made> Lazy<Kernels> when_asked(const Lazy<Made>& 
     }};
 }
 
-Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
+Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, DerivativeMode mode, const Signature& signature) {
     /// `made`: an Adjoint or a SplitDerivative.
     const auto with_rest = [&](ir::Kernel&& kernel, auto& made, const std::vector<bool>& unread) {
         Derived d{as_kernel(std::move(kernel)), mode, signature};
-        d.summed = summed_shadows(*primal, signature, made.accumulated, made.tapes, mode == Mode::adjoint);
+        d.summed = summed_shadows(*primal, signature, made.accumulated, made.tapes, mode == DerivativeMode::adjoint);
         d.halo_gather = when_asked<Derived::HaloGatherKernel>(made.halo_gather, unread);
-        for (Step& step : made.after) {
+        for (FollowUpKernel& step : made.after) {
             d.after.push_back({as_kernel(without(unread, step.kernel)), step.items, {}});
             if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
         }
@@ -170,8 +173,8 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
             }};
         return std::move(d);
     };
-    if (mode == Mode::forward) return finished({as_kernel(derive::forward(*primal, signature)), mode, signature});
-    if (mode == Mode::adjoint) {
+    if (mode == DerivativeMode::forward) return finished({as_kernel(derive::forward(*primal, signature)), mode, signature});
+    if (mode == DerivativeMode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
         const std::vector<bool> unread = unread_arrays(a, signature);
         Derived d = with_rest(without(unread, a.kernel), a, unread);
@@ -189,7 +192,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         return finished(std::move(d));
     }
     SplitDerivative s = derive::split(*primal, signature);
-    if (mode == Mode::reverse) return finished(with_rest(std::move(s.reverse), s, {}));
+    if (mode == DerivativeMode::reverse) return finished(with_rest(std::move(s.reverse), s, {}));
     Derived d{as_kernel(std::move(s.augmented)), mode, signature};
     d.tapes = std::move(s.tapes);
     d.count_writes = s.count && s.count->writes;
@@ -216,7 +219,7 @@ std::string key_of(const char* what, const Signature& signature) {
 
 }  // namespace
 
-Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>& slots, int width, Mode mode) {
+Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>& slots, int width, DerivativeMode mode) {
     Signature signature;
     signature.width = width;
     for (const ArgumentSlot& slot : slots)
@@ -230,9 +233,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>
             if (!shadowed || !has_floats(kernel[kernel.params[i].memory].element)) activity = Activity::constant;
         } else if (activity != Activity::constant) {
             // A scalar in a Duplicated struct is constant in reverse mode: there is no place for its derivative.
-            const bool lost = mode != Mode::forward && activity != Activity::active && !slot.target;
+            const bool lost = mode != DerivativeMode::forward && activity != Activity::active && !slot.target;
             activity = lost || !is_float(slot.value.type) ? Activity::constant
-                       : mode == Mode::forward            ? Activity::duplicated
+                       : mode == DerivativeMode::forward  ? Activity::duplicated
                                                           : Activity::active;
         }
         signature.params.push_back(activity);
@@ -250,7 +253,7 @@ void check_dimensions(const ir::Kernel& kernel) {
 
 }  // namespace
 
-const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature) {
+const Derived& derived(const KernelBase& kernel, DerivativeMode mode, const Signature& signature) {
     const auto made = kernel.kept(key_of(mode_names[int(mode)], signature), [&]() -> std::shared_ptr<void> {
         const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
         check_dimensions(*primal);
@@ -278,9 +281,10 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
 namespace {
 
 /// The tapes that a derivative kernel takes. The first call for a kernel stores them; for other kernels there are none.
-std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
-    const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
-    return *static_cast<const std::vector<Tape>*>(made.get());
+std::vector<TapeParameter> tapes_of(const KernelBase& kernel, const std::vector<TapeParameter>& noted = {}) {
+    const auto made =
+        kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<TapeParameter>>(noted); });
+    return *static_cast<const std::vector<TapeParameter>*>(made.get());
 }
 
 /// The adjoint as one kernel that users launch themselves (single_kernel_adjoint).
@@ -309,8 +313,8 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
                     normalised.params[i] = Activity::constant;
             }
             normalised.any_range = true;
-            if (Mode(m) == Mode::adjoint) return single_kernel(kernel, normalised);
-            const Derived& made = derived(kernel, Mode(m), normalised);
+            if (DerivativeMode(m) == DerivativeMode::adjoint) return single_kernel(kernel, normalised);
+            const Derived& made = derived(kernel, DerivativeMode(m), normalised);
             tapes_of(made.kernel, made.tapes);
             return made.kernel;
         }
@@ -318,9 +322,10 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
 }
 
 void check_tapeless(const KernelBase& kernel) {
-    const std::vector<Tape> tapes = tapes_of(kernel);
+    const std::vector<TapeParameter> tapes = tapes_of(kernel);
     if (tapes.empty()) return;
-    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Sizing::counted; });
+    const bool counted =
+        std::any_of(tapes.begin(), tapes.end(), [](const TapeParameter& t) { return t.size == TapeParameter::Sizing::counted; });
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
          " that autodiff makes for each launch, ",
          counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",

@@ -4,7 +4,7 @@
 
 namespace pumice::derive {
 
-enum class Mode { forward, adjoint, augmented, reverse };
+enum class DerivativeMode { forward, adjoint, augmented, reverse };
 
 /// The derivative of a kernel, ready to launch.
 struct Derived {
@@ -12,7 +12,7 @@ struct Derived {
         AnyKernel kernel;
         int64_t items;
         std::optional<AnyKernel> row_by_row;
-    };  // as Step
+    };  // as FollowUpKernel
     struct HaloGatherKernel {
         AnyKernel kernel;
         std::optional<AnyKernel> by_rows;
@@ -25,7 +25,7 @@ struct Derived {
     struct OwnerComputesKernels {
         struct Owner {
             AnyKernel kernel;
-            OwnerComputesAdjoint::Range range;
+            OwnerComputesAdjoint::OwnerRange range;
             int instructions;
         };
         std::vector<Owner> owners;
@@ -42,10 +42,10 @@ struct Derived {
         bool adds_beside;  ///< the kernel adds to other elements, too
     };
     AnyKernel kernel;
-    Mode mode;
+    DerivativeMode mode;
     Signature signature;
     std::vector<After> after = {};  ///< kernels that are launched after `kernel`, with the same arguments
-    std::vector<Tape> tapes = {};
+    std::vector<TapeParameter> tapes = {};
     std::optional<AnyKernel> count = {};
     bool count_writes = false;
     std::shared_ptr<const ir::Kernel> primal = nullptr;
@@ -66,12 +66,12 @@ struct Derived {
 };
 
 /// The derivative of a kernel, from the cache in the kernel; made at the first call.
-const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature);
+const Derived& derived(const KernelBase& kernel, DerivativeMode mode, const Signature& signature);
 
 /// `derived`, if it is safe for a launch with these values and items; else the version that is safe in every launch.
 const Derived& derived_for(const Derived& derived, const HostValues& known, const std::array<int64_t, 3>& items);
 
 /// The signature of a call. Integers, and arrays without floats, become constant.
-Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>& slots, int width, Mode mode);
+Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>& slots, int width, DerivativeMode mode);
 
 }  // namespace pumice::derive

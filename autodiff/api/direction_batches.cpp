@@ -32,7 +32,7 @@ bool reports(const ir::Kernel& k) {
 }
 
 /// The number of directions of one kernel: each direction adds as many instructions as the first one adds to the primal.
-int directions_at_once(const Call& call, Mode mode) {
+int directions_at_once(const Call& call, DerivativeMode mode) {
     const ir::Kernel& primal = *call.kernel.recorded();
     const size_t own = instructions_of(primal);
     if (call.width == 1 || reports(primal) || own * size_t(call.width) < most_instructions / 4) return call.width;
@@ -65,7 +65,7 @@ template <class T> void place(std::vector<T>& all, const std::vector<T>& part, s
 
 }  // namespace
 
-void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums) {
+void launch(const Call& call, DerivativeMode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums) {
     const size_t width = size_t(call.width), most = size_t(directions_at_once(call, mode)), parts = (width + most - 1) / most;
     if (parts == 1) {
         const Signature signature = signature_of(*call.kernel.recorded(), call.slots, call.width, mode);

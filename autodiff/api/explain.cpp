@@ -143,16 +143,17 @@ namespace {
 /// Notes the launches of a program, which run as they would without it.
 class LaunchNotes : public detail::TraceHook {
 public:
-    struct Kernel {
+    struct KernelLaunches {
         KernelBase kernel;
         int64_t launches = 0;
         tools::Bounds bytes, operations;
     };
-    std::vector<Kernel> kernels;
+    std::vector<KernelLaunches> kernels;
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const detail::HostArgument> arguments) override {
-        auto at = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.kernel.state == kernel.state; });
-        if (at == kernels.end()) at = kernels.insert(kernels.end(), Kernel{kernel, 0, {}, {}});
+        auto at =
+            std::find_if(kernels.begin(), kernels.end(), [&](const KernelLaunches& k) { return k.kernel.state == kernel.state; });
+        if (at == kernels.end()) at = kernels.insert(kernels.end(), KernelLaunches{kernel, 0, {}, {}});
         ++at->launches;
         const auto recorded = kernel.recorded();
         const ir::Kernel flat = tools::explained(recorded->functions.empty() ? *recorded : ir::inlining(*recorded));
@@ -201,7 +202,7 @@ std::string explain(const std::function<void()>& program) {
     std::stable_sort(notes.kernels.begin(), notes.kernels.end(),
                      [](const auto& a, const auto& b) { return a.bytes.least > b.bytes.least; });
     std::string out;
-    for (const LaunchNotes::Kernel& one : notes.kernels) {
+    for (const LaunchNotes::KernelLaunches& one : notes.kernels) {
         out += text(one.launches, one.launches == 1 ? " launch" : " launches", ", ", amount(one.bytes), " bytes, ",
                     amount(one.operations), " operations on floats, of ", explain(one.kernel), "\n");
     }

@@ -55,7 +55,7 @@ public:
         size_t next = 0;
         for (size_t i = 0; i < slots.size(); ++i) {
             const ArgumentSlot& slot = slots[i];
-            if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
+            if (slot.value.is_array || derived.mode == DerivativeMode::forward || slot.activity == Activity::constant) continue;
             for (int w = 0; w < derived.signature.width; ++w) {
                 uint64_t bits = 0;
                 if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target))
@@ -70,7 +70,7 @@ public:
 
 private:
     void put(const ArgumentSlot& slot, size_t w) {
-        if (!slot.value.is_array && derived.mode == Mode::forward) return list.push_back(slot.shadows[w]);
+        if (!slot.value.is_array && derived.mode == DerivativeMode::forward) return list.push_back(slot.shadows[w]);
         if (!slot.value.is_array) {
             const int64_t one = 1;
             sums.push_back(detail::allocate(device, &one, 1, element_of(slot.value.type), true));
@@ -79,7 +79,7 @@ private:
         // One array may be read through two parameters. The kernel updates two shadows then, which must not be the same memory.
         const HostArgument& shadow = slot.shadows[w];
         bool twice = false;
-        if (derived.mode == Mode::forward) return list.push_back(shadow);
+        if (derived.mode == DerivativeMode::forward) return list.push_back(shadow);
         for (const HostArgument& before : list)
             twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
         if (!twice) return list.push_back(shadow);
@@ -156,7 +156,7 @@ void launch_strategy(const DerivedLaunch& l) {
     for (const AdjointStrategy& strategy : adjoint_strategies()) {
         const std::string refusal = strategy.launch(l);
         if (refusal.empty()) {
-            if (debug::log() && l.derived.mode != Mode::forward)
+            if (debug::log() && l.derived.mode != DerivativeMode::forward)
                 debug::log_line(
                     text("the reverse sweep of kernel \"", l.derived.primal->name, "\" runs by ", strategy.name, others));
             return;
@@ -171,12 +171,12 @@ void launch_after(const Derived::After& after, Range range, std::vector<HostArgu
     if (after.items > 0) {
         range.from = {}, range.to.fill(1), range.group_rank = 0;
         range.to[size_t(range.rank - 1)] = after.items;
-    } else if (after.row_by_row && !device.backend->traits().cheap_items && range.to[0] <= INT32_MAX - Step::rows) {
+    } else if (after.row_by_row && !device.backend->traits().cheap_items && range.to[0] <= INT32_MAX - FollowUpKernel::rows) {
         // The launch of an item costs at least as much as one store: on lavapipe, clearing 8 rows an item takes half of the time.
         HostArgument end;
         end.type = Scalar::i32, end.bits = uint32_t(range.to[0]);
         arguments.push_back(end);
-        range.to[0] = range.from[0] + (range.to[0] - range.from[0] + Step::rows - 1) / Step::rows;
+        range.to[0] = range.from[0] + (range.to[0] - range.from[0] + FollowUpKernel::rows - 1) / FollowUpKernel::rows;
         after.row_by_row->launch(range, arguments);
         return;
     }
@@ -190,22 +190,22 @@ void check_size(const ir::Kernel& primal, Scalar type, double elements) {
 }
 
 /// Elements of a tape that is not counted.
-int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
-    if (tape.size == Tape::Sizing::offsets) return items;
+int64_t elements_of(const TapeParameter& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
+    if (tape.size == TapeParameter::Sizing::offsets) return items;
     const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
-    if (tape.size == Tape::Sizing::item) check_size(*derived.primal, tape.type, double(each) * double(items));
-    return tape.size == Tape::Sizing::item ? each * items : each;
+    if (tape.size == TapeParameter::Sizing::item) check_size(*derived.primal, tape.type, double(each) * double(items));
+    return tape.size == TapeParameter::Sizing::item ? each * items : each;
 }
 
 /// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
-struct Counted {
+struct CountedTape {
     std::shared_ptr<detail::ArrayState> offsets;
     Scalar type;
     int64_t total = 0;
 };
-std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
-                                 const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
-    std::vector<Counted> counted;
+std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
+                                     const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
+    std::vector<CountedTape> counted;
     std::vector<HostArgument> arguments;
     OtherMemory copies;
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -214,12 +214,12 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         arguments.push_back(derived.count_writes && written ? copies.copy_of(value, true) : value);
     }
     for (size_t t = 0; t < derived.tapes.size(); ++t)
-        if (derived.tapes[t].size == Tape::Sizing::offsets) {
+        if (derived.tapes[t].size == TapeParameter::Sizing::offsets) {
             counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
             arguments.push_back(argument_of(*counted.back().offsets));
         }
     derived.count->launch(range, arguments);
-    for (Counted& c : counted) {
+    for (CountedTape& c : counted) {
         detail::TraceHook* const hook = detail::trace_hook();
         if (hook && hook->scanning(*c.offsets, INT32_MAX, c.total)) continue;
         std::vector<int32_t> counts(static_cast<size_t>(items));
@@ -263,16 +263,16 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
     TapeArrays tapes;
     int64_t bytes = 0;
     try {
-        std::vector<Counted> counted;
+        std::vector<CountedTape> counted;
         if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
         size_t next = 0;
-        for (const Tape& tape : derived.tapes) {
-            if (tape.size == Tape::Sizing::offsets) {
+        for (const TapeParameter& tape : derived.tapes) {
+            if (tape.size == TapeParameter::Sizing::offsets) {
                 tapes.push_back(counted[next].offsets);
                 bytes += tapes.back()->bytes;
             } else {
-                const int64_t n =
-                    tape.size == Tape::Sizing::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
+                const int64_t n = tape.size == TapeParameter::Sizing::counted ? counted[next++].total
+                                                                              : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }
@@ -300,12 +300,12 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<A
     };
     if (tapes.size() != derived.tapes.size()) refuse("of ", tapes.size(), " arrays, and its own has ", derived.tapes.size());
     for (size_t t = 0; t < tapes.size(); ++t) {
-        const Tape& tape = derived.tapes[t];
+        const TapeParameter& tape = derived.tapes[t];
         const Scalar type = tapes[t]->element->leaves[0].type;
         if (type != tape.type)
             refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
         const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
-        const int64_t wants = tape.size == Tape::Sizing::counted ? has : elements_of(tape, derived, slots, items);
+        const int64_t wants = tape.size == TapeParameter::Sizing::counted ? has : elements_of(tape, derived, slots, items);
         if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
     }
 }

@@ -11,7 +11,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Argume
             TapeArrays* tape = nullptr, TapeArrays* sums = nullptr);
 
 /// Launches the derivative of a call, as above; in batches of directions where one kernel for all would be too long.
-void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums = nullptr);
+void launch(const Call& call, DerivativeMode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums = nullptr);
 
 /// Launches the kernel of a derivative; split into pieces where too many floats may be added to an element of the arguments in
 /// `summed` (chunked_summation.cpp).

@@ -32,7 +32,7 @@ struct Extent {
     int64_t length() const { return std::max<int64_t>(to - from, 0); }
 };
 /// The mean number of iterations that items of the primal make, by a sample of items.
-int64_t mean_trips(const OwnerComputesAdjoint::Range& range, const std::vector<Extent>& primal, HostValues known) {
+int64_t mean_trips(const OwnerComputesAdjoint::OwnerRange& range, const std::vector<Extent>& primal, HostValues known) {
     constexpr int64_t samples = 5;  // along each axis
     int64_t all = 0, count = 0;
     for (int64_t n = 0; n < samples * samples * samples; ++n) {

@@ -1,6 +1,6 @@
 // Interval sets: a set of bytes of a buffer as disjoint, ascending, half-open intervals.
 //
-// Activity analysis of programs marks bytes that vary, are constant, or are needed by an adjoint (program_record.h).
+// Activity analysis of programs marks bytes that vary, are constant, or are needed by an adjoint (program_buffers.h).
 //
 //     add [0, 8), add [8, 12), remove [2, 4)    =>    [0, 2) [4, 12)
 //
@@ -14,7 +14,7 @@
 namespace pumice::derive {
 
 /// A set of integers as disjoint, ascending intervals; the end of an interval does not belong to it.
-class Intervals {
+class ByteIntervals {
 public:
     struct Interval {
         int64_t from, to;

@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-using pumice::derive::Intervals;
+using pumice::derive::ByteIntervals;
 
 namespace {
 
-std::string text_of(const Intervals& set) {
+std::string text_of(const ByteIntervals& set) {
     std::string s;
     for (const auto& i : set.all()) s += std::to_string(i.from) + "-" + std::to_string(i.to) + " ";
     return s;
 }
 
-TEST(Intervals, AddJoinsNeighboursAndOverlaps) {
-    Intervals set;
+TEST(ByteIntervals, AddJoinsNeighboursAndOverlaps) {
+    ByteIntervals set;
     set.add(10, 20);
     set.add(30, 40);
     EXPECT_EQ(text_of(set), "10-20 30-40 ");
@@ -25,8 +25,8 @@ TEST(Intervals, AddJoinsNeighboursAndOverlaps) {
     EXPECT_EQ(text_of(set), "5-40 ");
 }
 
-TEST(Intervals, RemoveSplits) {
-    Intervals set;
+TEST(ByteIntervals, RemoveSplits) {
+    ByteIntervals set;
     set.add(0, 100);
     set.remove(40, 60);
     EXPECT_EQ(text_of(set), "0-40 60-100 ");

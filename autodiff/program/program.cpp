@@ -29,15 +29,17 @@ thread_local int derivatives_off_depth = 0;
 }
 bool derivatives_off() { return derivatives_off_depth > 0; }
 
-Program::Program(ReverseMode mode, int width) : record(std::make_unique<ProgramTape>(width, mode.states)), is_forward(false) {}
-Program::Program(ForwardMode, int width) : record(std::make_unique<ProgramTangents>(width)), is_forward(true) {}
-Program::~Program() = default;
+ProgramDerivative::ProgramDerivative(ReverseMode mode, int width)
+    : record(std::make_unique<ProgramTape>(width, mode.states)), is_forward(false) {}
+ProgramDerivative::ProgramDerivative(ForwardMode, int width)
+    : record(std::make_unique<ProgramTangents>(width)), is_forward(true) {}
+ProgramDerivative::~ProgramDerivative() = default;
 
-void Program::annotate(const std::vector<ArgumentSlot>& slots) { record->annotate(slots, is_forward); }
+void ProgramDerivative::annotate(const std::vector<ArgumentSlot>& slots) { record->annotate(slots, is_forward); }
 
 TracedSource::operator HostScalar() { return program.follow(*next++); }
 
-HostScalar Program::follow(const ArgumentSlot& slot) {
+HostScalar ProgramDerivative::follow(const ArgumentSlot& slot) {
     std::vector<double> tangents;
     for (const HostArgument& t : slot.shadows)
         if (is_forward) tangents.push_back(from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)));
@@ -46,31 +48,31 @@ HostScalar Program::follow(const ArgumentSlot& slot) {
     if (slot.target && !is_forward) {
         HostArgument number = slot.value;
         number.number = followed.number;
-        targets.push_back({slot.target, number});
+        scalar_shadows.push_back({slot.target, number});
     }
     return followed;
 }
 
-uint64_t Program::derivative(const HostArgument& number, int direction) const {
+uint64_t ProgramDerivative::derivative(const HostArgument& number, int direction) const {
     return cast_bits(Scalar::f64, number.type, to_bits(record->scalars->derivative(number.number, direction)));
 }
 
-void Program::run(const std::function<void()>& function) {
+void ProgramDerivative::run(const std::function<void()>& function) {
     detail::ScopedTraceHook watching(record.get());
     function();
 }
 
-void Program::seed(const HostArgument& array) {
+void ProgramDerivative::seed(const HostArgument& array) {
     if (!is_forward) static_cast<ProgramTape&>(*record).seed(array);
 }
 
-void Program::reverse() {
+void ProgramDerivative::reverse() {
     if (is_forward) return;
     static_cast<ProgramTape&>(*record).reverse();
-    for (const Target& t : targets) add_to(t.to, t.number.type, derivative(t.number, 0));
+    for (const ScalarShadow& s : scalar_shadows) add_to(s.to, s.number.type, derivative(s.number, 0));
 }
 
-std::shared_ptr<detail::ArrayState> Program::tangent(const HostArgument& array, int direction) {
+std::shared_ptr<detail::ArrayState> ProgramDerivative::tangent(const HostArgument& array, int direction) {
     return static_cast<ProgramTangents&>(*record).tangent(array, direction);
 }
 

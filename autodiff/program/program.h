@@ -9,7 +9,7 @@
 namespace pumice {
 namespace derive {
 
-class ProgramRecord;
+class ProgramBuffers;
 template <class T> struct FollowedConst;
 }  // namespace derive
 namespace detail {
@@ -19,11 +19,11 @@ namespace derive {
 
 /// One derivative of one run of a program. Reverse mode records the commands of the function and reverses them; forward mode
 /// runs the tangents along with them.
-class Program {
+class ProgramDerivative {
 public:
-    Program(ReverseMode mode, int width);
-    Program(ForwardMode mode, int width);
-    ~Program();
+    ProgramDerivative(ReverseMode mode, int width);
+    ProgramDerivative(ForwardMode mode, int width);
+    ~ProgramDerivative();
     void annotate(const std::vector<ArgumentSlot>& slots);
     /// Runs the function on this thread.
     void run(const std::function<void()>& function);
@@ -39,18 +39,18 @@ public:
     std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
 
 private:
-    std::unique_ptr<ProgramRecord> record;
+    std::unique_ptr<ProgramBuffers> record;
     bool is_forward;
-    struct Target {
+    struct ScalarShadow {
         void* to;
         HostArgument number;
     };
-    std::vector<Target> targets;  ///< numbers of a MixedDuplicated: their derivatives are added to the shadow
+    std::vector<ScalarShadow> scalar_shadows;  ///< numbers of a MixedDuplicated: their derivatives are added to the shadow
 };
 
 /// The tangents of the result of the function where it is an array (for several directions an array of them), else nothing.
-template <std::size_t W, class T> std::tuple<> result_tangents(Program&, const T&) { return {}; }
-template <std::size_t W, class T, int N> auto result_tangents(Program& program, const Array<T, N>& result) {
+template <std::size_t W, class T> std::tuple<> result_tangents(ProgramDerivative&, const T&) { return {}; }
+template <std::size_t W, class T, int N> auto result_tangents(ProgramDerivative& program, const Array<T, N>& result) {
     const auto along = [&](int w) { return Array<T, N>(result.extents, program.tangent(flat(result)[0], w)); };
     if constexpr (W == 1)
         return std::tuple(along(0));
@@ -61,7 +61,8 @@ template <std::size_t W, class T, int N> auto result_tangents(Program& program, 
     }
 }
 /// Of an image: arrays like its shadow.
-template <std::size_t W, class T, int N, ImageLayout L> auto result_tangents(Program& program, const Image<T, N, L>& result) {
+template <std::size_t W, class T, int N, ImageLayout L>
+auto result_tangents(ProgramDerivative& program, const Image<T, N, L>& result) {
     constexpr int rank = N + (L != ImageLayout::plain);
     const HostArgument argument = flat(result)[0];
     std::array<Array<T, rank>, W> all;
@@ -117,7 +118,7 @@ template <class A> constexpr bool is_followed() {
 }
 /// The value that the function receives for an annotated argument, whose slots begin at `next`: followed numbers, else the
 /// argument itself.
-template <class A> decltype(auto) given(Program& program, A& annotation, const ArgumentSlot*& next) {
+template <class A> decltype(auto) given(ProgramDerivative& program, A& annotation, const ArgumentSlot*& next) {
     using T = typename detail::annotation<A>::type;
     TracedSource source{program, next};
     next += detail::host_count<T>();
@@ -127,7 +128,7 @@ template <class A> decltype(auto) given(Program& program, A& annotation, const A
         return (annotation.value);
 }
 /// The derivatives of the numbers of an Active argument, one a direction, as a tuple; nothing for other arguments.
-template <class A, std::size_t W, class Given> auto active_of(const Program& program, const Given& given) {
+template <class A, std::size_t W, class Given> auto active_of(const ProgramDerivative& program, const Given& given) {
     using T = typename detail::annotation<A>::type;
     if constexpr (std::is_same_v<A, Active<T>> && is_followed<A>()) {
         std::array<T, W> all{};
@@ -154,7 +155,7 @@ template <class A, std::size_t W, class Given> auto active_of(const Program& pro
 /// the result (forward mode), and the result where it is asked for.
 template <bool primal, class Mode, class F, class... A> auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
-    Program program(mode, int(width));
+    ProgramDerivative program(mode, int(width));
     std::vector<ArgumentSlot> slots;
     int number = 0;
     (put_labelled(annotations, ++number, slots), ...);

@@ -28,14 +28,14 @@ bool ProgramTape::used(int buffer, int from, int to) const {
 }
 
 /// Executes the command again, on the current memory of the buffers.
-void ProgramTape::execute(const Command& c, int index) {
+void ProgramTape::execute(const ProgramCommand& c, int index) {
     OtherMemory memory;
     std::vector<HostArgument> arguments = c.arguments;
     for (size_t i = 0; i < c.arguments.size(); ++i)
         if (c.spans[i].any()) arguments[i] = now(c.arguments[i], c.spans[i], memory);
     switch (c.kind) {
-        case Command::Kind::allocate: {
-            Buffer& b = buffers[size_t(c.spans[0].buffer)];
+        case ProgramCommand::Kind::allocate: {
+            ProgramBuffer& b = buffers[size_t(c.spans[0].buffer)];
             if (b.image) {
                 b.memory = detail::new_image(b.device, *b.image, b.native)->allocation();
                 break;
@@ -46,9 +46,9 @@ void ProgramTape::execute(const Command& c, int index) {
             b.memory = allocate_like(like, c.spans[0].bytes, b.zero)->memory;
             break;
         }
-        case Command::Kind::launch: c.kernel->launch(c.range, arguments); break;
-        case Command::Kind::fill: detail::fill(*array_of(c.spans[0]), c.data.data(), int(c.data.size())); break;
-        case Command::Kind::write: {
+        case ProgramCommand::Kind::launch: c.kernel->launch(c.range, arguments); break;
+        case ProgramCommand::Kind::fill: detail::fill(*array_of(c.spans[0]), c.data.data(), int(c.data.size())); break;
+        case ProgramCommand::Kind::write: {
             if (is_image(c.spans[0])) {
                 detail::write_pixels(*image_of(c.spans[0].buffer), c.level, c.layer, c.data.data(), int64_t(c.data.size()));
                 break;
@@ -57,16 +57,16 @@ void ProgramTape::execute(const Command& c, int index) {
             detail::write(*array_of(c.spans[0]), c.data.data(), elements, elements);
             break;
         }
-        case Command::Kind::copy: detail::copy(*array_of(c.spans[0]), *array_of(c.spans[1])); break;
-        case Command::Kind::call: c.host->primal(arguments); break;
+        case ProgramCommand::Kind::copy: detail::copy(*array_of(c.spans[0]), *array_of(c.spans[1])); break;
+        case ProgramCommand::Kind::call: c.host->primal(arguments); break;
     }
     for (size_t i = 0; i < c.spans.size(); ++i) {
         if (!c.spans[i].any()) continue;
-        const bool written = c.kind == Command::Kind::launch
+        const bool written = c.kind == ProgramCommand::Kind::launch
                                  ? (*c.kernel->recorded())[c.kernel->recorded()->params[i].memory].access != ir::Access::in
-                             : c.kind == Command::Kind::call ? bool(c.host->written[i])
-                             : c.kind == Command::Kind::copy ? i == 1
-                                                             : true;
+                             : c.kind == ProgramCommand::Kind::call ? bool(c.host->written[i])
+                             : c.kind == ProgramCommand::Kind::copy ? i == 1
+                                                                    : true;
         if (written) use(c.spans[i].buffer).version = index;
     }
 }
@@ -75,7 +75,7 @@ void ProgramTape::execute(const Command& c, int index) {
 void ProgramTape::settle() {
     dropped = 0;
     const detail::DeviceState* last = nullptr;
-    for (const Buffer& b : buffers)
+    for (const ProgramBuffer& b : buffers)
         if (b.device.get() != last) b.device->backend->synchronize(), last = b.device.get();
 }
 
@@ -85,7 +85,7 @@ void ProgramTape::advance(int from, int to, int end) {
     span.add("commands", to - from);
     for (int i = from; i < to; ++i) {
         execute(commands[size_t(i)], i);
-        for (const Span& s : commands[size_t(i)].spans)
+        for (const BufferSpan& s : commands[size_t(i)].spans)
             if (s.any() && buffers[size_t(s.buffer)].inside && buffers[size_t(s.buffer)].memory && !used(s.buffer, i + 1, end))
                 buffers[size_t(s.buffer)].memory = nullptr, ++dropped;
         if (dropped >= 4) settle();
@@ -94,28 +94,28 @@ void ProgramTape::advance(int from, int to, int end) {
 
 /// Takes the state before command `at`: the buffers that commands of [at, end) use and the program changes. States share copies
 /// of unchanged buffers.
-ProgramTape::Snapshot ProgramTape::take(int at, int end) {
-    Snapshot snapshot;
+ProgramTape::Checkpoint ProgramTape::take(int at, int end) {
+    Checkpoint checkpoint;
     for (int b = 0; b < int(table.size()); ++b) {
-        const BufferState& u = table[size_t(b)];
+        const BufferUse& u = table[size_t(b)];
         if (!buffers[size_t(b)].memory || (!buffers[size_t(b)].inside && !u.written) || !used(b, at, end)) continue;
         std::weak_ptr<const Contents>& known = copies[{b, u.version}];
         std::shared_ptr<const Contents> copy = known.lock();
         if (!copy) known = copy = std::make_shared<const Contents>(kept(whole(b)));
-        snapshot.parts.push_back({b, u.version, copy});
+        checkpoint.parts.push_back({b, u.version, copy});
     }
-    return snapshot;
+    return checkpoint;
 }
 
 /// Restores the state that was taken before command `at`, as far as commands of [at, end) use it.
-void ProgramTape::restore(const Snapshot& snapshot, int at, int end) {
+void ProgramTape::restore(const Checkpoint& checkpoint, int at, int end) {
     for (int b = 0; b < int(table.size()); ++b)
         if (buffers[size_t(b)].inside) {
-            const auto has = [&](const Snapshot::Part& p) { return p.buffer == b; };
-            if (std::none_of(snapshot.parts.begin(), snapshot.parts.end(), has)) buffers[size_t(b)].memory = nullptr;
+            const auto has = [&](const Checkpoint::SavedBuffer& p) { return p.buffer == b; };
+            if (std::none_of(checkpoint.parts.begin(), checkpoint.parts.end(), has)) buffers[size_t(b)].memory = nullptr;
         }
-    for (const Snapshot::Part& part : snapshot.parts) {
-        Buffer& b = buffers[size_t(part.buffer)];
+    for (const Checkpoint::SavedBuffer& part : checkpoint.parts) {
+        ProgramBuffer& b = buffers[size_t(part.buffer)];
         if (!used(part.buffer, at, end)) {
             b.memory = nullptr;
             continue;
@@ -135,12 +135,12 @@ void ProgramTape::reverse_group(int group) {
     for (int i = from; i < last - 1; ++i) execute(commands[size_t(i)], i);  // all buffers stay, for the adjoints
     for (int i = last; i-- > from;) adjoint_of(commands[size_t(i)]);
     for (int i = to; i-- > from;)
-        if (commands[size_t(i)].kind == Command::Kind::allocate) forget(commands[size_t(i)].spans[0].buffer);
+        if (commands[size_t(i)].kind == ProgramCommand::Kind::allocate) forget(commands[size_t(i)].spans[0].buffer);
 }
 
 /// Reverses the groups [from, to). The current state and `at_from` are the state at the first group; `spare` more states may be
 /// kept.
-void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at_from) {
+void ProgramTape::reverse_groups(int from, int to, int spare, const Checkpoint& at_from) {
     while (to > from) {
         const int start = groups[size_t(from)], end = groups[size_t(to)];
         if (to - from == 1) return reverse_group(from);
@@ -151,8 +151,8 @@ void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at
             const int middle = from + int(binomial_advance(to - from, spare + 1)), at = groups[size_t(middle)];
             advance(start, at, end);
             {
-                const Snapshot snapshot = take(at, end);
-                reverse_groups(middle, to, spare - 1, snapshot);
+                const Checkpoint checkpoint = take(at, end);
+                reverse_groups(middle, to, spare - 1, checkpoint);
                 to = middle;
             }
             settle();
@@ -172,9 +172,9 @@ void ProgramTape::reverse_from_states() {
     if (last == 0) return;
 
     // Arrays of the caller keep their final contents: earlier contents are computed in other memory.
-    Snapshot first;
+    Checkpoint first;
     for (int b = 0; b < int(table.size()); ++b) {
-        BufferState& u = table[size_t(b)];
+        BufferUse& u = table[size_t(b)];
         if (buffers[size_t(b)].inside || u.written) buffers[size_t(b)].memory = nullptr;
         if (u.initial) first.parts.push_back({b, -1, std::move(u.initial)});
     }

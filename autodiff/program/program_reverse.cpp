@@ -28,8 +28,8 @@ void ProgramTape::reverse() {
     find_live();
     detail::ScopedTraceHook aside(outer);
     if (streams_used)  // the reverse sweep runs on the default stream
-        for (const Buffer& b : buffers) b.device->backend->synchronize();
-    for (const Span& s : seeds)
+        for (const ProgramBuffer& b : buffers) b.device->backend->synchronize();
+    for (const BufferSpan& s : seeds)
         for (int w = 0; w < width; ++w) {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);
             if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type))
@@ -54,36 +54,37 @@ void ProgramTape::reverse() {
 
 /// Backward liveness from the shadows of the caller: a command is live if it writes bytes of a live shadow.
 void ProgramTape::find_live() {
-    std::vector<Intervals> live(buffers.size());
+    std::vector<ByteIntervals> live(buffers.size());
     for (size_t b = 0; b < buffers.size(); ++b)
-        for (const Buffer::Region& r : buffers[b].regions) live[b].add(r.from, r.to);
-    for (const Span& s : seeds) live[size_t(s.buffer)].add(s.offset, s.end());
-    const auto is_live = [&](const Span& s) { return s.any() && live[size_t(s.buffer)].meets(s.offset, s.end()); };
-    const auto set_live = [&](const Span& s) {
+        for (const ProgramBuffer::Region& r : buffers[b].regions) live[b].add(r.from, r.to);
+    for (const BufferSpan& s : seeds) live[size_t(s.buffer)].add(s.offset, s.end());
+    const auto is_live = [&](const BufferSpan& s) { return s.any() && live[size_t(s.buffer)].meets(s.offset, s.end()); };
+    const auto set_live = [&](const BufferSpan& s) {
         if (s.any()) live[size_t(s.buffer)].add(s.offset, s.end());
     };
 
     for (size_t n = commands.size(); n-- > 0;) {
-        Command& c = commands[n];
+        ProgramCommand& c = commands[n];
         if (c.cut && is_live(c.spans[0]))
             fail("the derivative of a program: it writes ", c.spans[0].bytes / int64_t(c.spans[0].element->size),
                  " elements from the host that the result depends on, after it has read back an array that depends on what is "
                  "differentiated; "
                  "the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to "
                  "end");
-        for (const Span& s : c.ended) c.live = c.live || is_live(s);
-        for (const Span& s : c.ended) live[size_t(s.buffer)].remove(s.offset, s.end());
-        if (c.kind == Command::Kind::allocate) live[size_t(c.spans[0].buffer)].clear();
-        if (c.kind == Command::Kind::copy && c.live && c.varied[0]) set_live(c.spans[0]);
-        if (c.kind != Command::Kind::launch && c.kind != Command::Kind::call) continue;
+        for (const BufferSpan& s : c.ended) c.live = c.live || is_live(s);
+        for (const BufferSpan& s : c.ended) live[size_t(s.buffer)].remove(s.offset, s.end());
+        if (c.kind == ProgramCommand::Kind::allocate) live[size_t(c.spans[0].buffer)].clear();
+        if (c.kind == ProgramCommand::Kind::copy && c.live && c.varied[0]) set_live(c.spans[0]);
+        if (c.kind != ProgramCommand::Kind::launch && c.kind != ProgramCommand::Kind::call) continue;
 
         const auto active = [&](size_t i) {
-            return c.kind == Command::Kind::call ? bool(c.varied[i])
-                                                 : !c.signature.params.empty() && c.signature.params[i] != Activity::constant;
+            return c.kind == ProgramCommand::Kind::call
+                       ? bool(c.varied[i])
+                       : !c.signature.params.empty() && c.signature.params[i] != Activity::constant;
         };
         const auto written = [&](size_t i) {
-            return c.kind == Command::Kind::call ? bool(c.host->written[i])
-                                                 : active(i) && c.signature.params[i] == Activity::duplicated_no_need;
+            return c.kind == ProgramCommand::Kind::call ? bool(c.host->written[i])
+                                                        : active(i) && c.signature.params[i] == Activity::duplicated_no_need;
         };
         for (size_t i = 0; i < c.spans.size(); ++i) c.live = c.live || (active(i) && written(i) && is_live(c.spans[i]));
         for (size_t i = 0; i < c.spans.size() && c.live; ++i)
@@ -94,16 +95,16 @@ void ProgramTape::find_live() {
 // ---- adjoints of commands
 // ------------------------------------------------------------------------------------------------------------
 
-void ProgramTape::adjoint_of(const Command& c) {
+void ProgramTape::adjoint_of(const ProgramCommand& c) {
     if (!c.live) return;
-    if (c.kind == Command::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
-    if (c.kind == Command::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end())
+    if (c.kind == ProgramCommand::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
+    if (c.kind == ProgramCommand::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end())
         return adjoint_of_call(c);
-    if (c.kind == Command::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
-    for (const Span& s : c.ended) zero_shadows(s);
+    if (c.kind == ProgramCommand::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
+    for (const BufferSpan& s : c.ended) zero_shadows(s);
 }
 
-void ProgramTape::adjoint_of_copy(const Command& c) {
+void ProgramTape::adjoint_of_copy(const ProgramCommand& c) {
     for (int w = 0; w < width; ++w) {
         const std::shared_ptr<ArrayState> to = shadow_of(c.spans[1], w), from = shadow_of(c.spans[0], w);
         const bool overlapping = overlap(*from, *to);
@@ -118,7 +119,7 @@ void ProgramTape::adjoint_of_copy(const Command& c) {
     }
 }
 
-void ProgramTape::adjoint_of_launch(const Command& c) {
+void ProgramTape::adjoint_of_launch(const ProgramCommand& c) {
     OtherMemory memory;
     Call call{for_images(*c.kernel, c.arguments), c.range, {}, width};
     for (size_t i = 0; i < c.arguments.size(); ++i) {
@@ -137,7 +138,7 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
             scalar_sums.push_back({c.arguments[i].number, w, sums[next++]});
 }
 
-void ProgramTape::adjoint_of_call(const Command& c) {
+void ProgramTape::adjoint_of_call(const ProgramCommand& c) {
     for (int w = 0; w < width; ++w) {
         OtherMemory memory;
         std::vector<HostArgument> values = c.arguments, shadows = c.arguments;
@@ -157,8 +158,8 @@ void ProgramTape::adjoint_of_call(const Command& c) {
 
 /// The contents of the span in memory that may be overwritten. Memory that the program or its caller still holds is copied first,
 /// so that it keeps its final contents.
-Contents ProgramTape::restorable(const Span& s) {
-    Buffer& b = buffers[size_t(s.buffer)];
+Contents ProgramTape::restorable(const BufferSpan& s) {
+    ProgramBuffer& b = buffers[size_t(s.buffer)];
     if (!use(s.buffer).scratch && (!b.inside || b.memory.use_count() > 1)) {
         const Contents now = contents_of(whole(s.buffer)), copy = now.room();
         now.copy_to(copy);
@@ -176,11 +177,11 @@ void ProgramTape::forget(int buffer) {
 
 void ProgramTape::reverse_all() {
     for (size_t n = commands.size(); n-- > 0;) {
-        Command& c = commands[n];
-        for (const Command::Saved& saved : c.saved) saved.copy.copy_to(restorable(saved.span));
+        ProgramCommand& c = commands[n];
+        for (const ProgramCommand::Saved& saved : c.saved) saved.copy.copy_to(restorable(saved.span));
         c.saved.clear();
         adjoint_of(c);
-        if (c.kind == Command::Kind::allocate) forget(c.spans[0].buffer);
+        if (c.kind == ProgramCommand::Kind::allocate) forget(c.spans[0].buffer);
     }
 }
 

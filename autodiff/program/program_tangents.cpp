@@ -21,7 +21,7 @@
 namespace pumice::derive {
 
 /// Ends the derivative of the span: its bytes do not vary any more.
-void ProgramTangents::end(const Span& s) {
+void ProgramTangents::end(const BufferSpan& s) {
     if (!is_varied(s)) return;
     zero_shadows(s);
     set_varied(s, false);
@@ -30,7 +30,7 @@ void ProgramTangents::end(const Span& s) {
 std::shared_ptr<ArrayState> ProgramTangents::tangent(const HostArgument& of, int direction) {
     detail::ScopedTraceHook aside(outer);
     if (!of.array && !of.image) return nullptr;
-    const Span span = span_of(of);
+    const BufferSpan span = span_of(of);
     ArrayState like;
     like.device = of.device();
     like.element = of.element;
@@ -47,7 +47,7 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
         return launching(direct.kernel, direct.range, all);
     }
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
-    const std::vector<Span> spans = spans_of(arguments);
+    const std::vector<BufferSpan> spans = spans_of(arguments);
     const Signature signature = activity(kernel, arguments, spans);
     detail::ScopedTraceHook aside(outer);
     if (signature.params.empty()) {
@@ -118,7 +118,7 @@ void ProgramTangents::filling(const ArrayState& to, const void* value, int size)
 
 void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
     detail::ScopedTraceHook aside(outer);
-    const Span source = span_of(from), target = span_of(to);
+    const BufferSpan source = span_of(from), target = span_of(to);
     if (is_varied(source) && !is_constant(target) && !derivatives_off()) {
         for (int w = 0; w < width; ++w) detail::copy(*shadow_of(source, w), *shadow_of(target, w));
         set_varied(target, true);
@@ -129,10 +129,10 @@ void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int 
 }
 
 bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
-    const std::vector<Span> spans = spans_of(arguments);
+    const std::vector<BufferSpan> spans = spans_of(arguments);
     detail::ScopedTraceHook aside(outer);
     bool varies = false;
-    for (const Span& s : spans) varies = varies || is_varied(s);
+    for (const BufferSpan& s : spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();
     if (active && !call.forward)
         fail("the host step \"", call.name,

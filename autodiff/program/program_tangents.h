@@ -1,13 +1,13 @@
 // Forward mode of programs.
 #pragma once
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 namespace pumice::derive {
 
 /// Launches run as forward kernels; copies and fills are repeated on the tangents. Nothing is kept.
-class ProgramTangents : public ProgramRecord {
+class ProgramTangents : public ProgramBuffers {
 public:
-    using ProgramRecord::ProgramRecord;
+    using ProgramBuffers::ProgramBuffers;
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
     void allocated(const std::shared_ptr<ArrayState>& array, bool zero) override;
     void writing(const ArrayState& to, const void* from, int stream) override;
@@ -23,7 +23,7 @@ public:
     std::shared_ptr<ArrayState> tangent(const HostArgument& of, int direction);
 
 private:
-    void end(const Span& s);
+    void end(const BufferSpan& s);
 };
 
 }  // namespace pumice::derive

@@ -21,23 +21,23 @@
 namespace pumice::derive {
 
 void ProgramTape::seed(const HostArgument& array) {
-    if (const Span span = span_of(array); span.any()) seeds.push_back(span);
+    if (const BufferSpan span = span_of(array); span.any()) seeds.push_back(span);
 }
 
 /// The adjoint of the command that is being recorded reads these bytes.
-void ProgramTape::need(const Span& s) { use(s.buffer).needed.add(s.offset, s.end()); }
+void ProgramTape::need(const BufferSpan& s) { use(s.buffer).needed.add(s.offset, s.end()); }
 
 /// With checkpoints: a command that overwrites bytes which adjoints of its group need starts the next group.
-void ProgramTape::open_group(Command& command, std::span<const Span> written) {
+void ProgramTape::open_group(ProgramCommand& command, std::span<const BufferSpan> written) {
     command.starts_group = std::exchange(next_starts_group, false);
-    for (const Span& s : written)
+    for (const BufferSpan& s : written)
         if (s.any() && use(s.buffer).needed.meets(s.offset, s.end())) command.starts_group = true;
     if (states > 0 && command.starts_group)
-        for (BufferState& u : table) u.needed.clear();
+        for (BufferUse& u : table) u.needed.clear();
 }
 
 /// A copy of the contents of the span. Where there is no memory, the error says what would need less.
-Contents ProgramTape::kept(const Span& s) const {
+Contents ProgramTape::kept(const BufferSpan& s) const {
     const Contents now = contents_of(s);
     try {
         const Contents copy = now.room();
@@ -53,14 +53,14 @@ Contents ProgramTape::kept(const Span& s) const {
 }
 
 /// The command is about to overwrite the span: saves it if an adjoint needs it.
-void ProgramTape::overwrite(const Span& s, Command& command) {
-    BufferState& u = use(s.buffer);
+void ProgramTape::overwrite(const BufferSpan& s, ProgramCommand& command) {
+    BufferUse& u = use(s.buffer);
     const bool wanted = u.needed.meets(s.offset, s.end());
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;
     u.written = true;
     detail::ScopedTraceHook aside(outer);
-    const auto save = [&](const Span& what) {
+    const auto save = [&](const BufferSpan& what) {
         Contents copy = kept(what);
         saved_bytes += copy.bytes();
         return copy;
@@ -69,13 +69,13 @@ void ProgramTape::overwrite(const Span& s, Command& command) {
     if (states > 0 && first) u.initial = std::make_shared<const Contents>(save(whole(s.buffer)));
 }
 
-Span ProgramTape::whole(int buffer) const {
-    const Buffer& b = buffers[size_t(buffer)];
+BufferSpan ProgramTape::whole(int buffer) const {
+    const ProgramBuffer& b = buffers[size_t(buffer)];
     return {buffer, 0, b.bytes / int64_t(b.element->size) * int64_t(b.element->size), b.element};
 }
 
-void ProgramTape::push(Command&& command) {
-    for (const Span& s : command.spans) {
+void ProgramTape::push(ProgramCommand&& command) {
+    for (const BufferSpan& s : command.spans) {
         if (!s.any()) continue;
         std::vector<int>& uses = use(s.buffer).uses;
         if (uses.empty() || uses.back() != int(commands.size())) uses.push_back(int(commands.size()));
@@ -91,7 +91,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
         return launching(direct.kernel, direct.range, all);
     }
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
-    Command c(Command::Kind::launch);
+    ProgramCommand c(ProgramCommand::Kind::launch);
     c.kernel.emplace(kernel);
     c.range = range;
     if (range.stream.state) {  // saved copies and the reverse sweep use the default stream
@@ -102,12 +102,12 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     keep_arguments(c, arguments);
     c.spans = spans_of(arguments);
     c.signature = activity(kernel, arguments, c.spans);
-    for (const Span& s : c.spans) c.varied.push_back(is_varied(s));
+    for (const BufferSpan& s : c.spans) c.varied.push_back(is_varied(s));
     const auto written = [&](size_t i) {
         return c.spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in;
     };
 
-    std::vector<Span> outputs;
+    std::vector<BufferSpan> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (written(i)) outputs.push_back(c.spans[i]);
     open_group(c, outputs);
@@ -131,7 +131,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
 }
 
 /// The command's arguments, which live longer than those of the launch.
-void ProgramTape::keep_arguments(Command& command, std::span<const HostArgument> arguments) {
+void ProgramTape::keep_arguments(ProgramCommand& command, std::span<const HostArgument> arguments) {
     command.arguments.assign(arguments.begin(), arguments.end());
     for (HostArgument& a : command.arguments) {
         if (!a.image) continue;
@@ -146,7 +146,7 @@ void ProgramTape::keep_arguments(Command& command, std::span<const HostArgument>
 }
 
 void ProgramTape::record_allocation(int buffer) {
-    Command c(Command::Kind::allocate);
+    ProgramCommand c(ProgramCommand::Kind::allocate);
     c.spans = {whole(buffer)};
     if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
     push(std::move(c));
@@ -165,7 +165,7 @@ void ProgramTape::image_allocated(const ImageState& image) {
 }
 
 /// A write from the host. `may_vary`: of floats; after a read it may carry a derivative.
-void ProgramTape::record_write(Command&& c, bool may_vary) {
+void ProgramTape::record_write(ProgramCommand&& c, bool may_vary) {
     c.cut = read_what_varies && may_vary && !derivatives_off();
     if (is_varied(c.spans[0])) c.ended = c.spans;
     open_group(c, c.spans);
@@ -177,7 +177,7 @@ void ProgramTape::record_write(Command&& c, bool may_vary) {
 }
 
 void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
-    Command c(Command::Kind::write);
+    ProgramCommand c(ProgramCommand::Kind::write);
     c.spans = {span_of(to)};
     c.data.assign(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + to.bytes);
     streams_used = streams_used || stream;
@@ -189,7 +189,7 @@ void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
 }
 
 void ProgramTape::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
-    Command c(Command::Kind::write);
+    ProgramCommand c(ProgramCommand::Kind::write);
     c.spans = {span_of(to, level, layer)};
     c.level = level, c.layer = layer;
     const auto* const bytes = static_cast<const std::byte*>(pixels);
@@ -213,7 +213,7 @@ void ProgramTape::reading(const ArrayState& from) {
 }
 
 void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
-    Command c(Command::Kind::fill);
+    ProgramCommand c(ProgramCommand::Kind::fill);
     c.spans = {span_of(to)};
     c.data.assign(static_cast<const std::byte*>(value), static_cast<const std::byte*>(value) + size);
     if (is_varied(c.spans[0])) c.ended = c.spans;
@@ -226,7 +226,7 @@ void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
 }
 
 void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
-    Command c(Command::Kind::copy);
+    ProgramCommand c(ProgramCommand::Kind::copy);
     c.spans = {span_of(from), span_of(to)};
     const bool varies = is_varied(c.spans[0]) && !is_constant(c.spans[1]) && !derivatives_off();
     if (is_varied(c.spans[1]) || varies) c.ended = {c.spans[1]};
@@ -242,22 +242,22 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
 }
 
 bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
-    Command c(Command::Kind::call);
+    ProgramCommand c(ProgramCommand::Kind::call);
     c.host = call;
     keep_arguments(c, arguments);
     c.spans = spans_of(arguments);
     bool varies = false;
-    for (const Span& s : c.spans) varies = varies || is_varied(s);
+    for (const BufferSpan& s : c.spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();
     if (active && !call.reverse)
         fail("the host step \"", call.name,
              "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or "
              ".inactive()");
-    std::vector<Span> outputs;
+    std::vector<BufferSpan> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (call.written[i]) outputs.push_back(c.spans[i]);
     open_group(c, outputs);
-    for (const Span& s : c.spans)
+    for (const BufferSpan& s : c.spans)
         if (active && s.any()) need(s);
     for (size_t i = 0; i < c.spans.size(); ++i) {
         const bool written = call.written[i] && c.spans[i].any();

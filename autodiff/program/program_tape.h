@@ -1,31 +1,31 @@
 // Reverse mode of programs: the tape of commands, and its reverse sweep.
 #pragma once
 #include "autodiff/program/binomial_schedule.h"
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 namespace pumice::derive {
 
 /// One operation of the program.
-struct Command {
+struct ProgramCommand {
     enum class Kind { allocate, launch, fill, write, copy, call };
-    explicit Command(Kind kind) : kind(kind) {}
+    explicit ProgramCommand(Kind kind) : kind(kind) {}
     Kind kind;
-    std::vector<Span> spans;              ///< launch, call: one per argument; copy: from, to; else the one array
+    std::vector<BufferSpan> spans;        ///< launch, call: one per argument; copy: from, to; else the one array
     std::optional<KernelBase> kernel;     ///< launch
     Range range;                          ///< launch, on the default stream
     std::vector<HostArgument> arguments;  ///< launch, call: arrays and images use the memory of `spans`, not their own
     std::vector<std::unique_ptr<const detail::ImageBinding>> bindings;  ///< of images among the arguments, without memory
     std::optional<detail::HostCall> host;
-    Signature signature;          ///< launch: empty if nothing is differentiated
-    std::vector<bool> varied;     ///< by span: it varies before the command or after it
-    std::vector<Span> ended;      ///< spans that varied and are overwritten without a derivative
-    std::vector<std::byte> data;  ///< write: the elements, or the pixels of a layer of a level of an image; fill: the value
+    Signature signature;            ///< launch: empty if nothing is differentiated
+    std::vector<bool> varied;       ///< by span: it varies before the command or after it
+    std::vector<BufferSpan> ended;  ///< spans that varied and are overwritten without a derivative
+    std::vector<std::byte> data;    ///< write: the elements, or the pixels of a layer of a level of an image; fill: the value
     int level = 0;
     int64_t layer = 0;
     bool cut = false;  ///< write: after the host has read bytes that vary
 
     struct Saved {
-        Span span;
+        BufferSpan span;
         Contents copy;
     };
     std::vector<Saved> saved;   ///< overwritten contents that an adjoint needs
@@ -37,10 +37,10 @@ struct Command {
 /// them. With checkpoints only states are kept, and everything else is computed again. A state is the contents of all buffers
 /// that later commands use. Commands form groups: within a group, nothing is overwritten that an adjoint of the group reads, so
 /// a group is reversed from the state at its start with one run.
-class ProgramTape : public ProgramRecord {
+class ProgramTape : public ProgramBuffers {
 public:
     /// `states`: the largest number of states kept; 0: no checkpoints.
-    ProgramTape(int width, int states) : ProgramRecord(width), states(states) {}
+    ProgramTape(int width, int states) : ProgramBuffers(width), states(states) {}
 
     /// The shadow of the array starts as 1 in every element.
     void seed(const HostArgument& array);
@@ -60,45 +60,45 @@ public:
 
 private:
     // Recording: program_tape.cpp.
-    void need(const Span& s);
-    void open_group(Command& command, std::span<const Span> written);
-    Contents kept(const Span& s) const;
-    void keep_arguments(Command& command, std::span<const HostArgument> arguments);
+    void need(const BufferSpan& s);
+    void open_group(ProgramCommand& command, std::span<const BufferSpan> written);
+    Contents kept(const BufferSpan& s) const;
+    void keep_arguments(ProgramCommand& command, std::span<const HostArgument> arguments);
     void record_allocation(int buffer);
-    void record_write(Command&& command, bool may_vary);
-    void overwrite(const Span& s, Command& command);
-    void push(Command&& command);
+    void record_write(ProgramCommand&& command, bool may_vary);
+    void overwrite(const BufferSpan& s, ProgramCommand& command);
+    void push(ProgramCommand&& command);
     // The reverse sweep: program_reverse.cpp.
     void find_live();
-    void adjoint_of(const Command& command);
-    void adjoint_of_copy(const Command& command);
-    void adjoint_of_launch(const Command& command);
-    void adjoint_of_call(const Command& command);
+    void adjoint_of(const ProgramCommand& command);
+    void adjoint_of_copy(const ProgramCommand& command);
+    void adjoint_of_launch(const ProgramCommand& command);
+    void adjoint_of_call(const ProgramCommand& command);
     void reverse_all();
-    Contents restorable(const Span& s);
+    Contents restorable(const BufferSpan& s);
     void forget(int buffer);
     // Checkpoints: program_checkpoints.cpp.
-    struct Snapshot {
-        struct Part {
+    struct Checkpoint {
+        struct SavedBuffer {
             int buffer, version;
             std::shared_ptr<const Contents> copy;
         };
-        std::vector<Part> parts;
+        std::vector<SavedBuffer> parts;
     };
     void reverse_from_states();
-    void reverse_groups(int from, int to, int spare, const Snapshot& at_from);
+    void reverse_groups(int from, int to, int spare, const Checkpoint& at_from);
     void reverse_group(int group);
     void settle();
     void advance(int from, int to, int end);
-    void execute(const Command& command, int index);
-    Snapshot take(int at, int end);
-    void restore(const Snapshot& snapshot, int at, int end);
+    void execute(const ProgramCommand& command, int index);
+    Checkpoint take(int at, int end);
+    void restore(const Checkpoint& checkpoint, int at, int end);
     bool used(int buffer, int from, int to) const;
-    Span whole(int buffer) const;
+    BufferSpan whole(int buffer) const;
 
     const int states;
-    std::vector<Command> commands;
-    std::vector<Span> seeds;
+    std::vector<ProgramCommand> commands;
+    std::vector<BufferSpan> seeds;
     bool read_what_varies = false, next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
@@ -110,19 +110,19 @@ private:
     std::vector<ScalarSum> scalar_sums;
 
     // By buffer; later buffers have no entry yet.
-    struct BufferState {
-        Intervals needed;       ///< bytes whose current contents adjoints so far read
+    struct BufferUse {
+        ByteIntervals needed;   ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
         std::shared_ptr<const Contents> initial;  ///< with checkpoints: contents before the program, if it overwrites them
         int version = -1;                         ///< the last command that wrote it; -1: none
         bool scratch = false;                     ///< `memory` is no longer the program's own
     };
-    BufferState& use(int buffer) {
+    BufferUse& use(int buffer) {
         if (size_t(buffer) >= table.size()) table.resize(size_t(buffer) + 1);
         return table[size_t(buffer)];
     }
-    std::vector<BufferState> table;
+    std::vector<BufferUse> table;
     int dropped = 0;          ///< buffers released since the last wait for the devices
     std::vector<int> groups;  ///< first command of each group, then the number of commands
     std::map<std::pair<int, int>, std::weak_ptr<const Contents>> copies;  ///< by buffer and version

@@ -6,7 +6,7 @@
 //     c = 0.1f * sqrt(a)     #1 = sqrt(#0), partial 0.5 / sqrt(a);   #2 = 0.1 * #1, partial 0.1
 //     sweep                  d#1 += 0.1 * d#2;   d#0 += 0.5 / sqrt(a) * d#1
 //
-// Cost: three sources a number, computed in double. Limits: one floating type an op; comparisons carry no derivative.
+// Cost: three edges a number, computed in double. Limits: one floating type an op; comparisons carry no derivative.
 // See Wengert, "A Simple Automatic Derivative Evaluation Program", CACM 1964.
 #include "autodiff/program/traced.h"
 
@@ -17,10 +17,10 @@
 namespace pumice::derive {
 
 int HostScalars::input(Scalar type, const std::vector<double>& tangents, bool active) {
-    sources.emplace_back();
-    steps.push_back({.active = active, .type = type});
+    edges.emplace_back();
+    nodes.push_back({.active = active, .type = type});
     derivatives.resize(derivatives.size() + size_t(width));
-    const int number = int(sources.size()) - 1;
+    const int number = int(edges.size()) - 1;
     for (size_t w = 0; w < tangents.size(); ++w) derivative(number, int(w)) = tangents[w];
     return number;
 }
@@ -36,31 +36,31 @@ void HostScalars::value_is_read() const {
 int HostScalars::result(ir::Op op, Scalar type, std::span<const HostScalar> operands, uint64_t bits) {
     const int number = input(type, {}, false);
     const auto real = [&](uint64_t b) { return from_bits<double>(cast_bits(type, Scalar::f64, b)); };
-    Step& step = steps[size_t(number)];
-    step.is_input = false, step.op = op, step.count = int(operands.size());
+    Node& node = nodes[size_t(number)];
+    node.is_input = false, node.op = op, node.count = int(operands.size());
     double values[3] = {};
     for (size_t o = 0; o < operands.size(); ++o) {
-        step.operands[o] = {operands[o].number, operands[o].bits};
-        step.active = step.active || (operands[o].number >= 0 && steps[size_t(operands[o].number)].active);
+        node.operands[o] = {operands[o].number, operands[o].bits};
+        node.active = node.active || (operands[o].number >= 0 && nodes[size_t(operands[o].number)].active);
         values[o] = real(operands[o].bits);
     }
     for (size_t o = 0; o < operands.size(); ++o) {
         const int of = operands[o].number;
-        if (of < 0 || !steps[size_t(of)].active || vanishes(op, int(o))) continue;
+        if (of < 0 || !nodes[size_t(of)].active || vanishes(op, int(o))) continue;
         if (has_none(op, int(o)))
             fail("a program computes ", ir::name_of(op),
                  " of a number that its derivative follows, which has no derivative: compute with its value()");
-        const Source s{of, partial(op, int(o), {values, operands.size()}, real(bits))};
-        sources[size_t(number)][o] = s;
-        for (int w = 0; w < width; ++w) derivative(number, w) += s.partial * derivative(s.from, w);
+        const Edge edge{of, partial(op, int(o), {values, operands.size()}, real(bits))};
+        edges[size_t(number)][o] = edge;
+        for (int w = 0; w < width; ++w) derivative(number, w) += edge.partial * derivative(edge.from, w);
     }
     return number;
 }
 
 void HostScalars::sweep() {
-    for (int number = int(sources.size()) - 1; number >= 0; --number)
-        for (const Source& s : sources[size_t(number)])
-            for (int w = 0; w < width && s.from >= 0; ++w) derivative(s.from, w) += s.partial * derivative(number, w);
+    for (int number = int(edges.size()) - 1; number >= 0; --number)
+        for (const Edge& edge : edges[size_t(number)])
+            for (int w = 0; w < width && edge.from >= 0; ++w) derivative(edge.from, w) += edge.partial * derivative(number, w);
 }
 
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands) {

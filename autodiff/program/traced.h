@@ -17,7 +17,7 @@ struct HostScalar;
 class HostScalars {
 public:
     /// One followed number: an input of the program, or the result of an op.
-    struct Step {
+    struct Node {
         struct Operand {
             int number = -1;    ///< -1: a plain number
             uint64_t bits = 0;  ///< its value
@@ -35,8 +35,8 @@ public:
     int input(Scalar type, const std::vector<double>& tangents, bool active);
     /// The result of a scalar op on numbers of one type; at least one operand is followed.
     int result(ir::Op op, Scalar type, std::span<const HostScalar> operands, uint64_t bits);
-    const Step& step(int number) const { return steps[size_t(number)]; }
-    int count() const { return int(steps.size()); }
+    const Node& node(int number) const { return nodes[size_t(number)]; }
+    int count() const { return int(nodes.size()); }
     /// Throws Error if the program is kept for runs with other values, in which this one would be wrong.
     void value_is_read() const;
     /// The tangent of a number along a direction, or its adjoint so far.
@@ -48,12 +48,12 @@ public:
     bool refuses_values = false;
 
 private:
-    struct Source {
+    struct Edge {
         int from = -1;
         double partial = 0;
     };
-    std::vector<Step> steps;                     ///< by number
-    std::vector<std::array<Source, 3>> sources;  ///< by number
+    std::vector<Node> nodes;                 ///< by number
+    std::vector<std::array<Edge, 3>> edges;  ///< by number
     std::vector<double> derivatives;
 };
 

@@ -6,11 +6,11 @@
 namespace pumice {
 namespace derive {
 
-class Program;
+class ProgramDerivative;
 
 /// The source of the members of an argument, in order: the slots of the annotation.
 struct TracedSource {
-    Program& program;
+    ProgramDerivative& program;
     const ArgumentSlot* next;
     TracedSource& named(const char*) { return *this; }
     /// A float, double or half is followed.

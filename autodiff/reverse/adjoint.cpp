@@ -35,7 +35,7 @@ namespace pumice::derive {
 
 using namespace ir;
 
-AdjointEmitter::AdjointEmitter(const Primal& p, Part which, SweepKind chosen, const OwnerComputes::Load* owned)
+AdjointEmitter::AdjointEmitter(const Primal& p, SweepPart which, SweepKind chosen, const OwnerComputes::Load* owned)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
@@ -65,10 +65,10 @@ void AdjointEmitter::body() {
     to.name = from.name + suffixes[int(part)];
     if (plan.compares_rematerialised()) to.math = Math::strict;
     b.loc = from.loc;
-    if (part != Part::count) shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
+    if (part != SweepPart::count) shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
     if (!owner) members();
     add_stacks();
-    if (!owner && (part == Part::both || part == Part::reverse)) zero_shadows();
+    if (!owner && (part == SweepPart::both || part == SweepPart::reverse)) zero_shadows();
     const bool halo_gather = sweep_kind == SweepKind::halo_gather || sweep_kind == SweepKind::halo_gather_by_rows,
                whole = !halo_gather && !owner && sweep_kind != SweepKind::interchanged;
     if (owner) {
@@ -77,19 +77,19 @@ void AdjointEmitter::body() {
         sum_in_chunks();
     } else if (halo_gather) {
         gather_over_halo();
-    } else if (part != Part::reverse) {
-        if (part != Part::count)
+    } else if (part != SweepPart::reverse) {
+        if (part != SweepPart::count)
             liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         insts(BlockId{0});
-        if (part == Part::augmented || part == Part::count) push(BlockId{0});
-        if (part == Part::augmented) save_cursors();
-        if (part == Part::count) count_pushes();
+        if (part == SweepPart::augmented || part == SweepPart::count) push(BlockId{0});
+        if (part == SweepPart::augmented) save_cursors();
+        if (part == SweepPart::count) count_pushes();
     } else {
         restore_cursors();
     }
-    if (whole && (part == Part::both || part == Part::reverse)) reverse_body();
-    if (part == Part::augmented) find_sums();  // for the parameters that both halves take
+    if (whole && (part == SweepPart::both || part == SweepPart::reverse)) reverse_body();
+    if (part == SweepPart::augmented) find_sums();  // for the parameters that both halves take
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
     b.terminate(Op::return_);
@@ -258,18 +258,18 @@ Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
     }
 }
 
-std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tapes) {
+std::optional<CountKernel> count_of(const Primal& primal, const std::vector<TapeParameter>& tapes) {
     bool counted = false;
-    for (const Tape& t : tapes) counted = counted || t.size == Tape::Sizing::counted;
+    for (const TapeParameter& t : tapes) counted = counted || t.size == TapeParameter::Sizing::counted;
     if (!counted) return std::nullopt;
-    AdjointEmitter sweep(primal, Part::count);
-    Count count;
+    AdjointEmitter sweep(primal, SweepPart::count);
+    CountKernel count;
     count.kernel = in_order(without_effects(cleaned_up(sweep.run()), primal.kernel.params.size(), count.writes));
     return count;
 }
 
 /// The gathering kernel over a halo-extended range.
-std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
+std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, SweepPart part) {
     HaloGather halo_gather;
     AdjointEmitter sweep(primal, part, SweepKind::halo_gather);
     halo_gather.kernel = cleaned_up(sweep.run());
@@ -285,7 +285,7 @@ std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
 
 /// Pairwise loops: the kernel in which each item takes the contributions of the others.
 std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kernel& scattered) {
-    AdjointEmitter sweep(primal, Part::both, SweepKind::pairwise);
+    AdjointEmitter sweep(primal, SweepPart::both, SweepKind::pairwise);
     PairwiseAdjoint made;
     made.kernel = cleaned_up(sweep.run());
     if (sweep.gave_up) return std::nullopt;
@@ -307,7 +307,7 @@ int instructions_in_loops(const Kernel& k) {
 std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal) {
     OwnerComputesAdjoint made;
     for (const OwnerComputes::Load& load : primal.owners.loads) {
-        AdjointEmitter owner(primal, Part::both, SweepKind::owner, &load);
+        AdjointEmitter owner(primal, SweepPart::both, SweepKind::owner, &load);
         Kernel kernel = cleaned_up(owner.run());
         const int instructions = instructions_in_loops(kernel);
         made.owners.push_back({std::move(kernel),
@@ -315,7 +315,7 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
                                instructions});
         if (owner.gave_up) return std::nullopt;
     }
-    AdjointEmitter rest(primal, Part::both, SweepKind::beside_owners);
+    AdjointEmitter rest(primal, SweepPart::both, SweepKind::beside_owners);
     made.rest = cleaned_up(rest.run());
     made.accumulated = rest.accumulated;
     return made;
@@ -324,7 +324,7 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
 /// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
 std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& primal, bool interchanged) {
     if (interchanged && (primal.kernel.rank != 1 || primal.loop_partial_sums.rereads_private())) return std::nullopt;
-    AdjointEmitter sums(primal, Part::both, interchanged ? SweepKind::interchanged : SweepKind::partial_sums);
+    AdjointEmitter sums(primal, SweepPart::both, interchanged ? SweepKind::interchanged : SweepKind::partial_sums);
     LoopPartialSumsAdjoint made;
     made.kernel = cleaned_up(sums.run());
     if (sums.gave_up) return std::nullopt;
@@ -335,7 +335,7 @@ std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& pr
     if (!interchanged) return made;
     made.passed_values = sums.passed_values_by_item();
     made.interchanged = std::move(made.kernel);
-    AdjointEmitter before(primal, Part::both, SweepKind::before_interchanged);
+    AdjointEmitter before(primal, SweepPart::both, SweepKind::before_interchanged);
     made.kernel = cleaned_up(before.run());
     return made;
 }
@@ -353,7 +353,7 @@ struct SharedPrimal {
 struct Swept {
     std::unique_ptr<AdjointEmitter> sweep;
     Kernel kernel;
-    Swept(Primal& primal, Part part) {
+    Swept(Primal& primal, SweepPart part) {
         for (bool again = true; again;) {
             sweep = std::make_unique<AdjointEmitter>(primal, part);
             kernel = sweep->run();
@@ -365,7 +365,7 @@ struct Swept {
 };
 
 /// Adds the other kernels that belong to the one with the reverse sweep.
-template <class Made> void add_rest(Made& made, const std::shared_ptr<SharedPrimal>& shared, Part part,
+template <class Made> void add_rest(Made& made, const std::shared_ptr<SharedPrimal>& shared, SweepPart part,
                                     const AdjointEmitter& sweep, const Kernel& kernel) {
     const Primal& primal = shared->primal;
     if (primal.gather.can_extend_range())
@@ -389,10 +389,10 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool sing
     const auto shared = std::make_shared<SharedPrimal>(kernel, signature, false);
     Primal& primal = shared->primal;
     if (primal.single_kernel = single_kernel; single_kernel) primal.gather.loads.clear();
-    Swept both(primal, Part::both);
+    Swept both(primal, SweepPart::both);
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    add_rest(made, shared, Part::both, *both.sweep, made.kernel);
+    add_rest(made, shared, SweepPart::both, *both.sweep, made.kernel);
     if (single_kernel) return made;
     if (primal.pairwise.any())
         made.pairwise = {[shared, beside = made.kernel] { return pairwise_adjoint(shared->primal, beside); }};
@@ -416,12 +416,12 @@ Adjoint single_kernel_adjoint(const Kernel& kernel, const Signature& signature) 
 SplitDerivative split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
     const auto shared = std::make_shared<SharedPrimal>(kernel, signature, true);
-    Swept last(shared->primal, Part::reverse);
-    AdjointEmitter first(shared->primal, Part::augmented);
+    Swept last(shared->primal, SweepPart::reverse);
+    AdjointEmitter first(shared->primal, SweepPart::augmented);
     SplitDerivative made;
     made.augmented = cleaned_up(first.run());
     made.reverse = std::move(last.kernel);
-    add_rest(made, shared, Part::reverse, *last.sweep, made.reverse);
+    add_rest(made, shared, SweepPart::reverse, *last.sweep, made.reverse);
     return made;
 }
 

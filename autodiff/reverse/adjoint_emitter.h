@@ -19,7 +19,7 @@
 namespace pumice::derive {
 
 /// The parts of the two sweeps that a kernel has.
-enum class Part { both, augmented, reverse, count };
+enum class SweepPart { both, augmented, reverse, count };
 
 /// The kind of a kernel, by its strategy: scatter (the range of the primal), scatter-to-gather over a halo-extended range
 /// (HaloGather::kernel, HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an
@@ -76,7 +76,7 @@ struct Primal {
 /// The kernel that stores zero to the shadows of the stores of the primal, with the parameters of `beside`. Items of a
 /// gathering kernel read the shadows of other items, so the shadows are cleared after it.
 ir::Kernel clear_shadows(const Primal& primal, const ir::Kernel& beside);
-/// Step::row_by_row of such a kernel: strip-mined over rows.
+/// FollowUpKernel::row_by_row of such a kernel: strip-mined over rows.
 std::optional<ir::Kernel> row_by_row(const ir::Kernel& clearing);
 
 /// The items that share the work of their group: those in the range, or all items where the kernel has whole_groups.
@@ -89,10 +89,10 @@ struct Members {
 class AdjointEmitter : public ir::Rewriter {
 public:
     /// `owner`: the load whose element an item owns, for SweepKind::owner.
-    AdjointEmitter(const Primal& primal, Part part, SweepKind sweep_kind = SweepKind::range,
+    AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind = SweepKind::range,
                    const OwnerComputes::Load* owner = nullptr);
 
-    std::vector<Tape> tapes;
+    std::vector<TapeParameter> tapes;
     std::vector<Accumulated> accumulated;
     std::vector<ItemLimit> limits;  ///< of the plain additions
 
@@ -101,7 +101,7 @@ public:
     /// The strategy does not apply, or its code has grown too long: the kernel has to be made without it.
     bool gave_up = false;
     /// The kernel that sums up the cells; for the finished kernel of this sweep.
-    Step sum_of_cells(const ir::Kernel& filled) const;
+    FollowUpKernel sum_of_cells(const ir::Kernel& filled) const;
     /// The kernel that combines the partial sums of a loop; likewise.
     ir::Kernel total_of_cells(const ir::Kernel& filled) const;
     /// The cells of an iteration, and the values that each item hands over to the interchanged loop.
@@ -131,7 +131,7 @@ private:
     struct Stack {
         Scalar type;
         std::optional<TapeBound> bound;
-        Tape::Sizing kind = Tape::Sizing::fixed;  ///< fixed: private memory
+        TapeParameter::Sizing kind = TapeParameter::Sizing::fixed;  ///< fixed: private memory
         ir::MemoryId memory, offsets, final;
         ir::Value cursor, base;  ///< a variable; the offset of the item, if counted
         /// True if the final height is a known number. Otherwise, in halves, it lies in `final`.
@@ -178,10 +178,10 @@ private:
     void reverse_block(ir::BlockId block);
     void reverse(ir::InstId id);
     /// factor * partial; the factor alone where there is no partial; nothing where there is no factor.
-    struct Term {
+    struct AdjointTerm {
         ir::Value factor, partial = {};
     };
-    Term term_of(const ir::Inst& i, size_t operand, ir::Value adjoint, const std::function<ir::Value(ir::Value)>& get);
+    AdjointTerm term_of(const ir::Inst& i, size_t operand, ir::Value adjoint, const std::function<ir::Value(ir::Value)>& get);
     void reverse_operation(const ir::Inst& i);
     ir::Value unless_zero(ir::Value adjoint, ir::Value term);  // double_where.cpp
     void reverse_subgroup(const ir::Inst& i);
@@ -196,7 +196,7 @@ private:
     void reverse_contents(ir::InstId loop, ir::Value iteration);
 
     // ---- shadow memory: the zero of a reversed store is held back while an addition to the same element may follow ----
-    struct Pending {
+    struct PendingZero {
         ir::MemoryId memory;
         uint32_t leaf;
         std::vector<ir::Value> indices;
@@ -222,12 +222,12 @@ private:
     struct Here {
         std::array<ir::Value, 3> position, index, size, start, end;  ///< of the item; size, start and end of the range
     };
-    struct Bounds {
+    struct IndexBounds {
         ir::Value low, high, period;
     };
     Here here();
     ir::Value in_range_at(const Here& at, const Gather::Offset& by, int sign);
-    Bounds bounds_of(const Gather::Index& index);
+    IndexBounds bounds_of(const Gather::Index& index);
     ir::Value few_meet(const Here& at, const Gather::Loads& list);
     std::pair<ir::Value, ir::Value> meeting(const Here& at, const Gather::Index& index, int axis);
     void add_contribution(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
@@ -266,7 +266,7 @@ private:
         std::vector<ir::Value> factors, divisors, varying;  ///< uniform over the items, and varying
         bool minus = false;
     };
-    struct Total {
+    struct WeightedSum {
         std::vector<ir::Value> factors, divisors;
         bool minus = false;
         size_t sum = 0;
@@ -277,7 +277,7 @@ private:
         ir::Value index, first;  ///< index and first index of the loop
         int64_t count = 0;       ///< cells an iteration
         std::vector<Contribution> contributions;
-        std::vector<std::vector<Total>> totals;           ///< for each shadow element, in terms of the sums
+        std::vector<std::vector<WeightedSum>> totals;     ///< for each shadow element, in terms of the sums
         std::set<uint32_t> of_primal;                     ///< values that are not expanded into products
         std::map<uint32_t, bool> same;                    ///< same_for_items
         std::map<std::vector<uint32_t>, ir::Value> made;  ///< product_of
@@ -299,7 +299,7 @@ private:
     std::vector<ir::Value> active_results(ir::InstId loop) const;
     ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
     bool sums_loop(ir::InstId id) const { return sweep_kind >= SweepKind::partial_sums && primal.loop_partial_sums.loop == id; }
-    bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
+    bool gathers() const { return primal.gather.any() && (part == SweepPart::both || part == SweepPart::reverse); }
 
     // ---- adjoint_reductions.cpp: reductions over all items ----
     struct ReducedAdjoint {
@@ -329,7 +329,7 @@ private:
     size_t gather_begins = 0;    ///< instructions before the gather
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
     const Primal& primal;
-    const Part part;
+    const SweepPart part;
     const SweepKind sweep_kind;
     const OwnerComputes::Load* const owner;
     const Signature& signature;
@@ -348,7 +348,7 @@ private:
     std::vector<Accumulator> accumulators;
     std::vector<bool> crosses;                      ///< values with a use in another block
     std::vector<std::vector<ir::Value>> active_in;  ///< by block: active values of it that cross
-    std::vector<Pending> pending;
+    std::vector<PendingZero> pending;
     std::vector<ReducedAdjoint> sums;
     std::map<Scalar, CellTape> cell_tapes;
     PartialSumCells partial_sum_cells;

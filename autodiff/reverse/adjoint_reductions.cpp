@@ -118,7 +118,7 @@ void AdjointEmitter::add_cells() {
         s.number = tape.sums++;
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
-        tapes.push_back({type, Tape::Sizing::fixed, 0, {}, true});
+        tapes.push_back({type, TapeParameter::Sizing::fixed, 0, {}, true});
         tape.memory = Shadows::add_array(to, type, Access::inout, text("cells_", name_of(type)),
                                          text("the cells of sums of ", name_of(type)));
     }
@@ -144,8 +144,8 @@ template <class Now> std::vector<Value> AdjointEmitter::place_of(Builder& at, co
 }
 
 /// The kernel in which each item sums up the cells of one sum of each type, with the parameters of the kernel that filled them.
-Step AdjointEmitter::sum_of_cells(const Kernel& filled) const {
-    Step step;
+FollowUpKernel AdjointEmitter::sum_of_cells(const Kernel& filled) const {
+    FollowUpKernel step;
     Kernel& k = step.kernel;
     k.name = filled.name + ".sum";
     k.files = filled.files;

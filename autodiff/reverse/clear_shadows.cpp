@@ -60,7 +60,8 @@ private:
     void body() override {
         const Value end = Shadows::add_scalar(b, to, "range_end", "where the range ends");
         const Value first = b.index(Op::global_index, axis), apart = b.index(Op::global_size, axis);
-        const Value bounds[] = {zero(Scalar::i32), b.constant_int(Scalar::i32, Step::rows), b.constant_int(Scalar::i32, 1)};
+        const Value bounds[] = {zero(Scalar::i32), b.constant_int(Scalar::i32, FollowUpKernel::rows),
+                                b.constant_int(Scalar::i32, 1)};
         const Scalar type = Scalar::i32;
         const BlockId loop = b.new_block({&type, 1}), yes = b.new_block(), no = b.new_block();
         b.enter(loop);

@@ -290,28 +290,29 @@ private:
         }
         interp_test::run(*device, ir::print(kernel), r, a.list);
     }
-    void steps(const std::vector<Step>& all, const Arguments& a) const {
-        for (const Step& step : all) launch(step.kernel, a, step.items);
+    void steps(const std::vector<FollowUpKernel>& all, const Arguments& a) const {
+        for (const FollowUpKernel& step : all) launch(step.kernel, a, step.items);
     }
-    void add_tapes(Arguments& a, const Values& values, const std::vector<Tape>& tapes, const std::optional<Count>& count) const {
+    void add_tapes(Arguments& a, const Values& values, const std::vector<TapeParameter>& tapes,
+                   const std::optional<CountKernel>& count) const {
         const int64_t n = items(range, kernel.whole_groups);
         std::vector<std::vector<int32_t>> counts;
         if (count) {
             Arguments c(*device);
             for (const Value& v : values) c.add(v);
             const size_t before = c.integers.size();
-            for (const Tape& t : tapes)
-                if (t.size == Tape::Sizing::offsets) c.add_array(std::vector<int32_t>(size_t(n), 0));
+            for (const TapeParameter& t : tapes)
+                if (t.size == TapeParameter::Sizing::offsets) c.add_array(std::vector<int32_t>(size_t(n), 0));
             check(count->kernel);
             launch(count->kernel, c);
             for (size_t t = before; t < c.integers.size(); ++t) counts.push_back(c.integers[t]->read());
         }
         size_t next = 0;
-        for (const Tape& t : tapes) {
+        for (const TapeParameter& t : tapes) {
             int64_t size = t.count + (t.more ? t.more(known(values)) : 0);
-            if (t.size == Tape::Sizing::item) size *= n;
-            if (t.size == Tape::Sizing::counted) size = total;
-            if (t.size == Tape::Sizing::offsets) {
+            if (t.size == TapeParameter::Sizing::item) size *= n;
+            if (t.size == TapeParameter::Sizing::counted) size = total;
+            if (t.size == TapeParameter::Sizing::offsets) {
                 std::vector<int32_t> offsets;
                 total = 0;
                 for (const int32_t c : counts[next]) offsets.push_back(int32_t(total)), total += c;

@@ -86,7 +86,7 @@ Value AdjointEmitter::adjoint_by(Elsewhere& there, InstId user, size_t o, int w)
     const Value adjoint = analysis.active(result) ? adjoint_elsewhere(there, result, w) : Value{};
     if (!adjoint || i.op == Op::yield) return adjoint;
     b.loc = i.loc;
-    const Term term = term_of(i, o, adjoint, [&](Value x) { return elsewhere(there, x); });
+    const AdjointTerm term = term_of(i, o, adjoint, [&](Value x) { return elsewhere(there, x); });
     return term.partial ? times(b, to, term.factor, term.partial) : term.factor;
 }
 
@@ -157,9 +157,9 @@ Value AdjointEmitter::in_range_at(const Here& at, const Gather::Offset& by, int 
 
 /// The bounds of a clamped index; if the lower one is above the upper one, the bound that is applied last is both. The period
 /// of a periodic index, at least 1 (x % 0 is 0).
-AdjointEmitter::Bounds AdjointEmitter::bounds_of(const Gather::Index& index) {
+AdjointEmitter::IndexBounds AdjointEmitter::bounds_of(const Gather::Index& index) {
     Elsewhere nowhere;
-    Bounds bounds;
+    IndexBounds bounds;
     if (index.low) bounds.low = elsewhere(nowhere, index.low);
     if (index.high) bounds.high = elsewhere(nowhere, index.high);
     if (index.low && index.high) {
@@ -185,7 +185,7 @@ Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
     for (const Gather::Load& l : list)
         for (int axis = 0; axis < from.rank; ++axis) {
             const Gather::Index& index = l.index[size_t(axis)];
-            const Bounds bounds = bounds_of(index);
+            const IndexBounds bounds = bounds_of(index);
             const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
             const auto constant = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
             if (bounds.low || bounds.high || bounds.period) {
@@ -206,7 +206,7 @@ Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
 std::pair<Value, Value> AdjointEmitter::meeting(const Here& at, const Gather::Index& index, int axis) {
     const Value e = at.index[size_t(axis)], start = at.start[size_t(axis)], end = at.end[size_t(axis)];
     const Value one = b.constant_int(Scalar::i32, 1), own = b.op(Op::sub, {e, b.constant_int(Scalar::i32, index.shift)});
-    const Bounds bounds = bounds_of(index);
+    const IndexBounds bounds = bounds_of(index);
     Value first = own, past, ok = b.constant_bool(true);
     if (bounds.period) {
         const Value n = bounds.period, away = b.op(Op::rem, {b.op(Op::sub, {own, start}), n});
@@ -275,7 +275,7 @@ Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list)
             const Gather::Index& index = l.index[size_t(axis)];
             const Value e = at.index[size_t(axis)];
             reach[size_t(axis)] = std::max(reach[size_t(axis)], std::abs(index.shift));
-            const Bounds bounds = bounds_of(index);
+            const IndexBounds bounds = bounds_of(index);
             if (bounds.low) also(b.op(Op::gt, {e, bounds.low}));
             if (bounds.high) also(b.op(Op::lt, {e, bounds.high}));
             if (bounds.period) also(b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, bounds.period})}));

@@ -129,7 +129,7 @@ std::vector<Value> AdjointEmitter::sums_of_contributions() {
     std::vector<std::vector<Value>> sums;
     cells.totals.clear(), cells.made.clear();
     for (const Contribution& g : cells.contributions) {
-        std::vector<Total> total;
+        std::vector<WeightedSum> total;
         for (Product& p : products_of(g.term)) {
             if (p.varying.empty() || to.type_of(g.term) != to.type_of(cells.contributions[0].term)) return {};
             std::sort(p.varying.begin(), p.varying.end(), [](Value x, Value y) { return x.id > y.id; });
@@ -328,7 +328,7 @@ Kernel AdjointEmitter::total_of_cells(const Kernel& filled) const {
         const Contribution& contribution = partial_sum_cells.contributions[g];
         at.loc = contribution.loc;
         Value sum;
-        for (const Total& t : partial_sum_cells.totals[g]) {
+        for (const WeightedSum& t : partial_sum_cells.totals[g]) {
             const Value place = at.op(Op::add, {start, at.constant_int(Scalar::i32, int64_t(t.sum))});
             Value part = at.load(now(partial_sum_cells.memory), 0, {&place, 1});
             for (const Value f : t.factors) part = at.op(Op::mul, {part, rebuild_for(at, k, f, index)});

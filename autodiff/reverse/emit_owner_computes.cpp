@@ -23,7 +23,7 @@ using namespace ir;
 
 void AdjointEmitter::sum_by_owner() {
     constexpr size_t most_instructions = 80;
-    using Dimension = OwnerComputes::Dimension;
+    using IndexDimension = OwnerComputes::IndexDimension;
     gather_begins = to.insts.size(), gather_limit = most_instructions * size_t(width);
     const BlockId loop_body = from[owner->loop].blocks[0];
     const auto bounds = from.operands(from[owner->loop]);
@@ -79,8 +79,8 @@ void AdjointEmitter::sum_by_owner() {
     loops(loops, owner->looped.size(), there);
     std::vector<Value> indices;
     size_t axis = owner->axes.size();
-    for (const Dimension& d : owner->index)
-        indices.push_back(d.axis == Dimension::fixed ? elsewhere(there, d.value) : b.index(Op::global_index, int(--axis)));
+    for (const IndexDimension& d : owner->index)
+        indices.push_back(d.axis == IndexDimension::fixed ? elsewhere(there, d.value) : b.index(Op::global_index, int(--axis)));
     const uint32_t leaf = from[owner->load].leaf;
     accumulated.push_back({from[owner->load].loc, from[memory].name, Accumulation::gather});
     for (int w = 0; w < width; ++w) {

@@ -20,7 +20,7 @@ namespace pumice::derive {
 using namespace ir;
 
 void AdjointEmitter::add_stacks() {
-    const bool split_mode = part == Part::augmented || part == Part::reverse || plan.is_split();
+    const bool split_mode = part == SweepPart::augmented || part == SweepPart::reverse || plan.is_split();
     int64_t all = 0;
     bool bounded = true;
     for (int t = 0; t < scalar_count; ++t) {
@@ -35,12 +35,12 @@ void AdjointEmitter::add_stacks() {
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
-        stack.kind = !stack.bound                                                  ? Tape::Sizing::counted
-                     : !split_mode && bounded && all <= signature.private_elements ? Tape::Sizing::fixed
-                                                                                   : Tape::Sizing::item;
-        const bool counting = part == Part::count;
+        stack.kind = !stack.bound                                                  ? TapeParameter::Sizing::counted
+                     : !split_mode && bounded && all <= signature.private_elements ? TapeParameter::Sizing::fixed
+                                                                                   : TapeParameter::Sizing::item;
+        const bool counting = part == SweepPart::count;
         const std::string name = text("tape_", name_of(stack.type)), label = text("the tape of ", name_of(stack.type));
-        if (stack.kind == Tape::Sizing::fixed) {
+        if (stack.kind == TapeParameter::Sizing::fixed) {
             Memory m;
             m.kind = MemoryKind::private_;
             m.name = name;
@@ -49,23 +49,23 @@ void AdjointEmitter::add_stacks() {
             m.loc = from.loc;
             stack.memory = {uint32_t(to.memories.size())};
             if (!counting) stack.memory = add_own_memory(to, m);
-        } else if (stack.kind == Tape::Sizing::item) {
-            tapes.push_back({stack.type, Tape::Sizing::item, stack.bound->number, stack.bound->more});
+        } else if (stack.kind == TapeParameter::Sizing::item) {
+            tapes.push_back({stack.type, TapeParameter::Sizing::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         } else {
-            tapes.push_back({Scalar::i32, Tape::Sizing::offsets, 1});
-            tapes.push_back({stack.type, Tape::Sizing::counted, 0});
+            tapes.push_back({Scalar::i32, TapeParameter::Sizing::offsets, 1});
+            tapes.push_back({stack.type, TapeParameter::Sizing::counted, 0});
             stack.offsets = Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, name + "_offsets",
                                                text("the offsets of ", label));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         }
         if (split_mode && !stack.known_height()) {
-            tapes.push_back({Scalar::i32, Tape::Sizing::item, 1});
+            tapes.push_back({Scalar::i32, TapeParameter::Sizing::item, 1});
             if (!counting)
                 stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, name + "_height", text("the height of ", label));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == Tape::Sizing::counted && !counting && !owner)
+        if (stack.kind == TapeParameter::Sizing::counted && !counting && !owner)
             stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
     }
 }
@@ -74,8 +74,8 @@ void AdjointEmitter::add_stacks() {
 /// another.
 Value AdjointEmitter::address(Stack& stack, Value slot) {
     switch (stack.kind) {
-        case Tape::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
-        case Tape::Sizing::counted: return b.op(Op::add, {stack.base, slot});
+        case TapeParameter::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
+        case TapeParameter::Sizing::counted: return b.op(Op::add, {stack.base, slot});
         default: return slot;
     }
 }
@@ -83,16 +83,16 @@ Value AdjointEmitter::address(Stack& stack, Value slot) {
 void AdjointEmitter::push(BlockId block) {
     for (Stack& stack : stacks) {
         std::vector<Value> values;
-        for (const Value v : plan.taped(block, stack.type)) values.push_back(part == Part::count ? v : of(v));
+        for (const Value v : plan.taped(block, stack.type)) values.push_back(part == SweepPart::count ? v : of(v));
         if (stack.type == Scalar::i32)
             for (const InstId loop : plan.taped_counts(block))
-                values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
+                values.push_back(part == SweepPart::count ? Value{} : counts.at(loop.id));
         if (values.empty()) continue;
         Value height = b.get(stack.cursor);
         // A count does not wrap: it saturates at a number that the launch refuses.
-        if (part == Part::count)
+        if (part == SweepPart::count)
             height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
-        for (size_t n = 0; n < values.size() && part != Part::count; ++n) {
+        for (size_t n = 0; n < values.size() && part != SweepPart::count; ++n) {
             const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
             b.store(stack.memory, 0, {&at, 1}, b.cast(stack.type, values[n]));
         }
@@ -130,7 +130,8 @@ void AdjointEmitter::restore_cursors() {
 
 void AdjointEmitter::count_pushes() {
     for (Stack& stack : stacks)
-        if (stack.kind == Tape::Sizing::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+        if (stack.kind == TapeParameter::Sizing::counted)
+            b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }
 
 }  // namespace pumice::derive

@@ -27,7 +27,7 @@ using namespace ir;
 void AdjointEmitter::gather_over_halo() {
     gather_begins = to.insts.size();
     const Here at = here();
-    if (part == Part::both) {
+    if (part == SweepPart::both) {
         liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         Value inside = b.constant_bool(true);

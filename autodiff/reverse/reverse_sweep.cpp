@@ -183,7 +183,8 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
 }  // namespace
 
 /// The term that an instruction without effects gives to the adjoint of operand `o`. `get` gives values of the primal.
-AdjointEmitter::Term AdjointEmitter::term_of(const Inst& i, size_t o, Value adjoint, const std::function<Value(Value)>& get) {
+AdjointEmitter::AdjointTerm AdjointEmitter::term_of(const Inst& i, size_t o, Value adjoint,
+                                                    const std::function<Value(Value)>& get) {
     const auto v = from.operands(i);
     if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return {};
     if (i.op == Op::cast) return {b.cast(from.type_of(v[0]), adjoint)};
@@ -226,7 +227,7 @@ void AdjointEmitter::reverse_operation(const Inst& i) {
             } else if (final) {
                 const Value operands[3] = {{}, provided(v[1]), {}};
                 add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
-            } else if (const Term term = term_of(i, o, adjoint, [&](Value x) { return provided(x); }); term.partial) {
+            } else if (const AdjointTerm term = term_of(i, o, adjoint, [&](Value x) { return provided(x); }); term.partial) {
                 add_product(accumulator(v[o], w), term.factor, term.partial);
             } else if (term.factor) {
                 add(v[o], w, term.factor);
@@ -459,7 +460,7 @@ void AdjointEmitter::reverse_store(const Inst& i) {
         const MemoryId shadow = shadows->of(i.memory, w);
         const MemoryLocation location{shadow, i.leaf, indices};
         bool overwritten = false;  // a later store to the same element has consumed the shadow
-        for (const Pending& p : pending) overwritten = overwritten || must_alias({p.memory, p.leaf, p.indices}, location);
+        for (const PendingZero& p : pending) overwritten = overwritten || must_alias({p.memory, p.leaf, p.indices}, location);
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
         const Value adjoint = b.load(shadow, i.leaf, indices);
@@ -512,14 +513,14 @@ void AdjointEmitter::accumulate(InstId load, int w, Value term) {
 
 /// Emits the zeros that were held back.
 void AdjointEmitter::flush() {
-    for (const Pending& p : pending) b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
+    for (const PendingZero& p : pending) b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
     pending.clear();
 }
 
 /// Emits the zeros of elements that an access to this element may alias.
 void AdjointEmitter::flush(MemoryId memory, uint32_t leaf, std::span<const Value> indices, bool also_same) {
     const MemoryLocation location{memory, leaf, indices};
-    std::erase_if(pending, [&](const Pending& p) {
+    std::erase_if(pending, [&](const PendingZero& p) {
         const MemoryLocation kept{p.memory, p.leaf, p.indices};
         if (!may_alias(to, kept, location) || (!also_same && must_alias(kept, location))) return false;
         b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));

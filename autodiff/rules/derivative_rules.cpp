@@ -2,9 +2,9 @@
 //
 // A column is an expression in the operands a, b, c, the result r and constants, such as `cos(a)` in the row of sin. It is
 // instantiated with three types, so that the rule is written once:
-//   Expression   records instructions: what an adjoint or a tangent is multiplied by
-//   Source       collects which operands and whether the result occur in it: what the reverse sweep needs
-//   Number       computes with doubles: derivatives on the host, and the search for poles
+//   RecordedExpression   records instructions: what an adjoint or a tangent is multiplied by
+//   OperandSet           collects which operands and whether the result occur in it: what the reverse sweep needs
+//   Number               computes with doubles: derivatives on the host, and the search for poles
 //
 //     row of div, column of b:  -r / b
 //     uses(div, 1)              operand 1 and the result
@@ -38,39 +38,39 @@ constexpr Zero zero;
 constexpr None none;
 
 /// A recorded expression: the type with which the columns are instantiated to emit them.
-struct Expression {
+struct RecordedExpression {
     Builder* b = nullptr;
     Value value{};
-    Expression(Builder* builder, Value v) : b(builder), value(v) {}
-    Expression(Zero) {}
-    Expression(None) {}
+    RecordedExpression(Builder* builder, Value v) : b(builder), value(v) {}
+    RecordedExpression(Zero) {}
+    RecordedExpression(None) {}
 };
 
-Expression emit(Op op, std::initializer_list<Expression> operands) {
+RecordedExpression emit(Op op, std::initializer_list<RecordedExpression> operands) {
     Value v[3];
     size_t n = 0;
-    for (const Expression& e : operands) v[n++] = e.value;
+    for (const RecordedExpression& e : operands) v[n++] = e.value;
     return {operands.begin()->b, operands.begin()->b->op(op, std::span<const Value>(v, n))};
 }
-Expression emit_select(const Expression& c, const Expression& x, const Expression& y) {
+RecordedExpression emit_select(const RecordedExpression& c, const RecordedExpression& x, const RecordedExpression& y) {
     return {c.b, c.b->select(c.value, x.value, y.value)};
 }
 
 /// The operands that an expression uses: the type with which the columns are instantiated to find them.
-struct Source {
+struct OperandSet {
     unsigned mask = 0;
     bool zero = false, none = false;
-    Source(unsigned m) : mask(m) {}
-    Source(Zero) : zero(true) {}
-    Source(None) : none(true) {}
+    OperandSet(unsigned m) : mask(m) {}
+    OperandSet(Zero) : zero(true) {}
+    OperandSet(None) : none(true) {}
 };
 
-Source emit(Op, std::initializer_list<Source> operands) {
+OperandSet emit(Op, std::initializer_list<OperandSet> operands) {
     unsigned mask = 0;
-    for (const Source& s : operands) mask |= s.mask;
+    for (const OperandSet& s : operands) mask |= s.mask;
     return mask;
 }
-Source emit_select(const Source& c, const Source& x, const Source& y) { return c.mask | x.mask | y.mask; }
+OperandSet emit_select(const OperandSet& c, const OperandSet& x, const OperandSet& y) { return c.mask | x.mask | y.mask; }
 
 /// A number on the host, a bool as 0 or 1: the type with which the columns are instantiated to compute them.
 struct Number {
@@ -162,8 +162,8 @@ template <class E, class Constant> E column(Op op, int index, const E& a, const 
     }
 }
 
-Source source(Op op, int index) {
-    return column<Source>(op, index, 1u, 2u, 4u, uses_result, [](double) { return Source(0u); });
+OperandSet source(Op op, int index) {
+    return column<OperandSet>(op, index, 1u, 2u, 4u, uses_result, [](double) { return OperandSet(0u); });
 }
 
 }  // namespace
@@ -203,9 +203,9 @@ bool has_poles(Op op) {
 }
 
 Value emit_partial(Builder& b, Op op, int index, std::span<const Value> operands, Value result, Scalar type) {
-    const auto operand = [&](size_t n) { return Expression(&b, n < operands.size() ? operands[n] : Value{}); };
-    return column<Expression>(op, index, operand(0), operand(1), operand(2), Expression(&b, result),
-                              [&](double x) { return Expression(&b, b.constant_float(type, x)); })
+    const auto operand = [&](size_t n) { return RecordedExpression(&b, n < operands.size() ? operands[n] : Value{}); };
+    return column<RecordedExpression>(op, index, operand(0), operand(1), operand(2), RecordedExpression(&b, result),
+                                      [&](double x) { return RecordedExpression(&b, b.constant_float(type, x)); })
         .value;
 }
 

@@ -89,12 +89,12 @@ bool OwnerComputes::find(InstId id, Load& found) const {
         else if (source.id != none && k[source].op == Op::global_index)
             found.index.push_back({int(k[source].immediate), shift, {}});
         else if (same_for_all(k, v))
-            found.index.push_back({Dimension::fixed, 0, v});
+            found.index.push_back({IndexDimension::fixed, 0, v});
         else
             return false;
     }
     for (auto d = found.index.rbegin(); d != found.index.rend(); ++d) {
-        if (d->axis == Dimension::fixed) continue;
+        if (d->axis == IndexDimension::fixed) continue;
         if (std::count(found.axes.begin(), found.axes.end(), d->axis)) return false;
         found.axes.push_back(d->axis), found.shifts.push_back(d->shift);
     }

@@ -13,7 +13,7 @@ public:
     static constexpr int of_loop = -1;
     /// One dimension of the index: a global index, or the index of the loop, plus a constant; or a value that is the same for all
     /// items, where `axis` is `fixed`.
-    struct Dimension {
+    struct IndexDimension {
         static constexpr int fixed = -2;
         int axis = fixed;  ///< of the primal's range, or of_loop
         int64_t shift = 0;
@@ -21,11 +21,11 @@ public:
     };
     struct Load {
         ir::InstId load, loop;
-        std::vector<Dimension> index;  ///< by dimension of the memory
-        std::vector<int> axes;         ///< by axis of the owners' range: an axis of the primal's range, or of_loop
-        std::vector<int64_t> shifts;   ///< likewise: the constant of the index
-        std::vector<int> looped;       ///< the other axes of the primal's range
-        bool guarded = false;          ///< the bounds of the loop depend on the item
+        std::vector<IndexDimension> index;  ///< by dimension of the memory
+        std::vector<int> axes;              ///< by axis of the owners' range: an axis of the primal's range, or of_loop
+        std::vector<int64_t> shifts;        ///< likewise: the constant of the index
+        std::vector<int> looped;            ///< the other axes of the primal's range
+        bool guarded = false;               ///< the bounds of the loop depend on the item
     };
 
     OwnerComputes(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const TapePlan& plan,

@@ -27,9 +27,9 @@ namespace pumice::codegen {
 namespace {
 
 /// Milliseconds since the last call, for PUMICE_TIME; the same as an event of PUMICE_TRACE.
-class Clock {
+class StageTimer {
 public:
-    explicit Clock(const std::string& kernel) : kernel(kernel) {}
+    explicit StageTimer(const std::string& kernel) : kernel(kernel) {}
     double lap(std::string_view traced = {}) {
         if (!traced.empty() && trace::on()) {
             const std::chrono::duration<int64_t, std::nano> began = last.time_since_epoch();
@@ -54,18 +54,18 @@ private:
 
 Shader compile(const ir::Kernel& recorded, const Options& options) {
     try {
-        Clock clock(recorded.name);
+        StageTimer timer(recorded.name);
         const ir::Kernel lowered = lower(recorded, options);
-        const double lowering = clock.lap("passes");
+        const double lowering = timer.lap("passes");
         Shader shader = emit_glsl(lowered, options);
-        const double emitting = clock.lap("IR to GLSL");
+        const double emitting = timer.lap("IR to GLSL");
         if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
-        clock.lap();
+        timer.lap();
         const bool for_debuggers = ir::source_debugging();
         shader.spirv = for_debuggers ? assemble_with_lines(shader.glsl, shader.name) : assemble(shader.glsl, shader.name);
         if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
         if (for_debuggers) shader.spirv = with_source_debug_info(shader.spirv, lowered);
-        const double assembling = clock.lap("GLSL to SPIR-V");
+        const double assembling = timer.lap("GLSL to SPIR-V");
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
         if (debug::time())

@@ -14,7 +14,7 @@
 namespace pumice::codegen {
 namespace {
 
-enum Op : uint32_t {
+enum SpirvOp : uint32_t {
     decorate = 71,
     first_decoration = 71,
     group_member_decorate = 75,

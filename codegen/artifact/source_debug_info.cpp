@@ -11,7 +11,7 @@
 namespace pumice::codegen {
 namespace {
 
-enum Op : uint32_t {
+enum SpirvOp : uint32_t {
     op_source_continued = 2,
     op_source = 3,
     op_source_extension = 4,
@@ -63,7 +63,7 @@ constexpr size_t most_text = 60000 * 4;  ///< bytes of a string: an instruction 
 
 using Words = std::vector<uint32_t>;
 
-struct Inst {
+struct SpirvInst {
     uint32_t op;
     const uint32_t* words;
     uint32_t count;
@@ -71,10 +71,10 @@ struct Inst {
 
 template <class F> void each(const Words& spirv, F&& f) {
     for (size_t at = header_words; at < spirv.size() && spirv[at] >> 16 != 0; at += spirv[at] >> 16)
-        f(Inst{spirv[at] & 0xffff, spirv.data() + at, spirv[at] >> 16});
+        f(SpirvInst{spirv[at] & 0xffff, spirv.data() + at, spirv[at] >> 16});
 }
 
-std::string string_at(const Inst& i, uint32_t word) {
+std::string string_at(const SpirvInst& i, uint32_t word) {
     if (word >= i.count) return "";
     const char* const begin = reinterpret_cast<const char*>(i.words + word);
     return {begin, strnlen(begin, (i.count - word) * 4)};
@@ -90,12 +90,12 @@ void append(Words& to, uint32_t op, const Words& operands) {
     to.push_back(uint32_t(operands.size() + 1) << 16 | op);
     to.insert(to.end(), operands.begin(), operands.end());
 }
-void append(Words& to, const Inst& i) { to.insert(to.end(), i.words, i.words + i.count); }
+void append(Words& to, const SpirvInst& i) { to.insert(to.end(), i.words, i.words + i.count); }
 
 class DebugInfo {
 public:
     DebugInfo(const Words& spirv, const ir::Kernel& k) : spirv(spirv), k(k), next(spirv[bound_word]) {
-        each(spirv, [&](const Inst& i) { note(i); });
+        each(spirv, [&](const SpirvInst& i) { note(i); });
     }
 
     Words module() {
@@ -104,12 +104,12 @@ public:
         describe();
         Words out(spirv.begin(), spirv.begin() + header_words), body;
         bool in_functions = false;
-        each(spirv, [&](const Inst& i) {
+        each(spirv, [&](const SpirvInst& i) {
             in_functions = in_functions || i.op == op_function;
             if (in_functions) function_instruction(i, body);
         });
         bool imported = false, declared = false;
-        each(spirv, [&](const Inst& i) {
+        each(spirv, [&](const SpirvInst& i) {
             if (i.op == op_function) finished = true;
             if (finished) return;
             if (i.op == op_line || i.op == op_no_line || is_glsl_source(i)) return;
@@ -136,11 +136,11 @@ public:
     }
 
 private:
-    struct Type {
+    struct SpirvType {
         uint32_t op = 0, bits = 0, sign = 0;
     };
 
-    void note(const Inst& i) {
+    void note(const SpirvInst& i) {
         if (i.op == op_string) file_strings[i.words[1]] = string_at(i, 2);
         if (i.op == op_name) names[i.words[1]] = string_at(i, 2);
         if (i.op == op_entry_point) entry = i.words[2];
@@ -155,11 +155,11 @@ private:
         if (i.op == op_constant && i.words[1] == uint_type && i.count == 4) numbers.try_emplace(i.words[3], i.words[2]);
         if (i.op == op_variable && i.words[3] == function_storage) variables.emplace_back(i.words[2], pointees[i.words[1]]);
     }
-    static bool is_glsl_source(const Inst& i) {
+    static bool is_glsl_source(const SpirvInst& i) {
         return i.op == op_source || i.op == op_source_continued || i.op == op_source_extension || i.op == op_module_processed;
     }
     /// The strings stand after the execution modes, before names, decorations and types.
-    static bool is_after_names(const Inst& i) {
+    static bool is_after_names(const SpirvInst& i) {
         return i.op == 6 || (i.op >= 71 && i.op <= 75) || (i.op >= op_type_void && i.op <= 39) || i.op == 332;
     }
 
@@ -204,7 +204,7 @@ private:
 
     uint32_t type_of(uint32_t type) {
         if (const auto known = debug_types.find(type); known != debug_types.end()) return known->second;
-        const Type& t = types[type];
+        const SpirvType& t = types[type];
         const uint32_t encoding = t.op == op_type_bool    ? boolean
                                   : t.op == op_type_float ? floating
                                   : t.sign                ? signed_number
@@ -249,7 +249,7 @@ private:
 
     /// Copies an instruction of a function. Debug instructions stand after the labels, variables and phis of a block, and never
     /// between a merge and its branch.
-    void function_instruction(const Inst& i, Words& to) {
+    void function_instruction(const SpirvInst& i, Words& to) {
         if (i.op == op_function) in_entry = i.words[2] == entry, first_block = true;
         if (i.op == op_label) at_beginning = in_entry;
         if (i.op == op_line || i.op == op_no_line) {
@@ -278,7 +278,7 @@ private:
         after_merge = i.op == op_loop_merge || i.op == op_selection_merge;
         append(to, i);
     }
-    uint32_t line_of(const Inst& i) {
+    uint32_t line_of(const SpirvInst& i) {
         const std::string& file = file_strings[i.words[1]];
         return std::find(k.files.begin(), k.files.end(), file) != k.files.end() ? i.words[2] : 0;
     }
@@ -287,7 +287,7 @@ private:
     const ir::Kernel& k;
     uint32_t next, entry = 0, void_type = 0, uint_type = 0, set = 0, function = 0;
     std::map<uint32_t, std::string> file_strings, names;
-    std::map<uint32_t, Type> types;
+    std::map<uint32_t, SpirvType> types;
     std::map<uint32_t, uint32_t> pointees, numbers, debug_types;
     std::map<std::string, uint32_t> sources;
     std::vector<std::pair<uint32_t, uint32_t>> variables;  ///< of functions, with their types
@@ -304,7 +304,7 @@ Words with_source_debug_info(const Words& spirv, const ir::Kernel& lowered) { re
 Words without_source_debug_info(const Words& spirv) {
     Words out(spirv.begin(), spirv.begin() + header_words);
     uint32_t set = 0;
-    each(spirv, [&](const Inst& i) {
+    each(spirv, [&](const SpirvInst& i) {
         if (i.op == op_import && string_at(i, 2) == set_name) set = i.words[1];
         const bool of_set = i.op == op_import ? set && i.words[1] == set : set && i.op == op_extended && i.words[3] == set;
         if (!of_set && !(i.op == op_extension && string_at(i, 1) == extension_name)) append(out, i);

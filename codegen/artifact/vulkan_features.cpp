@@ -129,14 +129,14 @@ private:
         }
         if (op >= atomic_load && op <= atomic_xor) atomic(words[1], words[3], false);
         if (op >= group_non_uniform && op <= group_non_uniform_last) {
-            const Type type = types[words[1]];
+            const SpirvType type = types[words[1]];
             if (type.bits && (type.is_float ? type.bits == 16 : type.bits != 32)) add("shaderSubgroupExtendedTypes");
         }
     }
 
     void atomic(uint32_t result_type, uint32_t pointer, bool adds_float) {
         constexpr uint32_t workgroup = 4;
-        const Type type = types[result_type];
+        const SpirvType type = types[result_type];
         const std::string memory = storage[type_of[pointer]] == workgroup ? "shaderShared" : "shaderBuffer";
         if (type.is_float)
             add(text(memory, "Float", type.bits, adds_float ? "AtomicAdd" : "Atomics"));
@@ -144,11 +144,11 @@ private:
             add(memory + "Int64Atomics");
     }
 
-    struct Type {
+    struct SpirvType {
         uint32_t bits = 0;
         bool is_float = false;
     };
-    std::unordered_map<uint32_t, Type> types;
+    std::unordered_map<uint32_t, SpirvType> types;
     std::unordered_map<uint32_t, uint32_t> storage, type_of;
 };
 

@@ -81,7 +81,7 @@ void GlslEmitter::new_variables(std::span<const Value> values, std::span<const E
 void GlslEmitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
     std::vector<Value> to;
     std::vector<Expression> from;
-    std::vector<Copy> copies;
+    std::vector<Assignment> copies;
     for (size_t n = 0; n < targets.size(); ++n) {
         if (names[targets[n].id].empty()) continue;  // the result is unused
         Expression source = use(sources[n]);

@@ -38,16 +38,16 @@ std::string hash_of(const ir::Kernel& lowered, const Options& options, const std
 /// Doubles keep their specials under contract maths, too: without the mode, NVIDIA's driver (580) turns comparisons of doubles around
 /// as if there were no NaN, also those of the library's own functions.
 std::string float_modes(const ir::Kernel& kernel, const Options& options, Interface& interface) {
-    struct Mode {
+    struct ExecutionMode {
         uint32_t bit, capability, number, width;  // the numbers of SPIR-V's capability and execution mode
         Scalar type;
     };
-    constexpr Mode modes[] = {{FloatModes::specials, 4466, 4461, 32, Scalar::f32},
-                              {FloatModes::subnormals, 4464, 4459, 32, Scalar::f32},
-                              {FloatModes::to_even, 4467, 4462, 32, Scalar::f32},
-                              {FloatModes::double_specials, 4466, 4461, 64, Scalar::f64}};
+    constexpr ExecutionMode modes[] = {{FloatModes::specials, 4466, 4461, 32, Scalar::f32},
+                                       {FloatModes::subnormals, 4464, 4459, 32, Scalar::f32},
+                                       {FloatModes::to_even, 4467, 4462, 32, Scalar::f32},
+                                       {FloatModes::double_specials, 4466, 4461, 64, Scalar::f64}};
     std::string out;
-    for (const Mode& mode : modes) {
+    for (const ExecutionMode& mode : modes) {
         const bool is_wanted = mode.type == Scalar::f64 ? kernel.math != ir::Math::fast : kernel.math == ir::Math::strict;
         if (is_wanted && options.float_modes & mode.bit && interface.value_types().count(mode.type))
             out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", ", mode.width, ");\n");

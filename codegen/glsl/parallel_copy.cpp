@@ -19,7 +19,7 @@ namespace {
 
 class Sequencer {
 public:
-    explicit Sequencer(std::span<const Copy> all) : copies(all), kept(all.size()), assigned(all.size()) {
+    explicit Sequencer(std::span<const Assignment> all) : copies(all), kept(all.size()), assigned(all.size()) {
         for (size_t c = 0; c < all.size(); ++c)
             for (const uint32_t v : distinct_reads(c)) ++readers[v];
     }
@@ -75,7 +75,7 @@ private:
         return false;
     }
 
-    std::span<const Copy> copies;
+    std::span<const Assignment> copies;
     std::vector<bool> kept, assigned;
     std::unordered_map<uint32_t, int> readers;  ///< per variable: copies that still have to evaluate an expression that reads it
     std::vector<CopyStep> steps;
@@ -83,6 +83,6 @@ private:
 
 }  // namespace
 
-std::vector<CopyStep> sequence(std::span<const Copy> copies) { return Sequencer(copies).run(); }
+std::vector<CopyStep> sequence(std::span<const Assignment> copies) { return Sequencer(copies).run(); }
 
 }  // namespace pumice::codegen

@@ -7,7 +7,7 @@
 namespace pumice::codegen {
 
 /// One assignment of a parallel copy: `target` takes the value of an expression over `reads`.
-struct Copy {
+struct Assignment {
     uint32_t target;
     std::vector<uint32_t> reads;
 };
@@ -22,6 +22,6 @@ struct CopyStep {
 /// An order of assignments, for copies that all take place at once, in which no assignment overwrites what a later one reads.
 /// Each copy is assigned once. Where expressions read each other's targets in a cycle, one of them goes through a temporary; a
 /// permutation needs one temporary for each cycle. Targets are distinct.
-std::vector<CopyStep> sequence(std::span<const Copy> copies);
+std::vector<CopyStep> sequence(std::span<const Assignment> copies);
 
 }  // namespace pumice::codegen

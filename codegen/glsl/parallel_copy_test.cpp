@@ -17,7 +17,7 @@ uint64_t evaluate(size_t copy, const std::vector<uint32_t>& reads, const std::ve
 }
 
 /// Executes the steps and compares with all copies at once. Gives the number of temporaries.
-size_t check(const std::vector<Copy>& copies, size_t variable_count) {
+size_t check(const std::vector<Assignment>& copies, size_t variable_count) {
     std::vector<uint64_t> variables(variable_count);
     std::iota(variables.begin(), variables.end(), 1000u);
     std::vector<uint64_t> want = variables;
@@ -65,7 +65,7 @@ TEST(ParallelCopy, RandomPermutationsNeedOneTemporaryForEachCycle) {
         std::vector<uint32_t> from(n);
         std::iota(from.begin(), from.end(), 0u);
         std::shuffle(from.begin(), from.end(), random);
-        std::vector<Copy> copies;
+        std::vector<Assignment> copies;
         size_t cycles = 0;
         std::vector<bool> seen(n);
         for (uint32_t v = 0; v < n; ++v) {
@@ -82,7 +82,7 @@ TEST(ParallelCopy, RandomFunctionalGraphsNeedAtMostOneTemporaryForEachCycle) {
     std::mt19937 random(2);
     for (int round = 0; round < 2000; ++round) {
         const uint32_t n = 1 + random() % 12, others = random() % 3;
-        std::vector<Copy> copies;
+        std::vector<Assignment> copies;
         for (uint32_t v = 0; v < n; ++v) copies.push_back({v, {uint32_t(random() % (n + others))}});
         std::shuffle(copies.begin(), copies.end(), random);
         ASSERT_LE(check(copies, n + others), n / 2);
@@ -93,10 +93,10 @@ TEST(ParallelCopy, RandomExpressionsOfSeveralVariables) {
     std::mt19937 random(3);
     for (int round = 0; round < 5000; ++round) {
         const uint32_t n = 1 + random() % 9, others = random() % 3;
-        std::vector<Copy> copies;
+        std::vector<Assignment> copies;
         for (uint32_t v = 0; v < n; ++v) {
             if (random() % 8 == 0) continue;
-            Copy copy{v, {}};
+            Assignment copy{v, {}};
             for (uint32_t reads = random() % 4; reads > 0; --reads) copy.reads.push_back(random() % (n + others));
             copies.push_back(copy);
         }

@@ -28,9 +28,9 @@ using namespace ir;
 
 namespace {
 
-class Grouping {
+class AccessGrouping {
 public:
-    Grouping(const Kernel& kernel, const Usage& usage, const std::vector<bool>& is_vector)
+    AccessGrouping(const Kernel& kernel, const Usage& usage, const std::vector<bool>& is_vector)
         : k(kernel), usage(usage), is_vector(is_vector) {
         found.loads.resize(k.insts.size());
         found.merged.resize(k.insts.size());
@@ -102,7 +102,7 @@ private:
 }  // namespace
 
 VectorAccesses vector_accesses(const Kernel& kernel, const Usage& usage, const std::vector<bool>& is_vector) {
-    return Grouping(kernel, usage, is_vector).whole();
+    return AccessGrouping(kernel, usage, is_vector).whole();
 }
 
 bool has_vector_layout(const Element& element) {

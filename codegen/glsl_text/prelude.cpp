@@ -32,7 +32,7 @@ extern const char* const pairs_text;
 namespace {
 
 /// One function definition. Overloads are several definitions with one name.
-struct Function {
+struct PreludeFunction {
     std::string_view text;
     std::string_view parameter;           ///< the type of the first parameter
     std::set<Scalar> types;               ///< in the signature: f32, and types that devices may lack
@@ -70,7 +70,7 @@ std::set<Scalar> telling_types(std::string_view signature) {
 /// The prelude, cut into functions. A function begins at column 0 with `TYPE pm_name(` and ends with `}` at column 0, or on its
 /// first line when it is a one-liner.
 struct Prelude {
-    std::vector<Function> functions;
+    std::vector<PreludeFunction> functions;
     std::multimap<std::string_view, size_t> by_name;
 
     Prelude() {
@@ -135,7 +135,7 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types, bool part
         const auto [first, last] = prelude.by_name.equal_range(name);
         if (first == last) library_bug(text("shaders/basic_functions.glsl has no function ", name));
         for (auto f = first; f != last; ++f) {
-            const Function& function = prelude.functions[f->second];
+            const PreludeFunction& function = prelude.functions[f->second];
             if (wanted[f->second]) continue;
             if (!std::includes(types.begin(), types.end(), function.types.begin(), function.types.end())) continue;
             wanted[f->second] = true;

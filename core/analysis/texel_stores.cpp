@@ -18,9 +18,9 @@
 namespace pumice::ir {
 namespace {
 
-class Grouping {
+class TexelGrouping {
 public:
-    explicit Grouping(const Kernel& kernel) : k(kernel) { found.merged.resize(k.insts.size()); }
+    explicit TexelGrouping(const Kernel& kernel) : k(kernel) { found.merged.resize(k.insts.size()); }
 
     TexelStores whole() {
         for (const Block& b : k.blocks) {
@@ -65,6 +65,6 @@ private:
 
 }  // namespace
 
-TexelStores texel_stores(const Kernel& kernel) { return Grouping(kernel).whole(); }
+TexelStores texel_stores(const Kernel& kernel) { return TexelGrouping(kernel).whole(); }
 
 }  // namespace pumice::ir

@@ -24,8 +24,8 @@ int ImageShape::level_axis() const {
     return longest;
 }
 
-ImageShape::Place ImageShape::place(int level, int64_t layer) const {
-    Place p;
+ImageShape::SubresourceLayout ImageShape::subresource_layout(int level, int64_t layer) const {
+    SubresourceLayout p;
     p.strides = {1, extent(0), extent(0) * extent(1)};
     p.first = (level > 0 ? layers + layer : layer) * texels();
     if (level > 0) {

@@ -112,11 +112,11 @@ struct ImageShape {
     /// The longest axis of level 0, the first of equals.
     int level_axis() const;
     /// The first texel of a level of a layer, and its texel strides, in an array of words.
-    struct Place {
+    struct SubresourceLayout {
         int64_t first = 0;
         std::array<int64_t, 3> strides{};
     };
-    Place place(int level, int64_t layer) const;
+    SubresourceLayout subresource_layout(int level, int64_t layer) const;
 };
 
 }  // namespace pumice

@@ -68,7 +68,7 @@ void check_shape(const ImageShape& shape) {
 /// its length.
 template <class Act> void each_row(const ImageShape& shape, int level, int64_t layer, const Act& act) {
     const int64_t texel = row_of(shape.format).bytes(), word = std::max<int64_t>(4, texel), row = shape.extent(0, level);
-    const ImageShape::Place place = shape.place(level, layer);
+    const ImageShape::SubresourceLayout place = shape.subresource_layout(level, layer);
     if (level == 0) return act(place.first * word, int64_t(0), shape.texels(0));
     int64_t pixels = 0;
     for (int64_t z = 0; z < shape.extent(2, level); ++z)

@@ -11,7 +11,7 @@ constexpr size_t most_waiting = 1024;  // launches; at this number the older hal
 
 void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end) {
     if (!begin || !end) return;  // a launch in a command buffer of an application
-    std::vector<Launched> due;
+    std::vector<TimedLaunch> due;
     {
         const std::lock_guard lock(mutex);
         waiting.push_back({kernel, std::move(begin), std::move(end)});
@@ -20,10 +20,10 @@ void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begi
         due.assign(waiting.begin(), half);
         waiting.erase(waiting.begin(), half);
     }
-    for (const Launched& one : due) count(one);
+    for (const TimedLaunch& one : due) count(one);
 }
 
-void LaunchTimes::count(const Launched& one) {
+void LaunchTimes::count(const TimedLaunch& one) {
     const double seconds = one.end->since(*one.begin);
     const std::lock_guard lock(mutex);
     Total& sum = sums[one.kernel];
@@ -33,7 +33,7 @@ void LaunchTimes::count(const Launched& one) {
 
 LaunchTimes::~LaunchTimes() {
     try {
-        for (const Launched& one : waiting) count(one);
+        for (const TimedLaunch& one : waiting) count(one);
     } catch (...) {
         // The device is lost or a launch failed: the remaining launches are not counted.
     }

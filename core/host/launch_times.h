@@ -17,7 +17,7 @@ public:
     void add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end);
 
 private:
-    struct Launched {
+    struct TimedLaunch {
         std::string kernel;
         std::shared_ptr<TimeStamp> begin, end;
     };
@@ -25,10 +25,10 @@ private:
         int64_t launches = 0;
         double seconds = 0;
     };
-    void count(const Launched& one);
+    void count(const TimedLaunch& one);
 
     std::mutex mutex;
-    std::vector<Launched> waiting;
+    std::vector<TimedLaunch> waiting;
     std::map<std::string, Total> sums;
 };
 

@@ -13,7 +13,7 @@ namespace pumice {
 
 /// One record of a ring, decoded.
 struct Reports::Record {
-    const Launch* launch = nullptr;  ///< null: no record
+    const RegisteredLaunch* launch = nullptr;  ///< null: no record
     const ir::Inst* by = nullptr;
     std::array<int64_t, 3> index{};
     std::vector<Scalar> types;
@@ -80,7 +80,7 @@ Reports::Record Reports::read(std::span<const uint32_t> words) const {
     // Numbers rise and wrap around.
     const auto earlier = [](uint32_t a, uint32_t b) { return int32_t(a - b) < 0; };
     const auto launch = std::lower_bound(launches.begin(), launches.end(), words[0],
-                                         [&](const Launch& l, uint32_t number) { return earlier(l.number, number); });
+                                         [&](const RegisteredLaunch& l, uint32_t number) { return earlier(l.number, number); });
     if (launch == launches.end() || launch->number != words[0] || !(r.by = report_of(*launch->kernel, words[1])))
         library_bug(text("a report of launch ", words[0], " with format ", words[1], ", which are unknown"));
     const ir::Kernel& k = *launch->kernel;
@@ -120,7 +120,7 @@ void Reports::take(std::span<const uint32_t> all) {
 }
 
 bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all,
-                   Taken& taken, bool may_run_again) {
+                   RingProgress& taken, bool may_run_again) {
     const std::lock_guard lock(mutex);
     std::vector<uint32_t> sorted(ended.begin(), ended.end());
     std::sort(sorted.begin(), sorted.end());
@@ -144,13 +144,13 @@ bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
     if (all) tell_lost(head[ring::lost], head[ring::capacity]);
     // Records of launches that have ended may follow the record of one that still runs.
     const bool whole = all || at >= area.size();
-    if (whole && !may_run_again) std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+    if (whole && !may_run_again) std::erase_if(launches, [&](const RegisteredLaunch& l) { return has_ended(l.number); });
     return whole;
 }
 
 void Reports::drop(uint32_t number) {
     const std::lock_guard lock(mutex);
-    std::erase_if(launches, [&](const Launch& l) { return l.number == number; });
+    std::erase_if(launches, [&](const RegisteredLaunch& l) { return l.number == number; });
 }
 
 void Reports::tell_lost(uint32_t count, uint32_t capacity) {

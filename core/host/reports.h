@@ -31,7 +31,7 @@ public:
     /// Takes all reports out of a ring (see core/host/ring.h) to which no launch writes any more. The caller clears the ring.
     void take(std::span<const uint32_t> ring);
     /// The part of a ring that was taken since it was cleared.
-    struct Taken {
+    struct RingProgress {
         size_t words = 0;     ///< words of records
         uint64_t failed = 0;  ///< failed requirements already counted
     };
@@ -40,7 +40,7 @@ public:
     /// taken.words on. `all`: no other launch has begun since the ring was cleared. Returns false if such a record stood in the way:
     /// then the launches in `ended` stay registered, and the caller names them again. `may_run_again`: they stay in any case.
     bool take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all,
-              Taken& taken, bool may_run_again = false);
+              RingProgress& taken, bool may_run_again = false);
     /// Unregisters a launch that does not begin after all, or not again.
     void drop(uint32_t number);
     /// Hands the taken lines to the sink, ordered by launch, group, item in the group, and time within an item; then throws Error
@@ -50,7 +50,7 @@ public:
     void deliver_lines();
 
 private:
-    struct Launch {
+    struct RegisteredLaunch {
         uint32_t number;
         std::shared_ptr<const ir::Kernel> kernel;
         LaunchGeometry geometry;
@@ -65,7 +65,7 @@ private:
     std::recursive_mutex delivering;  ///< recursive, since the sink may call deliver()
     std::mutex mutex;                 ///< guards all members below
     Sink sink;
-    std::deque<Launch> launches;  ///< since the ring was last taken
+    std::deque<RegisteredLaunch> launches;  ///< since the ring was last taken
     uint32_t last_number = 0;
     std::vector<std::string> lines;  ///< taken, not yet delivered
     std::string failure;             ///< not yet delivered: the first failed requirement, as a sentence

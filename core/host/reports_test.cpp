@@ -109,7 +109,7 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     reports.on_print([this](const std::string& line) { lines.push_back(line); });
     const Reports::LaunchGeometry geometry{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
     const uint32_t numbers[] = {reports.add(kernel, geometry), reports.add(kernel, geometry), reports.add(kernel, geometry)};
-    Reports::Taken progress;
+    Reports::RingProgress progress;
     const auto take = [&](std::vector<uint32_t> ended, bool all) {
         const std::span<const uint32_t> words(ring);
         const size_t written = std::min(ring[ring::used], ring[ring::capacity]);
@@ -149,7 +149,7 @@ TEST_F(Ring, KeepsRecordsAfterThatOfALaunchThatRuns) {
     reports.on_print([this](const std::string& line) { lines.push_back(line); });
     const Reports::LaunchGeometry geometry{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
     const uint32_t numbers[] = {reports.add(kernel, geometry), reports.add(kernel, geometry)};
-    Reports::Taken progress;
+    Reports::RingProgress progress;
     const auto take = [&](std::vector<uint32_t> ended, bool all) {
         const std::span<const uint32_t> words(ring);
         const bool whole =

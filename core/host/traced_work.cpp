@@ -149,7 +149,7 @@ void TracedScope::end() {
     // No backend knows when it ran: an event of the calling thread, since streams of several threads may overlap.
     if (described) {
         auto of_thread = std::make_shared<trace::Description>(*described);
-        of_thread->process = trace::File::host;
+        of_thread->process = trace::TraceFile::host;
         trace::event(std::move(of_thread), from, trace::ticks());
     }
     described = std::move(before);

@@ -3,7 +3,7 @@
 //
 // A launch runs inside launch(), one group after another, each group in lockstep over its items (interp_control.cpp):
 //
-//   kernel -> inlining, group_by_memory, promote, simplify, dead -> Program -> Run(program, launch, views).all_groups()
+//   kernel -> inlining, group_by_memory, promote, simplify, dead -> Program -> InterpRun(program, launch, views).all_groups()
 //
 // Purpose: the definition of every operation (the host column of ops.def), and dynamic checks: bounds, data races by shadow
 // memory (interp_shadow.h), reads of unwritten memory, divergent barriers. Each allocation that a launch writes gets shadow
@@ -108,8 +108,8 @@ const Calling* call_of(const Backend* device, int stream = -1) {
 
 /// A recorded point of a stream. All work is done when it is given, so every point has been reached, except a point after a call
 /// that has not returned yet: waiting for that one inside the call throws. A wait delivers the reports of kernels.
-struct Reached : EventState {
-    Reached(std::function<void()> settle, const Calling* after) : settle(std::move(settle)), after(after) {}
+struct InterpEvent : EventState {
+    InterpEvent(std::function<void()> settle, const Calling* after) : settle(std::move(settle)), after(after) {}
     void wait() override {
         for (const Calling* c = calling; after && c; c = c->outer)
             if (c == after) refuse_wait();
@@ -207,7 +207,7 @@ public:
                 if (work) trace::event(work, begin, trace::ticks());
             }
         } traced;
-        Run run(program, launch, views_of(program, launch), scratch);
+        InterpRun run(program, launch, views_of(program, launch), scratch);
         if (!tools::counts_executions()) return run.all_groups();
         struct Counted {
             const ir::Kernel& kernel;
@@ -221,7 +221,7 @@ public:
     int create_stream(Priority) override { return ++streams; }
     void release_stream(int) override {}
     std::shared_ptr<EventState> record(int stream) override {
-        return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); }, call_of(this, stream));
+        return std::make_shared<InterpEvent>([self = shared_from_this(), this] { settle(); }, call_of(this, stream));
     }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
     void call(int stream, std::function<void()> act) override {
@@ -238,7 +238,7 @@ public:
         }
     }
     void synchronize() override {
-        if (call_of(this)) Reached::refuse_wait();
+        if (call_of(this)) InterpEvent::refuse_wait();
         settle();
     }
 

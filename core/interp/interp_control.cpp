@@ -45,7 +45,7 @@ void assign(Items& to, Items from) {
 
 /// Executes a block for these items. The items that remain afterwards have reached its terminator and executed it; the construct
 /// that owns the block acts on a yield or test.
-void Run::execute(BlockId block, Items& items) {
+void InterpRun::execute(BlockId block, Items& items) {
     for (const InstId id : k[block].insts) {
         if (items.empty()) return;
         const Inst& inst = k[id];
@@ -62,7 +62,7 @@ void Run::execute(BlockId block, Items& items) {
     }
 }
 
-void Run::execute(const Inst& inst, uint32_t id, Items& items) {
+void InterpRun::execute(const Inst& inst, uint32_t id, Items& items) {
     if (accesses_memory(inst.op)) {
         find_offsets(inst, items);
         check(inst, id, touch_of(inst.op), items);
@@ -115,7 +115,7 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
     }
 }
 
-void Run::uniform(const Inst& inst, Items items) {
+void InterpRun::uniform(const Inst& inst, Items items) {
     const Value from = k.operands(inst)[0];
     with_scalar(inst.type, [&](auto type) {
         using T = decltype(type);
@@ -127,7 +127,7 @@ void Run::uniform(const Inst& inst, Items items) {
     copy(k.result(inst), from, items);
 }
 
-void Run::if_(const Inst& inst, Items& items) {
+void InterpRun::if_(const Inst& inst, Items& items) {
     uint16_t* const mark = free_list;
     const bool* condition = at<bool>(k.operands(inst)[0]);
     Items arms[2] = {take(items), take(items)};
@@ -146,14 +146,14 @@ void Run::if_(const Inst& inst, Items& items) {
 }
 
 /// Ends a loop: all items that did not return continue after it.
-void Run::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
+void InterpRun::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
     keep_if(items, [&](int i) { return fates[i] != returned; });
     for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
     loop = outer;
     free_list = mark;
 }
 
-void Run::for_(const Inst& inst, Items& items) {
+void InterpRun::for_(const Inst& inst, Items& items) {
     uint16_t* const mark = free_list;
     const Enclosing outer = loop;
     const auto operands = k.operands(inst);
@@ -195,7 +195,7 @@ void Run::for_(const Inst& inst, Items& items) {
     end_loop(items, outer, mark);
 }
 
-void Run::while_(const Inst& inst, Items& items) {
+void InterpRun::while_(const Inst& inst, Items& items) {
     uint16_t* const mark = free_list;
     const Enclosing outer = loop;
     const BlockId test = inst.blocks[0], block = inst.blocks[1];
@@ -220,14 +220,14 @@ void Run::while_(const Inst& inst, Items& items) {
 }
 
 /// Keeps the items that begin the next iteration, of those that began this one.
-void Run::rejoin(Items& items) {
+void InterpRun::rejoin(Items& items) {
     keep_if(items, [&](int i) {
         if (fates[i] == continues) fates[i] = runs;
         return fates[i] == runs;
     });
 }
 
-void Run::leave(const Inst& terminator, Fate fate, Items& items) {
+void InterpRun::leave(const Inst& terminator, Fate fate, Items& items) {
     const auto operands = k.operands(terminator);
     if (fate == broke) to_results(*loop.inst, operands, items);
     if (fate == continues) carry(operands, loop.block, loop.first, items);
@@ -235,23 +235,23 @@ void Run::leave(const Inst& terminator, Fate fate, Items& items) {
     items.count = 0;
 }
 
-void Run::barrier(const Inst& inst, Items items) {
+void InterpRun::barrier(const Inst& inst, Items items) {
     if (items.count != present.count) diverged(inst, items);
     next_epoch();
 }
 
-void Run::copy(Value to, Value from, Items items) {
+void InterpRun::copy(Value to, Value from, Items items) {
     if (to != from) copy_loop(k.type_of(to))(items, raw(to), raw(from), nullptr, nullptr);
 }
 
-void Run::to_results(const Inst& inst, std::span<const Value> from, Items items) {
+void InterpRun::to_results(const Inst& inst, std::span<const Value> from, Items items) {
     if (items.empty()) return;
     for (int r = 0; r < int(inst.result_count); ++r) copy(k.result(inst, r), from[size_t(r)], items);
 }
 
 /// Copies to a block's parameters as a parallel copy: a parameter may be among the sources, in which case all values go through a
 /// buffer.
-void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items items) {
+void InterpRun::carry(std::span<const Value> from, BlockId to, uint32_t first, Items items) {
     if (items.empty()) return;
     const auto& params = k[to].params;
     bool overlap = false;
@@ -270,7 +270,7 @@ void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items i
 }
 
 /// Pushes a copy of the items on the stack of lists.
-Items Run::take(Items items) {
+Items InterpRun::take(Items items) {
     Items taken{free_list, 0};
     assign(taken, items);
     free_list += items.count;

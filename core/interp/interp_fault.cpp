@@ -30,7 +30,7 @@ const char* verb(Touch how) {
 }  // namespace
 
 /// "work-item 8" or "work-item (1, 8)": the global index as the kernel sees it.
-std::string Run::item_text(const std::array<int64_t, 3>& of_group, int item) const {
+std::string InterpRun::item_text(const std::array<int64_t, 3>& of_group, int item) const {
     std::vector<int64_t> index;
     for (int axis = launch.rank - 1; axis >= 0; --axis) {
         const size_t a = size_t(axis);
@@ -40,14 +40,14 @@ std::string Run::item_text(const std::array<int64_t, 3>& of_group, int item) con
 }
 
 /// "argument 2" or "local array local1 (tile.cpp:7)".
-std::string Run::memory_text(MemoryId id) const {
+std::string InterpRun::memory_text(MemoryId id) const {
     const Memory& memory = k[id];
     if (memory.kind == MemoryKind::array) return k.label(size_t(memory.argument));
     return text(memory.kind == MemoryKind::local ? "local" : "private", " array ", memory.name, " (", k.where(memory.loc), ")");
 }
 
 /// "index 8" or "index (1, 8) (member velocity.x)": the element that holds the byte at `offset`.
-std::string Run::element_text(const Inst& inst, int64_t offset, int item) const {
+std::string InterpRun::element_text(const Inst& inst, int64_t offset, int item) const {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
     int64_t linear = (offset - item * view.item_bytes) / element.size;
@@ -59,13 +59,13 @@ std::string Run::element_text(const Inst& inst, int64_t offset, int item) const 
 }
 
 /// The group that ran at an epoch of this launch.
-std::array<int64_t, 3> Run::group_at(uint32_t epoch) const {
+std::array<int64_t, 3> InterpRun::group_at(uint32_t epoch) const {
     const auto& starts = scratch.group_starts;
     const int64_t n = std::upper_bound(starts.begin(), starts.end(), epoch) - starts.begin() - 1;
     return {n % group_count[0], n / group_count[0] % group_count[1], n / (group_count[0] * group_count[1])};
 }
 
-void Run::out_of_bounds(const Inst& inst, Items items) {
+void InterpRun::out_of_bounds(const Inst& inst, Items items) {
     const View& view = views[inst.memory.id];
     const auto operands = indices_of(k, inst);
     const bool linear = operands.size() == 1 && view.extents.size() != 1;
@@ -98,7 +98,7 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
     library_bug("no index is out of bounds: " + print(k, inst));
 }
 
-void Run::race(const Inst& inst, Touch how, int item, int64_t offset, ShadowAccess other, Touch other_how) {
+void InterpRun::race(const Inst& inst, Touch how, int item, int64_t offset, ShadowAccess other, Touch other_how) {
     const auto other_group = group_at(other.when);
     fail("Kernel \"", k.name, "\" has a race on ", memory_text(inst.memory), " at ", element_text(inst, offset, item), ": ",
          item_text(other_group, int(other.item)), " ", verb(other_how), " it (", k.where(k.insts[other.inst].loc), ") and ",
@@ -106,12 +106,12 @@ void Run::race(const Inst& inst, Touch how, int item, int64_t offset, ShadowAcce
          other_group == group ? "with no barrier between them." : "in different groups.");
 }
 
-void Run::unset(const Inst& inst, int item, int64_t offset) {
+void InterpRun::unset(const Inst& inst, int item, int64_t offset) {
     fail("Kernel \"", k.name, "\" ", verb(touch_of(inst.op)), " ", memory_text(inst.memory), " at ",
          element_text(inst, offset, item), " before it is written (", item_text(group, item), ", ", k.where(inst.loc), ").");
 }
 
-void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits) {
+void InterpRun::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits) {
     const auto value = [&](uint64_t b) {
         return with_scalar(inst.type, [&](auto type) {
             using T = decltype(type);
@@ -127,7 +127,7 @@ void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint
          item_text(group, item), " and ", value(other_bits), " in ", item_text(group, other), " (", k.where(inst.loc), ").");
 }
 
-void Run::diverged(const Inst& inst, Items items) {
+void InterpRun::diverged(const Inst& inst, Items items) {
     int missing = 0, gone = 0;  // the first item that has not arrived; how many items have returned
     int n = 0;
     for (int p = present.count - 1; p >= 0; --p) {

@@ -10,7 +10,7 @@ namespace pumice::interp {
 
 using namespace ir;
 
-Run::Run(const InterpProgram& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
+InterpRun::InterpRun(const InterpProgram& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
     : program(ready), k(ready.kernel), launch(what), scratch(buffers), views(std::move(memories)) {
     group_items = int(launch.group[0] * launch.group[1] * launch.group[2]);
     for (size_t axis = 0; axis < 3; ++axis)
@@ -22,7 +22,7 @@ Run::Run(const InterpProgram& ready, const Launch& what, std::vector<View> memor
     prepare_constants();
 }
 
-void Run::prepare_items() {
+void InterpRun::prepare_items() {
     const size_t n = size_t(group_items);
     const auto grow = [](auto& buffer, size_t size) { buffer.resize(std::max(buffer.size(), size)); };
     grow(scratch.values, program.value_bytes * n);
@@ -42,7 +42,7 @@ void Run::prepare_items() {
 }
 
 /// Lays out the local and private arrays. Contents left by earlier groups are never visible: reading them is a fault.
-void Run::prepare_memory() {
+void InterpRun::prepare_memory() {
     int64_t bytes = 0, granules = 0, private_bytes = 0;
     for (int pass = 0; pass < 2; ++pass) {  // the first measures, the second places
         if (pass == 1) {
@@ -78,7 +78,7 @@ void Run::prepare_memory() {
 
 /// Computes the instructions whose results are the same for all groups, for all items of a group, wherever they stand in the
 /// kernel.
-void Run::prepare_constants() {
+void InterpRun::prepare_constants() {
     uint16_t* const list = scratch.lists.data();
     for (int item = 0; item < group_items; ++item) list[item] = uint16_t(item);
     const Items all{list, group_items};
@@ -114,7 +114,7 @@ void Run::prepare_constants() {
     }
 }
 
-void Run::broadcast(Value to, uint64_t bits, Items items) {
+void InterpRun::broadcast(Value to, uint64_t bits, Items items) {
     with_scalar(k.type_of(to), [&](auto type) {
         using T = decltype(type);
         T* r = at<T>(to);
@@ -123,7 +123,7 @@ void Run::broadcast(Value to, uint64_t bits, Items items) {
     });
 }
 
-void Run::indices(const Inst& inst, Items items) {
+void InterpRun::indices(const Inst& inst, Items items) {
     const size_t axis = size_t(inst.immediate);
     if (inst.op == Op::group_index) return broadcast(k.result(inst), to_bits(int32_t(group[axis])), items);
     if (inst.op == Op::global_index) {
@@ -137,7 +137,7 @@ void Run::indices(const Inst& inst, Items items) {
 }
 
 /// Writes records to the host's ring: the items' prints, or the failed requirements.
-void Run::report(const Inst& inst, Items items) {
+void InterpRun::report(const Inst& inst, Items items) {
     const bool requirement = inst.op == Op::require;
     const auto operands = k.operands(inst);
     std::vector<uint32_t> words;
@@ -153,20 +153,20 @@ void Run::report(const Inst& inst, Items items) {
     }
 }
 
-bool Run::in_range(int item) const {
+bool InterpRun::in_range(int item) const {
     for (size_t axis = 0; axis < 3; ++axis)
         if (group[axis] * launch.group[axis] + local[axis][size_t(item)] >= launch.extent[axis]) return false;
     return true;
 }
 
-void Run::all_groups() {
+void InterpRun::all_groups() {
     for (group[2] = 0; group[2] < group_count[2]; ++group[2])
         for (group[1] = 0; group[1] < group_count[1]; ++group[1])
             for (group[0] = 0; group[0] < group_count[0]; ++group[0]) one_group();
 }
 
 /// Begins an epoch, at the start of a group and at a barrier. At the start of a launch, at least half of all epochs are left.
-void Run::next_epoch() {
+void InterpRun::next_epoch() {
     if (scratch.epoch == UINT32_MAX)
         fail("Kernel \"", k.name, "\" passes ", UINT32_MAX - epochs.launch + 1,
              " groups and barriers in one launch, which is the limit of interp.");
@@ -174,7 +174,7 @@ void Run::next_epoch() {
 }
 
 /// Runs the items of the group that exist: those in the range, or all items if the kernel has `whole_groups`.
-void Run::one_group() {
+void InterpRun::one_group() {
     next_epoch();
     epochs.group = epochs.now;
     scratch.group_starts.push_back(scratch.epoch);

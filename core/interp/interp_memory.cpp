@@ -50,7 +50,7 @@ uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
 }  // namespace
 
 /// Sets `offsets` of the items from the instruction's indices. An index out of bounds is a fault.
-void Run::find_offsets(const Inst& inst, Items items) {
+void InterpRun::find_offsets(const Inst& inst, Items items) {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
     const auto indices = indices_of(k, inst);
@@ -86,7 +86,7 @@ void Run::find_offsets(const Inst& inst, Items items) {
 
 /// Checks an access for races (Epochs::touch) and for reads of memory that was never written. Items are checked one after another,
 /// so each one's store is made here at once: the next item that stores the same value there does not race.
-void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
+void InterpRun::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     if (view.private_written) return check_private(inst, how, items);
     if (view.unset) check_unset(inst, how, items);
@@ -115,7 +115,7 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     }
 }
 
-void Run::check_private(const Inst& inst, Touch how, Items items) {
+void InterpRun::check_private(const Inst& inst, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     const int shift = view.granule_shift;
     const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
@@ -129,7 +129,7 @@ void Run::check_private(const Inst& inst, Touch how, Items items) {
 }
 
 /// Checks reads of arrays that were made without contents (Device::empty), and notes writes.
-void Run::check_unset(const Inst& inst, Touch how, Items items) {
+void InterpRun::check_unset(const Inst& inst, Touch how, Items items) {
     bool* const bytes = views[inst.memory.id].unset;
     const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
     for (int n = 0; n < items.count; ++n) {
@@ -140,7 +140,7 @@ void Run::check_unset(const Inst& inst, Touch how, Items items) {
     }
 }
 
-void Run::load(const Inst& inst, Items items) {
+void InterpRun::load(const Inst& inst, Items items) {
     const std::byte* data = views[inst.memory.id].data;
     const int64_t* offset = offsets;
     const Value to = k.result(inst);
@@ -155,7 +155,7 @@ void Run::load(const Inst& inst, Items items) {
     });
 }
 
-void Run::store(const Inst& inst, Items items) {
+void InterpRun::store(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
     const int64_t* offset = offsets;
     with_size(inst.type, [&](auto type) {
@@ -166,7 +166,7 @@ void Run::store(const Inst& inst, Items items) {
 }
 
 /// Executes an atomic item by item, in ascending order: one of the orders that a device may take.
-void Run::atomic(const Inst& inst, Items items) {
+void InterpRun::atomic(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
     with_scalar(inst.type, [&](auto type) {
         using T = decltype(type);
@@ -183,7 +183,7 @@ void Run::atomic(const Inst& inst, Items items) {
 }
 
 /// Executes a compare-exchange item by item. Values are compared by their bits, as on devices.
-void Run::compare_exchange(const Inst& inst, Items items) {
+void InterpRun::compare_exchange(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
     const auto operands = k.operands(inst);
     with_size(inst.type, [&](auto type) {

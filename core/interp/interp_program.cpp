@@ -15,7 +15,7 @@ using namespace ir;
 
 namespace {
 
-/// The loop that computes an instruction; null for instructions that Run::execute handles.
+/// The loop that computes an instruction; null for instructions that InterpRun::execute handles.
 ItemLoop loop_of(const Kernel& k, const Inst& i) {
     switch (i.op) {
 #define OP1(name, ...) case Op::name:

@@ -43,10 +43,10 @@ struct View {
     int64_t elements = 0;
 };
 
-class Run {
+class InterpRun {
 public:
     /// `views` has one entry for each memory of the kernel; those of arrays are filled in.
-    Run(const InterpProgram& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
+    InterpRun(const InterpProgram& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
     /// Executes every group. Throws Error at the first fault; what was written until then stays.
     void all_groups();
     /// Counts the executions of each instruction over the items, if it is set: one number an instruction.

@@ -18,16 +18,16 @@ uint64_t combine(Op op, Scalar type, uint64_t a, uint64_t b) {
 
 }  // namespace
 
-uint64_t Run::bits_of(Value v, int item) {
+uint64_t InterpRun::bits_of(Value v, int item) {
     return with_scalar(k.type_of(v), [&](auto zero) { return to_bits(at<decltype(zero)>(v)[item]); });
 }
 
-void Run::set_bits(Value v, int item, uint64_t bits) {
+void InterpRun::set_bits(Value v, int item, uint64_t bits) {
     with_scalar(k.type_of(v), [&](auto zero) { at<decltype(zero)>(v)[item] = from_bits<decltype(zero)>(bits); });
 }
 
 /// Calls one_subgroup for the active items of each subgroup.
-void Run::subgroup(const Inst& inst, Items items) {
+void InterpRun::subgroup(const Inst& inst, Items items) {
     const int size = program.subgroup_size;
     for (int begin = 0; begin < items.count;) {
         int end = begin + 1;
@@ -37,7 +37,7 @@ void Run::subgroup(const Inst& inst, Items items) {
     }
 }
 
-void Run::one_subgroup(const Inst& inst, Items active) {
+void InterpRun::one_subgroup(const Inst& inst, Items active) {
     const Subgroup what = Subgroup(inst.immediate);
     const auto v = k.operands(inst);
     const Value to = k.result(inst);
@@ -77,7 +77,7 @@ void Run::one_subgroup(const Inst& inst, Items active) {
 }
 
 /// The index, among the active items, of the item whose value the n-th active item takes.
-int Run::source_of(const Inst& inst, Items active, int n) {
+int InterpRun::source_of(const Inst& inst, Items active, int n) {
     const Subgroup what = Subgroup(inst.immediate);
     const int item = active.list[n], own = item % program.subgroup_size;
     const int32_t* named = at<int32_t>(k.operands(inst)[1]);

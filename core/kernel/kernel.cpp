@@ -433,7 +433,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
 void detail::compile_ahead(const KernelBase& kernel, const Device& device, const PrepareOptions& options,
                            const std::function<void(double)>& report) {
     const std::shared_ptr<const ir::Kernel> recorded = kernel.state->without_calls(kernel.recorded());
-    const Described described(*recorded, device, options);
+    const DescribedArguments described(*recorded, device, options);
     report(0.25);
     detail::LaunchCheck check(*recorded, options.range, described.arguments);
     const bool any = check.collect();

@@ -9,7 +9,7 @@
 
 namespace pumice {
 
-detail::Described::Described(const ir::Kernel& kernel, const Device& device, const PrepareOptions& options) {
+detail::DescribedArguments::DescribedArguments(const ir::Kernel& kernel, const Device& device, const PrepareOptions& options) {
     arrays.reserve(kernel.params.size());  // arguments point to them
     int64_t items = 1;
     // Ranges and extents that are too large are refused with the launch; until then the products may wrap around.

@@ -24,10 +24,10 @@ struct PrepareOptions {
 namespace detail {
 
 /// The arguments of a launch that is only described: their arrays have no memory.
-struct Described {
+struct DescribedArguments {
     /// Throws Error if the options do not fit the kernel's arrays.
-    Described(const ir::Kernel& kernel, const Device& device, const PrepareOptions& options);
-    Described(const Described&) = delete;
+    DescribedArguments(const ir::Kernel& kernel, const Device& device, const PrepareOptions& options);
+    DescribedArguments(const DescribedArguments&) = delete;
 
     std::vector<ArrayState> arrays;
     std::vector<HostArgument> arguments;  ///< point to `arrays`, and to the kernel

@@ -11,15 +11,15 @@ namespace pumice::detail {
 namespace {
 
 /// A dimension of a copy: its extent, and its stride on either side.
-struct Dimension {
+struct CopyDimension {
     int64_t extent, from, to;
 };
 
 /// The copy's dimensions, the slowest first. Dimensions that are contiguous to each other on both sides are merged.
-std::vector<Dimension> dimensions_of(const StridedRegion& from, const StridedRegion& to) {
-    std::vector<Dimension> all;
+std::vector<CopyDimension> dimensions_of(const StridedRegion& from, const StridedRegion& to) {
+    std::vector<CopyDimension> all;
     for (size_t d = 0; d < from.extents.size(); ++d) {
-        const Dimension next{from.extents[d], from.strides[d], to.strides[d]};
+        const CopyDimension next{from.extents[d], from.strides[d], to.strides[d]};
         if (next.extent == 1) continue;
         if (!all.empty() && all.back().from == next.from * next.extent && all.back().to == next.to * next.extent)
             all.back() = {all.back().extent * next.extent, next.from, next.to};
@@ -84,8 +84,8 @@ template <class T> Array<T> units(const ArrayState& array, int64_t first, int64_
 template <class T> void copy_units(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to,
                                    const StridedRegion& to_region, const Stream* stream) {
     const int64_t per = from.element_size / int64_t(sizeof(T));
-    std::vector<Dimension> dims = dimensions_of(from_region, to_region);
-    for (Dimension& d : dims) d.from *= per, d.to *= per;
+    std::vector<CopyDimension> dims = dimensions_of(from_region, to_region);
+    for (CopyDimension& d : dims) d.from *= per, d.to *= per;
     if (per > 1) {
         if (!dims.empty() && dims.back().from == per && dims.back().to == per)
             dims.back() = {dims.back().extent * per, 1, 1};
@@ -97,7 +97,7 @@ template <class T> void copy_units(const ArrayState& from, const StridedRegion& 
                    target = units<T>(to, to_region.offset, span_of(to_region));
     // More than three dimensions: one launch for each index of the slower ones.
     const size_t slow = dims.size() - 3;
-    const Dimension &plane = dims[slow], &row = dims[slow + 1], &step = dims[slow + 2];
+    const CopyDimension &plane = dims[slow], &row = dims[slow + 1], &step = dims[slow + 2];
     std::vector<int64_t> at(slow, 0);
     for (;;) {
         int64_t first_from = 0, first_to = 0;
@@ -115,7 +115,7 @@ template <class T> void copy_units(const ArrayState& from, const StridedRegion& 
 /// One copy for each contiguous run: where the device lacks small types, or an index would not fit.
 void copy_runs(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to, const StridedRegion& to_region,
                int stream) {
-    std::vector<Dimension> dims = dimensions_of(from_region, to_region);
+    std::vector<CopyDimension> dims = dimensions_of(from_region, to_region);
     int64_t run = 1;
     if (!dims.empty() && dims.back().from == 1 && dims.back().to == 1) run = dims.back().extent, dims.pop_back();
     std::vector<int64_t> at(dims.size(), 0);
@@ -150,7 +150,7 @@ void copy_region(const ArrayState& from, const StridedRegion& from_region, const
     const int number = number_of(stream, to);
     const int64_t count = count_of(from_region);
     if (count == 0) return;
-    const std::vector<Dimension> dims = dimensions_of(from_region, to_region);
+    const std::vector<CopyDimension> dims = dimensions_of(from_region, to_region);
     const bool elsewhere = from.device->backend != to.device->backend;
     if (dims.empty() || (dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1))
         return copy(*slice(from, from_region.offset, count), *slice(to, to_region.offset, count), number);

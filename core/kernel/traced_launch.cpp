@@ -60,9 +60,9 @@ struct LaunchKind {
 };
 
 /// A kernel's launches with their descriptions.
-class Described {
+class LaunchKinds {
 public:
-    explicit Described(const ir::Kernel& recorded) : kernel(ir::dead(ir::simplify(ir::promote(recorded)))) {}
+    explicit LaunchKinds(const ir::Kernel& recorded) : kernel(ir::dead(ir::simplify(ir::promote(recorded)))) {}
 
     std::shared_ptr<const LaunchKind> kind(const std::string& name, const Launch& launch, DeviceState& device) {
         const std::lock_guard lock(mutex);
@@ -101,7 +101,8 @@ Recent& recent_place(uint64_t number, const Launch& launch) {
     return recent[(hash ^ hash >> 32) % most_recent];
 }
 
-std::shared_ptr<const LaunchKind> Described::describe(const std::string& name, const Launch& launch, DeviceState& device) const {
+std::shared_ptr<const LaunchKind> LaunchKinds::describe(const std::string& name, const Launch& launch,
+                                                        DeviceState& device) const {
     const Roof roof = roof_of(device);
     auto work = traced_work("launch", name, device, launch.stream);
     work->roof = roof;
@@ -156,8 +157,8 @@ std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, uint64_t
     const bool more = launch.arguments.size() > base.recorded()->params.size();
     Recent& place = recent_place(number, launch);
     if (place.kind && place.number == number && place.more == more && place.kind->holds(launch, device)) return place.kind->work;
-    const auto described = std::static_pointer_cast<Described>(base.kept(more ? "traced_form" : "traced_launch", [&] {
-        return std::static_pointer_cast<void>(std::make_shared<Described>(kernel));
+    const auto described = std::static_pointer_cast<LaunchKinds>(base.kept(more ? "traced_form" : "traced_launch", [&] {
+        return std::static_pointer_cast<void>(std::make_shared<LaunchKinds>(kernel));
     }));
     place = {number, more, described->kind(base.name(), launch, device)};
     return place.kind->work;

@@ -11,11 +11,11 @@ void left_by_host(SourceLocation location) {
                        r->kernel.name, "\": write $break, $continue or $return for device control flow"));
 }
 
-Scope::~Scope() {
+ConstructScope::~ConstructScope() {
     if (is_live && std::uncaught_exceptions() == exceptions) left_by_host(location);
 }
 
-void Scope::leave() {
+void ConstructScope::leave() {
     is_live = false;
     Recorder::current("device control flow", location).end();
 }

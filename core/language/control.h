@@ -12,11 +12,11 @@ namespace pumice {
 namespace detail {
 
 /// A construct that is being recorded. It is live() until leave(); if destroyed while live, the host jumped out of the body.
-class Scope {
+class ConstructScope {
 public:
-    explicit Scope(SourceLocation location) : location(location), exceptions(std::uncaught_exceptions()) {}
-    Scope(const Scope&) = delete;
-    ~Scope();
+    explicit ConstructScope(SourceLocation location) : location(location), exceptions(std::uncaught_exceptions()) {}
+    ConstructScope(const ConstructScope&) = delete;
+    ~ConstructScope();
     bool live() const { return is_live; }
     void leave();
 
@@ -28,29 +28,33 @@ private:
     int exceptions;
 };
 
-class IfScope : public Scope {
+class IfScope : public ConstructScope {
 public:
-    explicit IfScope(Operand<bool> condition) : Scope(condition.location) {
+    explicit IfScope(Operand<bool> condition) : ConstructScope(condition.location) {
         Recorder::current("$if", location).begin_if(condition.handle, location);
     }
 };
-class ElseScope : public Scope {
+class ElseScope : public ConstructScope {
 public:
-    explicit ElseScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$else", location).begin_else(false, location); }
+    explicit ElseScope(PUMICE_AT) : ConstructScope(PUMICE_HERE) {
+        Recorder::current("$else", location).begin_else(false, location);
+    }
 };
 /// The condition is recorded inside the else arm: live() && open(condition).
-class ElifScope : public Scope {
+class ElifScope : public ConstructScope {
 public:
-    explicit ElifScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$elif", location).begin_else(true, location); }
+    explicit ElifScope(PUMICE_AT) : ConstructScope(PUMICE_HERE) {
+        Recorder::current("$elif", location).begin_else(true, location);
+    }
     bool open(Operand<bool> condition) const {
         Recorder::current("$elif", location).begin_if(condition.handle, location);
         return true;
     }
 };
 /// The condition is recorded in the loop's test block.
-class WhileScope : public Scope {
+class WhileScope : public ConstructScope {
 public:
-    explicit WhileScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$while", location).begin_while(location); }
+    explicit WhileScope(PUMICE_AT) : ConstructScope(PUMICE_HERE) { Recorder::current("$while", location).begin_while(location); }
     bool open(Operand<bool> condition) const {
         Recorder::current("$while", location).while_condition(condition.handle, location);
         return true;

@@ -68,7 +68,7 @@ PUMICE_NAMES
 #undef PUMICE_NAMED
 // clang-format on
 
-struct Functions {
+struct LanguageFunctions {
 #define OP1(name, types, result, ...)                                                                         \
     template <DeviceValueIn<TypeClass::types> A> friend auto name(const A& a, PUMICE_AT) {                    \
         using T = device_type_t<A>;                                                                           \
@@ -235,8 +235,8 @@ struct Functions {
         const auto all = terms(Operand<T>(m, pm_file, pm_line), PUMICE_HERE);
         Terms<T> result;
         adjugate(all.data(), matrix_size<T>, result.data());
-        const Term d = determinant(all.data(), matrix_size<T>);
-        for (Term& t : result) t = t / d;
+        const ScalarTerm d = determinant(all.data(), matrix_size<T>);
+        for (ScalarTerm& t : result) t = t / d;
         return from_terms<T>(result);
     }
 };

@@ -13,8 +13,8 @@ void check_component(int n, int count, const char* of) {
 namespace {
 
 /// A minor of a matrix of 3 or 4 rows: the determinant without this row and column.
-Term minor_of(const Term* m, int n, int row, int column) {
-    Term rest[9];
+ScalarTerm minor_of(const ScalarTerm* m, int n, int row, int column) {
+    ScalarTerm rest[9];
     int count = 0;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j)
@@ -25,21 +25,21 @@ Term minor_of(const Term* m, int n, int row, int column) {
 }  // namespace
 
 // Laplace expansion along the first row. Value numbering shares the common terms of the minors.
-Term determinant(const Term* m, int n) {
+ScalarTerm determinant(const ScalarTerm* m, int n) {
     if (n == 1) return m[0];
     if (n == 2) return m[0] * m[3] - m[1] * m[2];
-    Term sum = m[0] * minor_of(m, n, 0, 0);
+    ScalarTerm sum = m[0] * minor_of(m, n, 0, 0);
     for (int j = 1; j < n; ++j) {
-        const Term part = m[j] * minor_of(m, n, 0, j);
+        const ScalarTerm part = m[j] * minor_of(m, n, 0, j);
         sum = j % 2 ? sum - part : sum + part;
     }
     return sum;
 }
 
-void adjugate(const Term* m, int n, Term* result) {
+void adjugate(const ScalarTerm* m, int n, ScalarTerm* result) {
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) {
-            const Term minor = n == 2 ? m[(1 - i) * 2 + (1 - j)] : minor_of(m, n, i, j);
+            const ScalarTerm minor = n == 2 ? m[(1 - i) * 2 + (1 - j)] : minor_of(m, n, i, j);
             result[j * n + i] = (i + j) % 2 ? -minor : minor;
         }
 }

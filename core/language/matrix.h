@@ -37,21 +37,29 @@ template <class T> using row_of = typename vector_of<scalar_of_matrix<T>, matrix
 template <class A> concept MatrixValue = Matrix<device_type_t<A>>;
 
 /// A scalar with the source line of the operation that uses it.
-struct Term {
+struct ScalarTerm {
     Handle handle;
     SourceLocation location;
-    friend Term operator+(Term a, Term b) { return {emit_op(ir::Op::add, {a.handle, b.handle}, a.location), a.location}; }
-    friend Term operator-(Term a, Term b) { return {emit_op(ir::Op::sub, {a.handle, b.handle}, a.location), a.location}; }
-    friend Term operator*(Term a, Term b) { return {emit_op(ir::Op::mul, {a.handle, b.handle}, a.location), a.location}; }
-    friend Term operator/(Term a, Term b) { return {emit_op(ir::Op::div, {a.handle, b.handle}, a.location), a.location}; }
-    Term operator-() const { return {emit_op(ir::Op::neg, {handle}, location), location}; }
+    friend ScalarTerm operator+(ScalarTerm a, ScalarTerm b) {
+        return {emit_op(ir::Op::add, {a.handle, b.handle}, a.location), a.location};
+    }
+    friend ScalarTerm operator-(ScalarTerm a, ScalarTerm b) {
+        return {emit_op(ir::Op::sub, {a.handle, b.handle}, a.location), a.location};
+    }
+    friend ScalarTerm operator*(ScalarTerm a, ScalarTerm b) {
+        return {emit_op(ir::Op::mul, {a.handle, b.handle}, a.location), a.location};
+    }
+    friend ScalarTerm operator/(ScalarTerm a, ScalarTerm b) {
+        return {emit_op(ir::Op::div, {a.handle, b.handle}, a.location), a.location};
+    }
+    ScalarTerm operator-() const { return {emit_op(ir::Op::neg, {handle}, location), location}; }
 };
 /// Determinant, and the adjugate: the inverse is adjugate / determinant. Row-major, `n` rows.
-Term determinant(const Term* m, int n);
-void adjugate(const Term* m, int n, Term* result);
+ScalarTerm determinant(const ScalarTerm* m, int n);
+void adjugate(const ScalarTerm* m, int n, ScalarTerm* result);
 
 /// The scalars of a vector or matrix as terms, and back.
-template <class T> using Terms = std::array<Term, size_t(leaf_count<T>())>;
+template <class T> using Terms = std::array<ScalarTerm, size_t(leaf_count<T>())>;
 template <class T> Terms<T> terms(const Operand<T>& operand, SourceLocation location) {
     Terms<T> all;
     for (size_t n = 0; n < all.size(); ++n) all[n] = {operand.handles[n], location};
@@ -68,7 +76,7 @@ template <class R, class A, class B> Val<R> product(const A& a, const B& b, int 
     Terms<R> all;
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {
-            Term sum = a[size_t(i * inner)] * b[size_t(j)];
+            ScalarTerm sum = a[size_t(i * inner)] * b[size_t(j)];
             for (int k = 1; k < inner; ++k) sum = sum + a[size_t(i * inner + k)] * b[size_t(k * columns + j)];
             all[size_t(i * columns + j)] = sum;
         }

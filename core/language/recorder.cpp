@@ -320,7 +320,7 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     build.leave_function();
     closed.resize(kernel.blocks.size());
     std::fill(closed.begin() + made.body.id, closed.end(), by_function);
-    Frame frame = std::move(frames.back());
+    CallFrame frame = std::move(frames.back());
     frames.pop_back();
     open = std::move(frame.open);
     last_if = std::move(frame.last_if);

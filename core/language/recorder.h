@@ -154,7 +154,7 @@ private:
         std::vector<ir::BlockId> else_blocks;
     } last_if;
     /// A function being recorded, and the state of its caller to restore.
-    struct Frame {
+    struct CallFrame {
         const FunctionBody* function;
         uint32_t first_block;  ///< values of older blocks are not visible
         std::vector<Open> open;
@@ -162,13 +162,13 @@ private:
         size_t deepest;
         ir::Loc loc;
     };
-    std::vector<Frame> frames;
-    struct Recorded {
+    std::vector<CallFrame> frames;
+    struct RecordedFunction {
         std::shared_ptr<const FunctionBody> function;
         uint32_t index;
         size_t deepest;
     };
-    std::unordered_map<const FunctionBody*, Recorded> functions;
+    std::unordered_map<const FunctionBody*, RecordedFunction> functions;
     size_t deepest = 0;  ///< nesting of constructs in the function being recorded, those of its calls included
     std::string first_misuse;
     Recorder* outer;

@@ -96,9 +96,9 @@ Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, SourceLocation loca
 /// The language's functions (functions.h): friends of a base of all device values, found by argument-dependent lookup only, so
 /// that a user's own `dot` or `length` is compatible with `using namespace pumice`. The base depends on T since it is complete
 /// only there.
-struct Functions;
+struct LanguageFunctions;
 template <class T> struct found_through {
-    using type = Functions;
+    using type = LanguageFunctions;
 };
 
 template <class T> concept Integer = ScalarType<T> && is_int(*scalar_of<T>());

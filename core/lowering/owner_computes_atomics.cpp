@@ -362,10 +362,10 @@ private:
     std::vector<Value> kept;
     std::vector<MemoryId> lengthened;          ///< memories with padded rows
     std::map<uint32_t, MemoryId> memories_of;  ///< by kept value: the memory it is kept in
-    struct Taken {
+    struct ReducedTotal {
         Value whole, total;  ///< whole: the item holds the total itself
     };
-    std::map<uint32_t, Taken> taken;  ///< by load
+    std::map<uint32_t, ReducedTotal> taken;  ///< by load
 };
 
 }  // namespace

@@ -327,7 +327,7 @@ private:
         return b.select(runs, b.bitcast(Scalar::u32, number(loop, limit)), none);
     }
 
-    struct Kept {
+    struct KeptValue {
         InstId loop;
         int64_t number = 0;  ///< among the kept values of its type
     };
@@ -338,9 +338,9 @@ private:
     const CrossLoopCseBudget most;
     Likeness like;
     const Structure& where;
-    std::vector<Value> sources;     ///< by value: the kept value of an earlier loop that replaces it
-    std::set<uint32_t> left_out;    ///< instructions that only replaced values use
-    std::map<uint32_t, Kept> kept;  ///< by value
+    std::vector<Value> sources;          ///< by value: the kept value of an earlier loop that replaces it
+    std::set<uint32_t> left_out;         ///< instructions that only replaced values use
+    std::map<uint32_t, KeptValue> kept;  ///< by value
     std::map<Scalar, Room> rooms;
     int64_t iterations = 0;  ///< that the ring buffer holds, a power of two
     bool reusing = false;    ///< the loop being emitted loads kept values

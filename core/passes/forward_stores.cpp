@@ -41,7 +41,7 @@ public:
     using Rewriter::Rewriter;
 
 private:
-    struct Known {
+    struct AvailableValue {
         MemoryId memory;
         uint32_t leaf;
         std::vector<Value> indices;  ///< of `to`
@@ -79,7 +79,7 @@ private:
         const Inst& i = from[id];
         const auto indices = of(indices_of(from, i));
         const MemoryLocation location{i.memory, i.leaf, indices};
-        for (const Known& entry : known)
+        for (const AvailableValue& entry : known)
             if (must_alias(entry.location(), location)) return map(from.result(i), entry.value);
         copy(id);
         learn(i, indices, of(from.result(i)));
@@ -91,13 +91,13 @@ private:
     }
 
     void overwrite(const MemoryLocation& location) {
-        std::erase_if(known, [&](const Known& entry) { return may_alias(to, entry.location(), location); });
+        std::erase_if(known, [&](const AvailableValue& entry) { return may_alias(to, entry.location(), location); });
     }
     void forget_memory(MemoryId m) {
-        std::erase_if(known, [&](const Known& entry) { return entry.memory == m; });
+        std::erase_if(known, [&](const AvailableValue& entry) { return entry.memory == m; });
     }
     void barrier() {
-        std::erase_if(known, [&](const Known& entry) {
+        std::erase_if(known, [&](const AvailableValue& entry) {
             const Memory& m = from[entry.memory];
             return m.kind != MemoryKind::private_ && m.access != Access::in;
         });
@@ -108,7 +108,7 @@ private:
     void arms(InstId id) {
         const Inst& i = from[id];
         const auto before = known;
-        std::vector<Known> after = before;
+        std::vector<AvailableValue> after = before;
         map_results(i, control(i, of(from.operands(i)), {}, [&](int which, std::span<const Value>) {
                         known = before;
                         insts(i.blocks[which]);
@@ -117,9 +117,10 @@ private:
         known = std::move(after);
     }
 
-    void keep_common(std::vector<Known>& entries) const {
-        std::erase_if(entries, [&](const Known& entry) {
-            return std::none_of(known.begin(), known.end(), [&](const Known& other) { return other.serial == entry.serial; });
+    void keep_common(std::vector<AvailableValue>& entries) const {
+        std::erase_if(entries, [&](const AvailableValue& entry) {
+            return std::none_of(known.begin(), known.end(),
+                                [&](const AvailableValue& other) { return other.serial == entry.serial; });
         });
     }
 
@@ -136,7 +137,7 @@ private:
         known = unchanged;
     }
 
-    std::vector<Known> known;
+    std::vector<AvailableValue> known;
     uint32_t serial = 0;
 };
 

@@ -37,8 +37,8 @@ std::vector<std::string> names_of_variables(const std::vector<std::string>& decl
 }
 
 /// The memories to add, and the values that are stored into them.
-struct Plan {
-    explicit Plan(const Kernel& kernel) : k(kernel), memories(kernel.memories) {
+struct VariablesPlan {
+    explicit VariablesPlan(const Kernel& kernel) : k(kernel), memories(kernel.memories) {
         for (uint32_t b = 0; b < k.blocks.size(); ++b) runs_of(k.blocks[b]);
         const std::vector<std::string> names = argument_names(k);
         for (size_t p = 0; p < k.params.size(); ++p)
@@ -123,7 +123,7 @@ struct Plan {
 
 class KeepVariables : public Rewriter {
 public:
-    KeepVariables(const Kernel& kernel, const Plan& plan) : Rewriter(kernel), plan(plan) {}
+    KeepVariables(const Kernel& kernel, const VariablesPlan& plan) : Rewriter(kernel), plan(plan) {}
 
 private:
     void keep(MemoryId m, Value now) {
@@ -164,13 +164,13 @@ private:
         }
     }
 
-    const Plan& plan;
+    const VariablesPlan& plan;
 };
 
 }  // namespace
 
 Kernel keep_variables(const Kernel& kernel) {
-    const Plan plan(kernel);
+    const VariablesPlan plan(kernel);
     Kernel extended = kernel;
     extended.memories = plan.memories;
     return KeepVariables(extended, plan).run();

@@ -60,9 +60,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 /// A position in words; the empty word past the end.
-class Reader {
+class WordReader {
 public:
-    explicit Reader(std::string_view text) : words(words_of(text)) {}
+    explicit WordReader(std::string_view text) : words(words_of(text)) {}
     bool done() const { return at >= words.size(); }
     std::string_view now() const { return done() ? std::string_view() : words[at]; }
     std::string_view take() { return done() ? std::string_view() : words[at++]; }
@@ -92,7 +92,7 @@ bool is_keyword(std::string_view word) {
 }
 
 /// No pointers: device values have none, and `a * b` is a product.
-bool skip_type(Reader& r) {
+bool skip_type(WordReader& r) {
     if (!r.at_name() || is_keyword(r.now())) return false;
     do {
         if (!r.at_name()) return false;
@@ -104,7 +104,7 @@ bool skip_type(Reader& r) {
 }
 
 /// Skips an initialiser, to the comma of the next declarator or the end of the statement.
-void skip_initialiser(Reader& r) {
+void skip_initialiser(WordReader& r) {
     while (!r.done() && r.now() != "," && r.now() != ";") {
         const std::string_view word = r.take();
         if (word == "(" || word == "[" || word == "{") r.skip_bracket();
@@ -114,7 +114,7 @@ void skip_initialiser(Reader& r) {
 bool ends_declarator(std::string_view word) { return word == "=" || word == "(" || word == "{" || word == ";" || word == ","; }
 
 /// Reads a declaration from the current word on; adds its names.
-bool declaration(Reader& r, std::vector<std::string>& names) {
+bool declaration(WordReader& r, std::vector<std::string>& names) {
     while (r.accept("const") || r.accept("constexpr") || r.accept("static")) {}
     if (r.accept("auto")) {
         while (r.accept("const") || r.accept("&") || r.accept("*") || r.accept("&&")) {}
@@ -197,7 +197,7 @@ const SourceText* source_text(const std::string& file) {
 
 std::vector<std::string> declared_names(std::string_view line) {
     std::vector<std::string> names;
-    Reader r(line);
+    WordReader r(line);
     while (!r.done()) {
         const size_t before = r.at;
         if (!declaration(r, names)) r.at = before;
@@ -211,7 +211,7 @@ std::vector<std::string> declared_names(std::string_view line) {
 }
 
 std::string loop_name(std::string_view line) {
-    Reader r(line);
+    WordReader r(line);
     while (!r.done())
         if (r.take() == "$for" && r.accept("(") && r.at_name()) return std::string(r.now());
     return "";
@@ -220,7 +220,7 @@ std::string loop_name(std::string_view line) {
 std::vector<std::string> parameter_names(const SourceText& source, uint32_t line) {
     std::string head;
     for (uint32_t more = 0; more < most_head_lines; ++more) head += std::string(source.line(line + more)) + "\n";
-    Reader r(head);
+    WordReader r(head);
     for (bool found = false; !found;) {
         while (!r.done() && r.take() != "[") {}
         if (r.done()) return {};

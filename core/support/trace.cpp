@@ -34,7 +34,7 @@ int64_t thread_number() {
     return number;
 }
 
-struct Record {
+struct TraceRecord {
     std::shared_ptr<const Description> what;  ///< null: what the texts say
     const char* category = nullptr;
     std::string_view name;
@@ -45,18 +45,18 @@ struct Record {
 };
 
 /// Records of one thread that are not in the file yet. That thread appends, and takes no lock; one thread at a time takes out.
-struct Buffer {
+struct ThreadBuffer {
     const int64_t thread = thread_number();
     std::atomic<bool> finished{false};  ///< the thread has ended
     alignas(64) std::atomic<uint32_t> appended{0};
     alignas(64) std::atomic<uint32_t> taken{0};
-    std::array<Record, capacity> records;
+    std::array<TraceRecord, capacity> records;
 };
 
 /// Nanoseconds of ticks, between readings of both clocks.
-class Clock {
+class TickClock {
 public:
-    Clock() { read(); }
+    TickClock() { read(); }
     /// Reads both clocks, for ticks up to now.
     void read() {
         if (!detail::counter_is_clock) return;
@@ -99,9 +99,9 @@ private:
 };
 
 /// Takes records out of the buffers and puts them into the file.
-class Writer {
+class TraceWriter {
 public:
-    explicit Writer(std::unique_ptr<File> to) : file(std::move(to)) {
+    explicit TraceWriter(std::unique_ptr<TraceFile> to) : file(std::move(to)) {
         try {
             // The thread takes no signal: these are for the application's threads.
             sigset_t all, before;
@@ -117,8 +117,8 @@ public:
         }
     }
 
-    std::shared_ptr<Buffer> add_buffer() {
-        const auto made = std::make_shared<Buffer>();
+    std::shared_ptr<ThreadBuffer> add_buffer() {
+        const auto made = std::make_shared<ThreadBuffer>();
         const std::lock_guard lock(mutex);
         buffers.push_back(made);
         return made;
@@ -143,7 +143,7 @@ public:
         file->flush();
     }
 
-    void put(const Record& record, int64_t thread) {
+    void put(const TraceRecord& record, int64_t thread) {
         const std::lock_guard lock(mutex);
         clock.read();
         format(record, thread);
@@ -158,7 +158,7 @@ public:
         woken.notify_one();
     }
 
-    const std::unique_ptr<File> file;
+    const std::unique_ptr<TraceFile> file;
     std::atomic<bool> ended{false};  ///< the program exits; each record is written at once
 
 private:
@@ -174,16 +174,16 @@ private:
         }
     }
 
-    void take(Buffer& buffer, uint32_t end) {
+    void take(ThreadBuffer& buffer, uint32_t end) {
         for (uint32_t at = buffer.taken.load(std::memory_order_relaxed); at != end; ++at) {
-            Record& record = buffer.records[at % capacity];
+            TraceRecord& record = buffer.records[at % capacity];
             format(record, buffer.thread);
             record.what.reset();
         }
         buffer.taken.store(end, std::memory_order_release);
     }
 
-    void format(const Record& record, int64_t thread) {
+    void format(const TraceRecord& record, int64_t thread) {
         int64_t begin = record.begin, end = record.end;
         if (record.in_ticks) begin = clock.nanoseconds(begin), end = clock.nanoseconds(end);
         end = std::max(begin, end);
@@ -193,44 +193,44 @@ private:
                 rest.add(record.key, record.text);
             else if (record.key)
                 rest.add(record.key, record.number);
-            return file->event(File::host, thread, {record.category, record.name, {rest.text(), {}}}, begin, end);
+            return file->event(TraceFile::host, thread, {record.category, record.name, {rest.text(), {}}}, begin, end);
         }
         const Description& what = *record.what;
         what.add_rates(rest, end - begin);
-        file->event(what.process, what.process == File::host ? thread : what.thread,
+        file->event(what.process, what.process == TraceFile::host ? thread : what.thread,
                     {what.category, what.name, {what.details.text(), rest.text()}}, begin, end);
     }
 
     std::mutex mutex;  // of all but what the thread sleeps by
-    std::vector<std::shared_ptr<Buffer>> buffers;
-    Clock clock;
+    std::vector<std::shared_ptr<ThreadBuffer>> buffers;
+    TickClock clock;
     Details rest;
     std::mutex sleep;
     std::condition_variable woken;
     bool is_woken = false;
 };
 
-Writer* writer = nullptr;  // never destroyed: static objects trace in their destructors
+TraceWriter* writer = nullptr;  // never destroyed: static objects trace in their destructors
 
-thread_local Buffer* own_buffer = nullptr;
+thread_local ThreadBuffer* own_buffer = nullptr;
 thread_local bool has_ended = false;
 
 /// The calling thread's buffer; null at the thread's end.
-Buffer* make_buffer() {
-    struct Owner {
-        std::shared_ptr<Buffer> buffer = writer->add_buffer();
-        ~Owner() {
+ThreadBuffer* make_buffer() {
+    struct ThreadBufferOwner {
+        std::shared_ptr<ThreadBuffer> buffer = writer->add_buffer();
+        ~ThreadBufferOwner() {
             own_buffer = nullptr, has_ended = true;
             buffer->finished.store(true, std::memory_order_release);
         }
     };
     if (has_ended || !writer->file->is_own()) return nullptr;
-    thread_local const Owner owner;
+    thread_local const ThreadBufferOwner owner;
     return own_buffer = owner.buffer.get();
 }
 
-void append(Record&& record) {
-    Buffer* const buffer = own_buffer ? own_buffer : make_buffer();
+void append(TraceRecord&& record) {
+    ThreadBuffer* const buffer = own_buffer ? own_buffer : make_buffer();
     if (!buffer) {
         if (writer->file->is_own()) writer->put(record, thread_number());
         return;
@@ -275,7 +275,7 @@ bool open() {
         const std::string& path = debug::value("PUMICE_TRACE");
         if (path.empty()) return state.store(0);
         std::string problem;
-        auto made = std::make_unique<File>(path, problem);
+        auto made = std::make_unique<TraceFile>(path, problem);
         if (!problem.empty()) {
             std::fputs(text("pumice: the trace file ", path, ", which PUMICE_TRACE asks for, cannot be written: ", problem, "\n")
                            .c_str(),
@@ -283,7 +283,7 @@ bool open() {
             return state.store(0);
         }
         counter_is_clock = clock_is_counter();
-        writer = new Writer(std::move(made));
+        writer = new TraceWriter(std::move(made));
         std::atexit([] {
             if (!writer->file->is_own()) return;
             writer->ended.store(true);
@@ -296,17 +296,17 @@ bool open() {
 
 }  // namespace detail
 
-File& file() { return *writer->file; }
+TraceFile& file() { return *writer->file; }
 
 void event(std::shared_ptr<const Description> what, int64_t begin, int64_t end) {
-    Record record;
+    TraceRecord record;
     record.what = std::move(what);
     record.begin = begin, record.end = end;
     append(std::move(record));
 }
 
 void event_at(std::shared_ptr<const Description> what, int64_t begin, int64_t end) {
-    Record record;
+    TraceRecord record;
     record.what = std::move(what);
     record.begin = begin, record.end = end;
     record.in_ticks = false;
@@ -335,7 +335,7 @@ void Span::add_text(const char* of, const std::string& value) { more_details().a
 void Span::stop() {
     const int64_t end = ticks();
     if (!more) {
-        Record record;
+        TraceRecord record;
         record.category = category, record.name = name;
         record.key = key, record.text = text, record.number = number;
         record.begin = begin, record.end = end;

@@ -29,7 +29,7 @@ struct Description {
 
     const char* category = "";  ///< text that lives as long as the program
     std::string name;
-    int process = File::host;
+    int process = TraceFile::host;
     int64_t thread = 0;  ///< of another process than the host, whose events are of the threads that tell them
     Details details;
 };
@@ -46,7 +46,7 @@ inline bool on() {
     return now < 0 ? detail::open() : now > 0;
 }
 /// The file of PUMICE_TRACE, while on(). Never destroyed; written when the program exits.
-File& file();
+TraceFile& file();
 
 /// A time for event(), while on().
 inline int64_t ticks() {

@@ -88,7 +88,8 @@ Details& Details::add(std::string_view key, double value) {
     return *this;
 }
 
-File::File(const std::string& asked, std::string& problem) : path(with_process_number(asked)), first(now()), owner(getpid()) {
+TraceFile::TraceFile(const std::string& asked, std::string& problem)
+    : path(with_process_number(asked)), first(now()), owner(getpid()) {
     descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor < 0) {
         problem = std::generic_category().message(errno);
@@ -109,30 +110,30 @@ File::File(const std::string& asked, std::string& problem) : path(with_process_n
     if (descriptor < 0) problem = "nothing can be written to it";
 }
 
-File::~File() {
+TraceFile::~TraceFile() {
     flush();
     if (descriptor >= 0) close(descriptor);
 }
 
 /// Begins the text of the next event.
-void File::begin_event() {
+void TraceFile::begin_event() {
     event_begin = waiting.size();
     waiting += any ? ",\n" : "\n";
     any = true;
 }
 
 /// Moves the event's text to the next page of the file if it would lie in two.
-void File::end_event() {
+void TraceFile::end_event() {
     const int64_t begin = bytes + int64_t(event_begin), size = int64_t(waiting.size() - event_begin);
     const int64_t room = page - begin % page;
     if (size > room && size <= page) waiting.insert(event_begin, size_t(room), ' ');
     if (waiting.size() >= block) write();
 }
 
-bool File::is_own() const { return getpid() == owner; }
+bool TraceFile::is_own() const { return getpid() == owner; }
 
 /// Writes the waiting events over the bracket of the last write, page by page.
-void File::write() {
+void TraceFile::write() {
     if (descriptor < 0 || !is_own()) return waiting.clear();
     const size_t events = waiting.size();
     waiting += closing;
@@ -157,12 +158,12 @@ void File::write() {
     waiting.clear();
 }
 
-void File::flush() {
+void TraceFile::flush() {
     const std::lock_guard lock(mutex);
     if (!waiting.empty()) write();
 }
 
-void File::event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end) {
+void TraceFile::event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end) {
     const std::lock_guard lock(mutex);
     begin_event();
     waiting += R"({"ph":"X","pid":)";
@@ -188,7 +189,7 @@ void File::event(int process, int64_t thread, const EventText& text, int64_t beg
     end_event();
 }
 
-int File::process(const std::string& name) {
+int TraceFile::process(const std::string& name) {
     const std::lock_guard lock(mutex);
     const auto [at, is_new] = processes.emplace(name, int(processes.size()) + 1);
     if (is_new) {
@@ -203,7 +204,7 @@ int File::process(const std::string& name) {
     return at->second;
 }
 
-void File::name_thread(int process, int64_t thread, std::string_view name) {
+void TraceFile::name_thread(int process, int64_t thread, std::string_view name) {
     const std::lock_guard lock(mutex);
     if (!named.emplace((int64_t(process) << 32) + thread, true).second) return;
     begin_event();

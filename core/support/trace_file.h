@@ -40,15 +40,15 @@ struct EventText {
 };
 
 /// Thread-safe.
-class File {
+class TraceFile {
 public:
     /// The process of the trace that is the host.
     static constexpr int host = 1;
 
     /// "%p" in the path stands for the number of the process. Sets `problem` if the file cannot be opened.
-    File(const std::string& path, std::string& problem);
-    ~File();
-    File(const File&) = delete;
+    TraceFile(const std::string& path, std::string& problem);
+    ~TraceFile();
+    TraceFile(const TraceFile&) = delete;
     /// Times in nanoseconds of the steady clock.
     void event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end);
     /// The process of the trace with this name, made at the first call; it has named threads.

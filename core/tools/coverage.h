@@ -34,11 +34,11 @@ public:
     std::string adjoints() const { return text_of(carried); }
 
 private:
-    struct File {
+    struct FileCoverage {
         std::map<uint32_t, uint64_t> lines;
         std::map<std::pair<uint32_t, std::string>, uint64_t> functions;  ///< kernels: line and name, launches
     };
-    using Files = std::map<std::string, File>;
+    using Files = std::map<std::string, FileCoverage>;
     std::string text_of(const Files& files) const;
 
     mutable std::mutex mutex;

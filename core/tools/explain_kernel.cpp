@@ -28,7 +28,7 @@ std::string bounds_text(const Bounds& b) {
 }
 
 /// The counts of a line.
-struct Line {
+struct LineCounts {
     Bounds times, read, written, floats, integers;
 };
 
@@ -74,7 +74,7 @@ private:
     }
 
     void table(std::string& out) const {
-        std::map<Key, Line> lines;
+        std::map<Key, LineCounts> lines;
         for (const InstId id : uniformity.structure().order()) {
             const Inst& i = k[id];
             const Bounds times = counts.times(id);
@@ -82,7 +82,7 @@ private:
             const Bounds floats = times * tools::float_operations(k, i), integers = times * tools::integer_operations(k, i);
             const bool control = is_control(i.op) || is_barrier(i.op);
             if (i.loc.line == 0 || (read.most + written.most + floats.most + integers.most == 0 && !control)) continue;
-            Line& line = lines[{i.loc.file, i.loc.line}];
+            LineCounts& line = lines[{i.loc.file, i.loc.line}];
             if (times.most > line.times.most) line.times = times;
             line.read += read, line.written += written, line.floats += floats, line.integers += integers;
         }

@@ -45,7 +45,7 @@ TEST(InterleavedGroup, UsesOnlyInstructionsOfTheTarget) {
     for (const Older& o : {Older{"x86-64", "+sse2", 4}, Older{"x86-64-v3", "+sse2,+sse4.1,+avx,+avx2,+fma", 4},
                            Older{"x86-64-v3", "+sse2,+sse4.1,+avx,+avx2,+fma", 8}}) {
         const Machine machine{host_machine().triple, o.name, o.features};
-        const pumice::Device d(std::make_shared<cpu::Device>(o.width, 1, false, machine));
+        const pumice::Device d(std::make_shared<cpu::CpuDevice>(o.width, 1, false, machine));
         check<float>(d, o.name), check<double>(d, o.name), check<uint8_t>(d, o.name), check<int16_t>(d, o.name);
     }
 }

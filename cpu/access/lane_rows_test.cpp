@@ -24,7 +24,7 @@ std::vector<pumice::Device> devices() {
     for (const Machines& m : {Machines{"x86-64", "+sse2", 4}, Machines{"x86-64-v3", "+sse2,+sse4.1,+avx,+avx2,+fma", 8}})
         if (host_machine().triple.starts_with("x86_64") && native_width(host_machine()) >= m.width)
             all.emplace_back(
-                std::make_shared<cpu::Device>(m.width, 1, false, Machine{host_machine().triple, m.name, m.features}));
+                std::make_shared<cpu::CpuDevice>(m.width, 1, false, Machine{host_machine().triple, m.name, m.features}));
     all.push_back(pumice::Device::open("cpu"));
     return all;
 }

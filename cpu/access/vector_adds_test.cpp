@@ -28,7 +28,7 @@ protected:
     void SetUp() override {
         if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
         if (native_width(host_machine()) < GetParam()) GTEST_SKIP() << "SKIPPED: this machine's vectors are narrower";
-        opened.emplace(std::make_shared<cpu::Device>(GetParam(), 2, false, host_machine()));
+        opened.emplace(std::make_shared<cpu::CpuDevice>(GetParam(), 2, false, host_machine()));
     }
     std::optional<pumice::Device> opened;
 };

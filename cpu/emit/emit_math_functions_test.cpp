@@ -109,7 +109,7 @@ TEST(Maths, floats_by_avx2) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     if (native_width(host_machine()) < 8) GTEST_SKIP() << "SKIPPED: this machine has no AVX2";
     const Machine machine{host_machine().triple, "x86-64-v3", "+sse2,+sse4.1,+avx,+avx2,+fma"};
-    for (const int width : {4, 8}) check_floats(pumice::Device(std::make_shared<cpu::Device>(width, 1, false, machine)));
+    for (const int width : {4, 8}) check_floats(pumice::Device(std::make_shared<cpu::CpuDevice>(width, 1, false, machine)));
 }
 
 TEST(Maths, sine_and_cosine_of_one_value) {

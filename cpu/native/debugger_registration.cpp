@@ -29,7 +29,7 @@ namespace pumice::cpu {
 namespace {
 
 // The parts of ELF that are needed (System V ABI, chapter 4). elf.h is not everywhere.
-struct FileHeader {
+struct ElfHeader {
     unsigned char identity[16];
     uint16_t type, machine;
     uint32_t version;
@@ -59,7 +59,7 @@ template <class T> bool read(const std::string& bytes, uint64_t at, T& into) {
 
 /// Sets the address of the section that holds the symbol.
 bool place(std::string& bytes, const std::string& symbol, uint64_t address) {
-    FileHeader file;
+    ElfHeader file;
     if (!read(bytes, 0, file) || std::memcmp(file.identity,
                                              "\x7f"
                                              "ELF\x02",

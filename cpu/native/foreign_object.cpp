@@ -123,13 +123,13 @@ void fatal_error(const char* reason) {
     while (true) pause();
 }
 
-struct Functions {
+struct LlvmFunctions {
 #define X(name) decltype(&::name) name = nullptr;
     PUMICE_LLVM_FUNCTIONS(X)
 #undef X
     const unsigned major;
 
-    Functions() : major(llvm_major()) {
+    LlvmFunctions() : major(llvm_major()) {
         const char* lacks = nullptr;
 #define X(name)                                                    \
     name = reinterpret_cast<decltype(name)>(llvm_function(#name)); \
@@ -163,8 +163,8 @@ struct Functions {
     }
 };
 
-const Functions& functions() {
-    static const Functions* const one = new Functions;  // throws at every call if the library lacks a function
+const LlvmFunctions& functions() {
+    static const LlvmFunctions* const one = new LlvmFunctions;  // throws at every call if the library lacks a function
     return *one;
 }
 
@@ -300,7 +300,7 @@ private:
         module = nullptr, context = nullptr, machine = nullptr;
     }
 
-    const Functions& l = functions();
+    const LlvmFunctions& l = functions();
     const std::string source;
     LLVMTargetMachineRef machine = nullptr;
     LLVMContextRef context = nullptr;
@@ -311,12 +311,12 @@ private:
 }  // namespace
 
 std::string normal_triple(const std::string& triple) {
-    const Functions& l = functions();
+    const LlvmFunctions& l = functions();
     return l.taken(l.LLVMNormalizeTargetTriple(triple.c_str()));
 }
 
 std::vector<std::string> llvm_targets() {
-    const Functions& l = functions();
+    const LlvmFunctions& l = functions();
     std::vector<std::string> names;
     for (LLVMTargetRef target = l.LLVMGetFirstTarget(); target; target = l.LLVMGetNextTarget(target))
         names.emplace_back(l.LLVMGetTargetName(target));

@@ -284,7 +284,7 @@ public:
         if (reason.empty()) reason = find(library, symbol, address);
         if (!reason.empty() && !reported.empty()) reason += text(" (", reported, ")");
         if (reason.empty() && address != 0) {
-            auto code = std::make_shared<Loaded>();
+            auto code = std::make_shared<LoadedCode>();
             code->loader = shared_from_this();
             code->library = library;
             code->entry = reinterpret_cast<void*>(address);
@@ -295,10 +295,10 @@ public:
     }
 
 private:
-    struct Loaded : Code {
+    struct LoadedCode : Code {
         std::shared_ptr<OrcLoader> loader;
         LLVMOrcJITDylibRef library = nullptr;
-        ~Loaded() override {
+        ~LoadedCode() override {
             const std::lock_guard lock(loader->mutex);
             loader->give_back(library);
         }
@@ -348,7 +348,7 @@ private:
     void report(LLVMErrorRef error) { reported += l.taken(error); }
 
     std::string find(LLVMOrcJITDylibRef library, const std::string& symbol, LLVMOrcExecutorAddress& address) {
-        struct Found {
+        struct SymbolLookup {
             const Llvm* l;
             LLVMOrcExecutorAddress* address;
             std::string problem;
@@ -360,7 +360,7 @@ private:
         l.LLVMOrcExecutionSessionLookup(
             session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
             [](LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void* context) {
-                Found& out = *static_cast<Found*>(context);
+                SymbolLookup& out = *static_cast<SymbolLookup*>(context);
                 out.problem = out.l->taken(error);
                 if (out.problem.empty() && count == 1) *out.address = pairs[0].Sym.Address;
             },

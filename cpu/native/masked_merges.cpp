@@ -21,14 +21,14 @@ namespace {
     X(LLVMInstructionEraseFromParent) X(LLVMGetNumMaskElements) X(LLVMGetMaskValue) X(LLVMConstInt) X(LLVMConstVector)
 // clang-format on
 
-struct Functions {
+struct LlvmFunctions {
 #define X(name) decltype(&::name) name = reinterpret_cast<decltype(&::name)>(llvm_function(#name));
     PUMICE_LLVM_FUNCTIONS(X)
 #undef X
 };
 
-const Functions& functions() {
-    static const Functions all;
+const LlvmFunctions& functions() {
+    static const LlvmFunctions all;
     return all;
 }
 
@@ -104,7 +104,7 @@ private:
         l.LLVMInstructionEraseFromParent(instruction);
     }
 
-    const Functions& l;
+    const LlvmFunctions& l;
     LLVMModuleRef module;
     LLVMContextRef context;
     LLVMBuilderRef builder;

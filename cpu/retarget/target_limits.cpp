@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t bpf_registers = 5;  ///< that hold parameters
 
-class Limits {
+class LimitChecks {
 public:
-    Limits(const Kernel& k, ObjectOf of, bool is_bpf, const std::string& what) : k(k), of(of), is_bpf(is_bpf), what(what) {}
+    LimitChecks(const Kernel& k, ObjectOf of, bool is_bpf, const std::string& what) : k(k), of(of), is_bpf(is_bpf), what(what) {}
 
     void check() const {
         if (is_bpf) check_parameters();
@@ -107,7 +107,7 @@ private:
 }  // namespace
 
 void check_limits(const Kernel& lowered, ObjectOf of, bool is_bpf, const std::string& what) {
-    Limits(lowered, of, is_bpf, what).check();
+    LimitChecks(lowered, of, is_bpf, what).check();
 }
 
 }  // namespace pumice::cpu

@@ -18,7 +18,7 @@ namespace pumice::cpu {
 namespace {
 
 struct PointEvent final : EventState {
-    PointEvent(std::shared_ptr<Device> device, Streams& streams, Point point)
+    PointEvent(std::shared_ptr<CpuDevice> device, Streams& streams, StreamPoint point)
         : device(std::move(device)), streams(streams), point(point) {}
     void wait() override {
         const trace::Span span("host", "wait");
@@ -27,9 +27,9 @@ struct PointEvent final : EventState {
     }
     bool done() override { return streams.poll(point); }
 
-    const std::shared_ptr<Device> device;
+    const std::shared_ptr<CpuDevice> device;
     Streams& streams;
-    const Point point;
+    const StreamPoint point;
 };
 
 /// The number in a debug switch, or `fallback` if it is not set.
@@ -77,10 +77,10 @@ std::shared_ptr<Backend> open() {
     try {
         std::thread([] {}).join();  // oneTBB starts its threads only on demand, and cannot work without
     } catch (const std::system_error& e) { fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")"); }
-    return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
+    return std::make_shared<CpuDevice>(s.width, s.threads, s.fixed_parts);
 }
 
-Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
+CpuDevice::CpuDevice(int width, int threads, bool fixed_parts, const Machine& machine)
     : compiler(std::make_shared<Compiler>(width, machine)),
       owned_thread_pool(std::make_unique<ThreadPool>(threads, fixed_parts)),
       owned_streams(std::make_unique<Streams>(*owned_thread_pool)),
@@ -89,14 +89,14 @@ Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
     debug::log_line(text("opened ", name(), compiler->target.sleef ? " with SLEEF" : ""));
 }
 
-Device::~Device() {
+CpuDevice::~CpuDevice() {
     const auto end = [streams = owned_streams.release(), thread_pool = owned_thread_pool.release()] {
         delete streams;  // waits for its work, which the pool runs
         delete thread_pool;
     };
     try {
         streams.finish();
-        std::vector<Point> unfinished;
+        std::vector<StreamPoint> unfinished;
         if (take_reports(unfinished)) reports.deliver_lines();
     } catch (...) {
         // Nobody is left to receive the error.
@@ -113,48 +113,48 @@ Device::~Device() {
     }
 }
 
-std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, thread_pool.threads); }
-Limits Device::limits() const { return limits_for(compiler->machine, compiler->target.width); }
+std::string CpuDevice::name() const { return name_for(compiler->machine, compiler->target.width, thread_pool.threads); }
+Limits CpuDevice::limits() const { return limits_for(compiler->machine, compiler->target.width); }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
-    const auto memory = std::make_shared<Memory>(in_use, pool, bytes, name());
+std::shared_ptr<Allocation> CpuDevice::allocate(int64_t bytes, bool zero) {
+    const auto memory = std::make_shared<CpuMemory>(in_use, pool, bytes, name());
     if (zero && !memory->zero())
         thread_pool.run(Priority::normal, bytes, bytes_piece,
                         [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
     return memory;
 }
 
-void Device::wait_for_uses(Memory& memory, bool write) {
-    std::vector<Point> points;
+void CpuDevice::wait_for_uses(CpuMemory& memory, bool write) {
+    std::vector<StreamPoint> points;
     {
         const std::lock_guard lock(streams.mutex);
         conflicts(memory, nullptr, streams[0], write, points);
     }
-    for (const Point& point : points) streams.wait(point);
+    for (const StreamPoint& point : points) streams.wait(point);
     settle();
 }
 
-void Device::transfer(void* to, const void* from, int64_t bytes) {
+void CpuDevice::transfer(void* to, const void* from, int64_t bytes) {
     thread_pool.run(Priority::normal, bytes, bytes_piece, [=](int64_t first, int64_t count) {
         std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, size_t(count));
     });
 }
 
-void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
-    Memory& memory = memory_of(to);
+void CpuDevice::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
+    CpuMemory& memory = memory_of(to);
     wait_for_uses(memory, true);
     transfer(memory.data + offset, from, bytes);
 }
 
-void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
-    Memory& memory = memory_of(from);
+void CpuDevice::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
+    CpuMemory& memory = memory_of(from);
     wait_for_uses(memory, false);
     transfer(to, memory.data + offset, bytes);
 }
 
-void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
+void CpuDevice::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
     FillWork work;
     if (pattern_size > int64_t(work.pattern.size())) library_bug(text("a fill by a pattern of ", pattern_size, " bytes"));
     work.to = memory_of(to).shared_from_this();
@@ -164,7 +164,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     submit(stream, work, {&use, 1});
 }
 
-void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
+void CpuDevice::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
     CopyWork work;
     work.held[0] = memory_of(from).shared_from_this(), work.held[1] = memory_of(to).shared_from_this();
     work.from = work.held[0]->data + from_offset, work.to = work.held[1]->data + to_offset, work.bytes = bytes;
@@ -172,7 +172,7 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
     submit(stream, work, uses);
 }
 
-void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
+void CpuDevice::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
     CopyWork work;
     work.held[0] = memory_of(to).shared_from_this();
     work.from = static_cast<const std::byte*>(from), work.to = work.held[0]->data + offset, work.bytes = bytes;
@@ -180,7 +180,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     submit(stream, work, {&use, 1});
 }
 
-void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
+void CpuDevice::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
     CopyWork work;
     work.held[0] = memory_of(from).shared_from_this();
     work.from = work.held[0]->data + offset, work.to = static_cast<std::byte*>(to), work.bytes = bytes;
@@ -190,26 +190,26 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 
 // ---- kernels -------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+std::shared_ptr<Executable> CpuDevice::compile(std::shared_ptr<const ir::Kernel> kernel) {
     return std::make_shared<CpuProgram>(compiler, without_group_operations(std::move(kernel), compiler->target.rules));
 }
 
-std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
+std::array<int64_t, 3> CpuDevice::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
     return cpu::choose_group(kernel, launch.extent, launch.rank);
 }
 
-template <class Kind> Point Device::submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed) {
+template <class Kind> StreamPoint CpuDevice::submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed) {
     std::unique_lock lock(streams.mutex);
-    Stream& on = streams[stream];
-    std::vector<Point> after;
+    CpuStream& on = streams[stream];
+    std::vector<StreamPoint> after;
     for (const MemoryUse& use : uses) conflicts(*use.memory, &on, streams[0], use.write, after);
-    const Point point{&on, on.submitted + 1};
+    const StreamPoint point{&on, on.submitted + 1};
     for (const MemoryUse& use : uses) note_use(*use.memory, point, use.write);
     streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock, followed);
     return point;
 }
 
-void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
+void CpuDevice::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     CpuProgram& program = static_cast<CpuProgram&>(*executable);
     const bool indirect = asked.counts.memory;
     const bool followed = !indirect && compiler->target.rules.has(Rule::launch_fusion) && detail::NextLaunchHint::now();
@@ -240,19 +240,19 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     submit_launch(program, launch, later, uses, followed);
 }
 
-template <class Kind> void Device::submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
-                                                 std::span<const MemoryUse> uses, bool followed) {
+template <class Kind> void CpuDevice::submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
+                                                    std::span<const MemoryUse> uses, bool followed) {
     work.held.reserve(uses.size());
     for (const MemoryUse& use : uses) work.held.push_back(use.memory->shared_from_this());
     if (!program.reports) return void(submit(launch.stream, work, uses, followed));
-    std::vector<Point> unfinished;
+    std::vector<StreamPoint> unfinished;
     // Drains the ring first if earlier launches may have filled it.
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(*program.kernel) * items;
     while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {
         if (CallWork::inside()) break;
-        for (const Point& point : unfinished) streams.wait(point);
+        for (const StreamPoint& point : unfinished) streams.wait(point);
     }
     reports.deliver_lines();
     const std::lock_guard lock(reporting);
@@ -266,7 +266,7 @@ template <class Kind> void Device::submit_launch(const CpuProgram& program, cons
     reported = true;
 }
 
-void Device::prepare(const std::shared_ptr<Executable>& executable, const Launch& described) {
+void CpuDevice::prepare(const std::shared_ptr<Executable>& executable, const Launch& described) {
     CpuProgram& program = static_cast<CpuProgram&>(*executable);
     Launch launch = described;
     // Arrays of their own in place of the launch's: the choice of a variant looks at their addresses, and at nothing in them.
@@ -280,9 +280,9 @@ void Device::prepare(const std::shared_ptr<Executable>& executable, const Launch
 }
 
 /// Takes the reports if all launches that report are finished. Returns false with the unfinished launches otherwise.
-bool Device::take_reports(std::vector<Point>& unfinished) {
+bool CpuDevice::take_reports(std::vector<StreamPoint>& unfinished) {
     const std::lock_guard lock(reporting);
-    std::erase_if(reporting_work, [](const Point& point) { return point.reached(); });
+    std::erase_if(reporting_work, [](const StreamPoint& point) { return point.reached(); });
     unfinished = reporting_work;
     if (!unfinished.empty()) return false;
     if (reported) reports.take(ring);
@@ -292,17 +292,17 @@ bool Device::take_reports(std::vector<Point>& unfinished) {
     return true;
 }
 
-void Device::settle() {
+void CpuDevice::settle() {
     if (!reported) return;
-    std::vector<Point> unfinished;
+    std::vector<StreamPoint> unfinished;
     while (!take_reports(unfinished)) {
         if (CallWork::inside()) return;  // another wait delivers them
-        for (const Point& point : unfinished) streams.wait(point);
+        for (const StreamPoint& point : unfinished) streams.wait(point);
     }
     reports.deliver();
 }
 
-void Device::synchronize() {
+void CpuDevice::synchronize() {
     const trace::Span span("host", "synchronize");
     streams.finish();
     settle();
@@ -310,17 +310,17 @@ void Device::synchronize() {
 
 // ---- streams -------------------------------------------------------------------------------------------------------
 
-void Device::call(int stream, std::function<void()> act) {
+void CpuDevice::call(int stream, std::function<void()> act) {
     CallWork work;
     work.act = std::move(act);
     submit(stream, work, {});
 }
 
-std::shared_ptr<EventState> Device::record(int stream) {
-    return std::make_shared<PointEvent>(std::static_pointer_cast<Device>(shared_from_this()), streams, streams.last(stream));
+std::shared_ptr<EventState> CpuDevice::record(int stream) {
+    return std::make_shared<PointEvent>(std::static_pointer_cast<CpuDevice>(shared_from_this()), streams, streams.last(stream));
 }
 
-void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
+void CpuDevice::wait_for(int stream, const std::shared_ptr<EventState>& event) {
     const auto* own = dynamic_cast<const PointEvent*>(event.get());
     if (!own || own->device.get() != this) return event->wait();
     streams.wait_for(stream, own->point);

@@ -10,10 +10,10 @@
 
 namespace pumice::cpu {
 
-class Device final : public Backend, public PreparingBackend, public pumice::detail::MeasuredBackend {
+class CpuDevice final : public Backend, public PreparingBackend, public pumice::detail::MeasuredBackend {
 public:
-    Device(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
-    ~Device() override;
+    CpuDevice(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
+    ~CpuDevice() override;
 
     std::string name() const override;
     Limits limits() const override;
@@ -49,29 +49,29 @@ public:
 
 private:
     struct MemoryUse {
-        Memory* memory = nullptr;
+        CpuMemory* memory = nullptr;
         bool write = false;
     };
     /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
-    template <class Kind> Point submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed = false);
+    template <class Kind> StreamPoint submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed = false);
     /// Gives the stream a launch: `work` holds no memory yet. `launch` is arranged for the program.
     template <class Kind> void submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
                                              std::span<const MemoryUse> uses, bool followed);
     /// Blocks until uses of the memory that conflict with the host's are done.
-    void wait_for_uses(Memory& memory, bool write);
+    void wait_for_uses(CpuMemory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
 
     const std::shared_ptr<Compiler> compiler;
-    bool take_reports(std::vector<Point>& unfinished);
+    bool take_reports(std::vector<StreamPoint>& unfinished);
 
-    std::mutex reporting;               ///< guards the next members, also while a reporting launch is submitted
-    std::vector<uint32_t> ring;         ///< the ring for reports; empty until a kernel reports
-    std::atomic<int64_t> expected = 0;  ///< words that later launches write if every item prints each line once
-    std::vector<Point> reporting_work;  ///< launches since the ring was last taken
+    std::mutex reporting;                     ///< guards the next members, also while a reporting launch is submitted
+    std::vector<uint32_t> ring;               ///< the ring for reports; empty until a kernel reports
+    std::atomic<int64_t> expected = 0;        ///< words that later launches write if every item prints each line once
+    std::vector<StreamPoint> reporting_work;  ///< launches since the ring was last taken
     std::atomic<bool> reported = false;
 
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
-    const std::shared_ptr<Pool> pool = new_pool();
+    const std::shared_ptr<MemoryPool> pool = new_pool();
     std::unique_ptr<ThreadPool> owned_thread_pool;
     std::unique_ptr<Streams> owned_streams;
     ThreadPool& thread_pool;

@@ -48,7 +48,7 @@ std::byte* thread_scratch(int64_t bytes) {
 }
 
 LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const OwnershipPartition& given,
-                       const std::shared_ptr<Pool>& pool)
+                       const std::shared_ptr<MemoryPool>& pool)
     : native(std::move(code)), partition(given) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
@@ -91,12 +91,13 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         patch[0] = 0;
     }
     if (native->sums.empty()) return;
-    std::vector<SumCopies::Array> summed;
+    std::vector<SumCopies::SummedArray> summed;
     for (const PrivatisedArray& sum : native->sums) {
         const int64_t scalars = launch.arguments[size_t(sum.argument)].array.bytes / size_of(sum.type);
         summed.push_back({scalars, sum.lanes == 1 && partition.cover(sum.argument)});
     }
-    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) partition = {};
+    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::SummedArray& array) { return array.shared; }))
+        partition = {};
     sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 

@@ -39,7 +39,7 @@ class LaunchWork final : public Work {
 public:
     /// `across`: the argument whose rows the kernel walks along axis 1 of the range, or -1.
     LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const OwnershipPartition& partition,
-               const std::shared_ptr<Pool>& pool);
+               const std::shared_ptr<MemoryPool>& pool);
     LaunchWork(LaunchWork&& other);
     /// Makes the kernel report into this ring, under this launch number.
     void report(uint32_t* ring, uint32_t number);
@@ -87,7 +87,7 @@ private:
     int64_t begin = 0, down = 1;            ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
 
 public:
-    std::vector<std::shared_ptr<Memory>> held;                         ///< kept until the work is done
+    std::vector<std::shared_ptr<CpuMemory>> held;                      ///< kept until the work is done
     std::shared_ptr<const detail::TracedWork> traced = take_traced();  ///< with PUMICE_TRACE
 };
 
@@ -111,12 +111,12 @@ private:
     uint32_t number = 0;
 
 public:
-    std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
+    std::vector<std::shared_ptr<CpuMemory>> held;  ///< kept until the work is done
 };
 
 /// Fills `bytes` of memory with a repeated pattern.
 struct FillWork final : Work {
-    std::shared_ptr<Memory> to;
+    std::shared_ptr<CpuMemory> to;
     int64_t offset = 0, bytes = 0, pattern_size = 1;
     std::array<std::byte, 64> pattern{};
     std::shared_ptr<const detail::TracedWork> traced = take_traced();
@@ -126,7 +126,7 @@ struct FillWork final : Work {
 
 /// Copies bytes; within one allocation the two may overlap.
 struct CopyWork final : Work {
-    std::shared_ptr<Memory> held[2];
+    std::shared_ptr<CpuMemory> held[2];
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     int64_t bytes = 0;

@@ -22,9 +22,11 @@ int64_t physical_memory() {
     return bytes;
 }
 
-std::shared_ptr<Pool> new_pool() { return std::make_shared<Pool>(std::min<int64_t>(256 << 20, physical_memory() / 16)); }
+std::shared_ptr<MemoryPool> new_pool() {
+    return std::make_shared<MemoryPool>(std::min<int64_t>(256 << 20, physical_memory() / 16));
+}
 
-Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, const std::string& device)
+CpuMemory::CpuMemory(InUse counter, std::shared_ptr<MemoryPool> given_pool, int64_t size, const std::string& device)
     : in_use(std::move(counter)), pool(std::move(given_pool)) {
     // The system overcommits, and kills the process when the memory is used.
     if (size > physical_memory() - *in_use)
@@ -42,7 +44,7 @@ Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, co
     *in_use += bytes = size;
 }
 
-Memory::~Memory() {
+CpuMemory::~CpuMemory() {
     if (bytes >= large)
         pool->give(block);
     else
@@ -50,7 +52,7 @@ Memory::~Memory() {
     *in_use -= bytes;
 }
 
-void UnfinishedUses::put(const Point& point) {
+void UnfinishedUses::put(const StreamPoint& point) {
     if (!many.empty()) {
         many[point.stream] = point;
         if (many.size() < prune_at) return;
@@ -58,36 +60,37 @@ void UnfinishedUses::put(const Point& point) {
         prune_at = 2 * many.size() + 4 * most_few;
         return;
     }
-    for (Point& use : few)
+    for (StreamPoint& use : few)
         if (use.stream == point.stream) {
             use.number = point.number;
             return;
         }
-    std::erase_if(few, [](const Point& use) { return use.reached(); });
+    std::erase_if(few, [](const StreamPoint& use) { return use.reached(); });
     few.push_back(point);
     if (few.size() <= most_few) return;
-    for (const Point& use : few) many[use.stream] = use;
+    for (const StreamPoint& use : few) many[use.stream] = use;
     few.clear();
     prune_at = 4 * most_few;
 }
 
-void UnfinishedUses::all(const Stream* except, std::vector<Point>& to) {
+void UnfinishedUses::all(const CpuStream* except, std::vector<StreamPoint>& to) {
     std::erase_if(many, [](const auto& use) { return use.second.reached(); });
     for (const auto& [stream, use] : many)
         if (stream != except) to.push_back(use);
-    for (const Point& use : few)
+    for (const StreamPoint& use : few)
         if (use.stream != except && !use.reached()) to.push_back(use);
 }
 
-void UnfinishedUses::of(const Stream& stream, std::vector<Point>& to) const {
+void UnfinishedUses::of(const CpuStream& stream, std::vector<StreamPoint>& to) const {
     if (const auto use = many.find(&stream); use != many.end() && !use->second.reached()) to.push_back(use->second);
-    for (const Point& use : few)
+    for (const StreamPoint& use : few)
         if (use.stream == &stream && !use.reached()) to.push_back(use);
 }
 
-void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
+void note_use(CpuMemory& memory, const StreamPoint& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
 
-void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
+void conflicts(CpuMemory& memory, const CpuStream* stream, const CpuStream& standard, bool write,
+               std::vector<StreamPoint>& after) {
     const auto add = [&](UnfinishedUses& uses) {
         if (!stream || stream == &standard)
             uses.all(stream, after);

@@ -10,9 +10,9 @@ namespace pumice::cpu {
 namespace {
 
 struct MemoryTest : testing::Test {
-    std::shared_ptr<Memory> memory(int64_t bytes) { return std::make_shared<Memory>(in_use, pool, bytes, "cpu"); }
+    std::shared_ptr<CpuMemory> memory(int64_t bytes) { return std::make_shared<CpuMemory>(in_use, pool, bytes, "cpu"); }
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
-    const std::shared_ptr<Pool> pool = std::make_shared<Pool>(8 << 20);
+    const std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>(8 << 20);
 };
 
 TEST_F(MemoryTest, AlignedAndCounted) {
@@ -54,7 +54,7 @@ TEST_F(MemoryTest, NewPagesAreNotTouchedByTheAllocator) {
 }
 
 TEST_F(MemoryTest, ThePoolKeepsItsLimit) {
-    std::vector<std::shared_ptr<Memory>> all;
+    std::vector<std::shared_ptr<CpuMemory>> all;
     for (int n = 0; n < 6; ++n) all.push_back(memory(2 << 20));
     const std::byte* const last = all.back()->data;
     all.clear();
@@ -79,16 +79,17 @@ TEST_F(MemoryTest, AllocationsPastTheMemoryAreRefusedWithTheBytes) {
 }
 
 struct Conflicts : testing::Test {
-    std::vector<uint64_t> of(const Stream* stream, bool write) {
-        std::vector<Point> after;
+    std::vector<uint64_t> of(const CpuStream* stream, bool write) {
+        std::vector<StreamPoint> after;
         conflicts(*memory, stream, standard, write, after);
         std::vector<uint64_t> numbers;
-        for (const Point& point : after) numbers.push_back(point.number);
+        for (const StreamPoint& point : after) numbers.push_back(point.number);
         return numbers;
     }
     using Numbers = std::vector<uint64_t>;
-    std::shared_ptr<Memory> memory = std::make_shared<Memory>(std::make_shared<std::atomic<int64_t>>(0), new_pool(), 64, "cpu");
-    Stream standard, a, b;
+    std::shared_ptr<CpuMemory> memory =
+        std::make_shared<CpuMemory>(std::make_shared<std::atomic<int64_t>>(0), new_pool(), 64, "cpu");
+    CpuStream standard, a, b;
 };
 
 TEST_F(Conflicts, HostReadsWaitForWritesAndHostWritesForReadsToo) {

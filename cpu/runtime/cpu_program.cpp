@@ -258,7 +258,7 @@ std::array<int64_t, 3> CpuProgram::compiled_group(const Launch& launch, int thre
     };
     const std::lock_guard lock(mutex);
     std::array<int64_t, 3> best = launch.group;
-    for (const Made& m : made) {
+    for (const CompiledVariant& m : made) {
         if (m.variant.group == launch.group) return launch.group;
         const bool enough = groups(m.variant.group) >= std::min<int64_t>(groups(launch.group), 4 * threads);
         if (enough && m.variant.group[0] >= launch.group[0]) best = m.variant.group;
@@ -321,10 +321,10 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
                     worth_peeling(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.peeled;
     const std::lock_guard lock(mutex);
-    for (const Made& m : made)
+    for (const CompiledVariant& m : made)
         if (m.variant == wanted) return m.native;
     // Code for ranges with a tail serves ranges without one, too.
-    for (const Made& m : made) {
+    for (const CompiledVariant& m : made) {
         Variant general = wanted;
         general.full = false;
         if (m.variant == general) return m.native;

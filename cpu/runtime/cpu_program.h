@@ -95,13 +95,13 @@ private:
 
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);
-    struct Made {
+    struct CompiledVariant {
         Variant variant;
         std::shared_ptr<Native> native;
     };
     const std::shared_ptr<Compiler> compiler;
     std::mutex mutex;
-    std::vector<Made> made;
+    std::vector<CompiledVariant> made;
 };
 
 }  // namespace pumice::cpu

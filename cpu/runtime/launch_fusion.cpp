@@ -47,10 +47,10 @@ public:
         // Few rows at once: stores that hit the first-level cache are nearly free beside loads that wait for memory.
         const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / distance.bytes);
         std::mutex mutex;
-        std::vector<Run> runs;
+        std::vector<RowRun> runs;
         const int64_t smallest = std::max(piece(), a.count / (workers.threads() * ranges_a_thread));
         workers.run(a.count, smallest, [&](int64_t begin, int64_t count) {
-            Run run = take(runs, mutex, begin);
+            RowRun run = take(runs, mutex, begin);
             std::byte* const scratch = thread_scratch(std::max(first.scratch(), second.scratch()));
             const Frame x = first.frame_with(scratch), y = second.frame_with(scratch);
             const double start = now_ns();
@@ -68,7 +68,7 @@ public:
             const std::lock_guard lock(mutex);
             runs.push_back(run);
         });
-        std::sort(runs.begin(), runs.end(), [](const Run& x, const Run& y) { return x.begin < y.begin; });
+        std::sort(runs.begin(), runs.end(), [](const RowRun& x, const RowRun& y) { return x.begin < y.begin; });
         std::vector<std::pair<int64_t, int64_t>> seams;
         for (size_t r = 1; r < runs.size(); ++r)
             if (runs[r].from > runs[r - 1].next) seams.emplace_back(runs[r - 1].next, runs[r].from);
@@ -82,15 +82,15 @@ public:
 
 private:
     /// Contiguous rows [begin, end) of the first launch that are done, with the rows [from, next) of the second that are done.
-    struct Run {
+    struct RowRun {
         int64_t begin = 0, end = 0, from = 0, next = 0;
     };
     /// Takes the run that ends at this row, or makes a new one.
-    Run take(std::vector<Run>& runs, std::mutex& mutex, int64_t row) const {
+    RowRun take(std::vector<RowRun>& runs, std::mutex& mutex, int64_t row) const {
         const std::lock_guard lock(mutex);
-        const auto before = std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.end == row; });
+        const auto before = std::find_if(runs.begin(), runs.end(), [&](const RowRun& run) { return run.end == row; });
         if (before == runs.end()) return {row, row, free_from(row), free_from(row)};
-        const Run run = *before;
+        const RowRun run = *before;
         runs.erase(before);
         return run;
     }

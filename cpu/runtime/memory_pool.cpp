@@ -38,7 +38,7 @@ std::byte* map(size_t bytes) {
 }
 
 /// Unmaps a block, which is a page longer than `bytes` for its shift.
-void unmap(const Pool::Block& block) {
+void unmap(const MemoryPool::MemoryBlock& block) {
     munmap(block.data - reinterpret_cast<uintptr_t>(block.data) % page_bytes(), size_t(block.bytes) + page_bytes());
 }
 
@@ -50,14 +50,14 @@ int64_t rounded(int64_t bytes) {
 
 }  // namespace
 
-Pool::Block Pool::take(int64_t bytes) {
+MemoryPool::MemoryBlock MemoryPool::take(int64_t bytes) {
     const int64_t wanted = rounded(bytes);
     {
         const std::lock_guard lock(mutex);
         // The youngest block is the likeliest to be cached.
         for (size_t n = blocks.size(); n-- > 0;) {
             if (blocks[n].bytes != wanted) continue;
-            const Block found = blocks[n];
+            const MemoryBlock found = blocks[n];
             blocks.erase(blocks.begin() + long(n));
             sum -= found.bytes;
             return found;
@@ -69,7 +69,7 @@ Pool::Block Pool::take(int64_t bytes) {
     return {data ? data + next_shift() : nullptr, wanted, true};
 }
 
-void Pool::give(const Block& block) {
+void MemoryPool::give(const MemoryBlock& block) {
     if (block.bytes > most) return unmap(block);
     const std::lock_guard lock(mutex);
     blocks.push_back({block.data, block.bytes, false});
@@ -79,14 +79,14 @@ void Pool::give(const Block& block) {
     }
 }
 
-void Pool::trim() {
+void MemoryPool::trim() {
     const std::lock_guard lock(mutex);
-    for (const Block& block : blocks) unmap(block);
+    for (const MemoryBlock& block : blocks) unmap(block);
     blocks.clear();
     sum = 0;
 }
 
-int64_t Pool::kept() const {
+int64_t MemoryPool::kept() const {
     const std::lock_guard lock(mutex);
     return sum;
 }

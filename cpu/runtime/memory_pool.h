@@ -7,20 +7,20 @@
 
 namespace pumice::cpu {
 
-class Pool {
+class MemoryPool {
 public:
     /// Keeps at most this many bytes; beyond that, the oldest blocks return to the system.
-    explicit Pool(int64_t most) : most(most) {}
-    ~Pool() { trim(); }
-    Pool(const Pool&) = delete;
+    explicit MemoryPool(int64_t most) : most(most) {}
+    ~MemoryPool() { trim(); }
+    MemoryPool(const MemoryPool&) = delete;
 
-    struct Block {
+    struct MemoryBlock {
         std::byte* data = nullptr;  ///< null if the system has no memory
         int64_t bytes = 0;          ///< the requested size, rounded up by at most an eighth
         bool zero = false;          ///< all zeros: new from the system
     };
-    Block take(int64_t bytes);
-    void give(const Block& block);
+    MemoryBlock take(int64_t bytes);
+    void give(const MemoryBlock& block);
     /// Returns all blocks to the system.
     void trim();
     int64_t kept() const;
@@ -28,7 +28,7 @@ public:
 private:
     const int64_t most;
     mutable std::mutex mutex;
-    std::deque<Block> blocks;  ///< oldest first
+    std::deque<MemoryBlock> blocks;  ///< oldest first
     int64_t sum = 0;
 };
 

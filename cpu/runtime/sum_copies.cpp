@@ -23,8 +23,8 @@ uint64_t next_number() {
 
 }  // namespace
 
-SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given, std::vector<Array> of,
-                     bool exclusive, std::shared_ptr<Pool> given_pool)
+SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given, std::vector<SummedArray> of,
+                     bool exclusive, std::shared_ptr<MemoryPool> given_pool)
     : sums(which),
       arguments(given),
       arrays(std::move(of)),
@@ -39,8 +39,8 @@ SumCopies::~SumCopies() {
 
 /// Makes a thread's copies; `first`: of the first thread. The first thread adds to the arrays themselves if nothing else uses
 /// them and they have the layout of a copy; the others do too if threads own disjoint elements.
-std::unique_ptr<SumCopies::Copy> SumCopies::make(bool first) const {
-    auto copy = std::make_unique<Copy>();
+std::unique_ptr<SumCopies::PrivateCopy> SumCopies::make(bool first) const {
+    auto copy = std::make_unique<PrivateCopy>();
     copy->arguments.assign(arguments.begin(), arguments.end());
     int64_t bytes = 0;
     for (size_t s = 0; s < sums.size(); ++s) {

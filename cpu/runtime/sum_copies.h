@@ -37,13 +37,13 @@ inline bool alone(const Launch& launch) { return launch.stream == 0; }
 class SumCopies {
 public:
     /// An array of a launch.
-    struct Array {
+    struct SummedArray {
         int64_t elements = 0;  ///< scalars
         bool shared = false;   ///< threads own disjoint elements, and add to the array itself (cpu/plan/ownership_partition.h)
     };
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and must outlive this.
-    SumCopies(std::span<const PrivatisedArray> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays,
-              bool alone, std::shared_ptr<Pool> pool);
+    SumCopies(std::span<const PrivatisedArray> sums, std::span<const FrameArgument> arguments, std::vector<SummedArray> arrays,
+              bool alone, std::shared_ptr<MemoryPool> pool);
     ~SumCopies();
 
     /// Arguments for the calling thread, in which summed arrays are its own copies.
@@ -52,23 +52,23 @@ public:
     void add_up(const WorkerThreads& workers);
 
 private:
-    struct Copy {
+    struct PrivateCopy {
         std::vector<FrameArgument> arguments;
         std::vector<int64_t> offsets;  ///< offset of each sum's copy in the memory; -1: it adds to the array
-        Pool::Block memory;
+        MemoryPool::MemoryBlock memory;
         std::thread::id user;
     };
-    std::unique_ptr<Copy> make(bool first) const;
+    std::unique_ptr<PrivateCopy> make(bool first) const;
     void add_up(size_t sum, int64_t first, int64_t count) const;
 
     const std::span<const PrivatisedArray> sums;
     const std::span<const FrameArgument> arguments;
-    const std::vector<Array> arrays;  ///< for each sum
+    const std::vector<SummedArray> arrays;  ///< for each sum
     const bool alone;
-    const std::shared_ptr<Pool> pool;
+    const std::shared_ptr<MemoryPool> pool;
     std::mutex mutex;
     int users = 0;  ///< threads that have a copy, or are making one
-    std::vector<std::unique_ptr<Copy>> copies;
+    std::vector<std::unique_ptr<PrivateCopy>> copies;
     const uint64_t number;  ///< unique to the launch
 };
 

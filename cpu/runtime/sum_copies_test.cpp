@@ -65,7 +65,7 @@ TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
         std::vector<float> array(3, 1.0f);
         const std::vector<PrivatisedArray> sums{{0, Scalar::f32, 1}};
         const std::vector<FrameArgument> arguments{{uint64_t(reinterpret_cast<uintptr_t>(array.data())), nullptr}};
-        const auto pool = std::make_shared<Pool>(1 << 20);
+        const auto pool = std::make_shared<MemoryPool>(1 << 20);
         SumCopies copies(sums, arguments, {{3, false}}, alone, pool), other(sums, arguments, {{3, false}}, false, pool);
         const auto add = [&] {
             for (int n = 0; n < 10; ++n) {

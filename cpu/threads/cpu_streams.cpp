@@ -14,27 +14,27 @@ constexpr size_t many_tasks = 256;
 
 /// The work that a thread runs, innermost first: a function that a stream calls may wait, and so run other work.
 struct RunningHere {
-    const Stream* stream;
+    const CpuStream* stream;
     const RunningHere* outer;
 };
 thread_local const RunningHere* running_here = nullptr;
 
 /// True if the calling thread is within work of the stream, which cannot continue before that ends.
-bool within_work_of(const Stream& stream) {
+bool within_work_of(const CpuStream& stream) {
     for (const RunningHere* r = running_here; r; r = r->outer)
         if (r->stream == &stream) return true;
     return false;
 }
 
-const Point* unmet(const Stream::Task& task) {
-    for (const Point& point : task.after)
+const StreamPoint* unmet(const CpuStream::Task& task) {
+    for (const StreamPoint& point : task.after)
         if (!point.reached()) return &point;
     return nullptr;
 }
 
 }  // namespace
 
-bool Point::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
+bool StreamPoint::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
 
 void WorkerThreads::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
     const auto publish = [this](const std::shared_ptr<Job>& job) {
@@ -48,7 +48,7 @@ void WorkerThreads::run(int64_t count, int64_t piece, Job::Body body, Order orde
 int WorkerThreads::threads() const { return streams.thread_pool.threads; }
 bool WorkerThreads::awake() const { return streams.thread_pool.awake(); }
 
-Streams::Streams(ThreadPool& thread_pool) : thread_pool(thread_pool) { all.push_back(std::make_unique<Stream>()); }
+Streams::Streams(ThreadPool& thread_pool) : thread_pool(thread_pool) { all.push_back(std::make_unique<CpuStream>()); }
 
 Streams::~Streams() {
     try {
@@ -64,7 +64,7 @@ Streams::~Streams() {
 int Streams::create(Priority priority) {
     const std::lock_guard lock(mutex);
     if (unused.empty()) {
-        all.push_back(std::make_unique<Stream>());
+        all.push_back(std::make_unique<CpuStream>());
         unused.reserve(all.size());  // so that a release cannot throw
         unused.push_back(int(all.size()) - 1);
     }
@@ -76,19 +76,19 @@ int Streams::create(Priority priority) {
 
 void Streams::release(int number) {
     const std::lock_guard lock(mutex);
-    Stream& stream = *all.at(size_t(number));
+    CpuStream& stream = *all.at(size_t(number));
     unused.push_back(number);
     stream.after.clear();
     if (!stream.pending.empty()) call(stream);
 }
 
-Stream& Streams::operator[](int number) { return *all.at(size_t(number)); }
+CpuStream& Streams::operator[](int number) { return *all.at(size_t(number)); }
 
-uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
-                         std::unique_lock<std::mutex>& lock, bool followed) {
-    for (const Point& point : stream.after) after.push_back(point);
+uint64_t Streams::submit(CpuStream& stream, Work& work, std::vector<StreamPoint> after,
+                         const std::function<std::unique_ptr<Work>()>& keep, std::unique_lock<std::mutex>& lock, bool followed) {
+    for (const StreamPoint& point : stream.after) after.push_back(point);
     stream.after.clear();
-    std::erase_if(after, [](const Point& point) { return point.reached(); });
+    std::erase_if(after, [](const StreamPoint& point) { return point.reached(); });
     const uint64_t number = ++stream.submitted;
     const double cost = work.cost();
     if (cost <= done_at_once && !stream.running && stream.pending.empty() && after.empty()) {
@@ -106,19 +106,19 @@ uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, c
     return number;
 }
 
-void Streams::wait_for(int number, const Point& point) {
+void Streams::wait_for(int number, const StreamPoint& point) {
     const std::lock_guard lock(mutex);
     if (!point.reached()) (*this)[number].after.push_back(point);
 }
 
-Point Streams::last(int number) {
+StreamPoint Streams::last(int number) {
     const std::lock_guard lock(mutex);
-    Stream& stream = (*this)[number];
+    CpuStream& stream = (*this)[number];
     return {&stream, stream.submitted};
 }
 
 /// Runs the work of one task, or of several, without the lock; `running` keeps other threads off the stream.
-void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
+void Streams::run_one(CpuStream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr fault;
     const RunningHere here{&stream, running_here};
@@ -136,17 +136,17 @@ void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last,
     completed(stream, last);
 }
 
-void Streams::completed(Stream& stream, uint64_t number) {
+void Streams::completed(CpuStream& stream, uint64_t number) {
     stream.completed.store(number, std::memory_order_release);
-    for (Stream* dependent : std::exchange(stream.dependents, {})) call(*dependent);
+    for (CpuStream* dependent : std::exchange(stream.dependents, {})) call(*dependent);
 }
 
 /// Does the stream's work up to a number, as far as it can begin. The lock is held.
-void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock) {
+void Streams::drain(CpuStream& stream, uint64_t until, std::unique_lock<std::mutex>& lock) {
     stream.running = true;
     bool blocked = false;
     while (!stream.pending.empty() && stream.pending.front().number <= until) {
-        if (const Point* point = unmet(stream.pending.front())) {
+        if (const StreamPoint* point = unmet(stream.pending.front())) {
             point->stream->dependents.push_back(&stream);
             if (!point->stream->running) call(*point->stream);
             blocked = true;
@@ -154,16 +154,16 @@ void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>
         }
         {
             const auto take = [&stream] {
-                Stream::Task task = std::move(stream.pending.front());
+                CpuStream::Task task = std::move(stream.pending.front());
                 stream.pending.pop_front();
                 stream.pending_cost = stream.pending.empty() ? 0 : stream.pending_cost - task.work->cost();
                 return task;
             };
-            const Stream::Task task = take();
-            const Stream::Task* next = task.followed && !stream.pending.empty() ? &stream.pending.front() : nullptr;
+            const CpuStream::Task task = take();
+            const CpuStream::Task* next = task.followed && !stream.pending.empty() ? &stream.pending.front() : nullptr;
             const bool now = next && next->number <= until && !unmet(*next);
             const std::unique_ptr<Work> both = now ? task.work->with(*next->work, thread_pool.threads) : nullptr;
-            const Stream::Task other = both ? take() : Stream::Task();
+            const CpuStream::Task other = both ? take() : CpuStream::Task();
             run_one(stream, both ? *both : *task.work, task.number, both ? other.number : task.number, lock);
             lock.unlock();  // the task may hold the last reference to memory
         }
@@ -175,14 +175,14 @@ void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>
 }
 
 /// Asks a thread of the pool to drain the stream.
-void Streams::call(Stream& stream) {
+void Streams::call(CpuStream& stream) {
     if (stream.called) return;
     stream.called = true;
     ++coming;
     thread_pool.enqueue(stream.priority, stream.pending_cost, [this, &stream] { come(stream); });
 }
 
-void Streams::come(Stream& stream) {
+void Streams::come(CpuStream& stream) {
     std::unique_lock lock(mutex);
     stream.called = false;
     if (!stream.running) {
@@ -196,11 +196,11 @@ void Streams::come(Stream& stream) {
 }
 
 /// One step towards the point: does work that it waits for, or sleeps until another thread has changed something.
-void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
+void Streams::help(const StreamPoint& point, std::unique_lock<std::mutex>& lock) {
     // Follows the dependences to work that can be done now. There is no cycle: points name earlier work.
-    Point next = point;
+    StreamPoint next = point;
     while (!next.stream->running && !next.stream->pending.empty()) {
-        const Point* earlier = unmet(next.stream->pending.front());
+        const StreamPoint* earlier = unmet(next.stream->pending.front());
         if (!earlier) return drain(*next.stream, next.number, lock);
         next = *earlier;
     }
@@ -227,7 +227,7 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
     --waiting;
 }
 
-void Streams::wait(const Point& point) {
+void Streams::wait(const StreamPoint& point) {
     if (!point.stream) return;
     if (point.reached() && !point.stream->faulty.load(std::memory_order_acquire)) return;
     std::unique_lock lock(mutex);
@@ -235,12 +235,12 @@ void Streams::wait(const Point& point) {
     auto& faults = point.stream->faults;
     if (faults.empty() || faults.front().number > point.number) return;
     const std::exception_ptr first = faults.front().what;
-    std::erase_if(faults, [&](const Stream::Fault& fault) { return fault.number <= point.number; });
+    std::erase_if(faults, [&](const CpuStream::Fault& fault) { return fault.number <= point.number; });
     point.stream->faulty = !faults.empty();
     std::rethrow_exception(first);
 }
 
-bool Streams::poll(const Point& point) {
+bool Streams::poll(const StreamPoint& point) {
     if (point.reached()) return true;
     const std::lock_guard lock(mutex);
     if (!point.stream->running && !point.stream->pending.empty()) call(*point.stream);
@@ -248,13 +248,13 @@ bool Streams::poll(const Point& point) {
 }
 
 void Streams::finish() {
-    std::vector<Point> points;
+    std::vector<StreamPoint> points;
     {
         const std::lock_guard lock(mutex);
         for (const auto& stream : all) points.push_back({stream.get(), stream->submitted});
     }
     std::exception_ptr first;
-    for (const Point& point : points) {
+    for (const StreamPoint& point : points) {
         try {
             wait(point);
         } catch (...) {

@@ -14,11 +14,11 @@
 
 namespace pumice::cpu {
 
-struct Stream;
+struct CpuStream;
 
 /// The point at which a stream's work up to this number is done.
-struct Point {
-    Stream* stream = nullptr;
+struct StreamPoint {
+    CpuStream* stream = nullptr;
     uint64_t number = 0;
     bool reached() const;
 };
@@ -28,7 +28,7 @@ class Streams;
 /// The threads available to a piece of work: the pool's, and those that wait for it.
 struct WorkerThreads {
     Streams& streams;
-    Stream& stream;
+    CpuStream& stream;
     /// See ThreadPool::run.
     void run(int64_t count, int64_t piece, Job::Body body, Order order = Order::forwards) const;
     int threads() const;
@@ -48,11 +48,11 @@ public:
     virtual double cost() const = 0;
 };
 
-struct Stream {
+struct CpuStream {
     struct Task {
         uint64_t number = 0;
         std::unique_ptr<Work> work;
-        std::vector<Point> after;
+        std::vector<StreamPoint> after;
         bool followed = false;  ///< other work follows at once: both may be fused
     };
     struct Fault {
@@ -69,10 +69,10 @@ struct Stream {
     uint64_t submitted = 0;
     double pending_cost = 0;
     std::deque<Task> pending;
-    std::vector<Point> after;         ///< points for which the next work waits
-    std::vector<Stream*> dependents;  ///< streams whose next work waits for this one
-    std::shared_ptr<Job> current;     ///< the job that waiting threads can help with
-    std::vector<Fault> faults;        ///< not yet thrown, oldest first
+    std::vector<StreamPoint> after;      ///< points for which the next work waits
+    std::vector<CpuStream*> dependents;  ///< streams whose next work waits for this one
+    std::shared_ptr<Job> current;        ///< the job that waiting threads can help with
+    std::vector<Fault> faults;           ///< not yet thrown, oldest first
 };
 
 /// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread;
@@ -86,21 +86,22 @@ public:
 
     int create(Priority priority);
     void release(int number);
-    Stream& operator[](int number);
+    CpuStream& operator[](int number);
 
     /// Submits work to be done after these points, and returns the number of its point. Call with `mutex` locked; it is unlocked
     /// while small work is done at once. Other work is kept in the form that `keep` returns. `followed`: other work is submitted
     /// to the stream at once, and no thread is woken before that.
-    uint64_t submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
-                    std::unique_lock<std::mutex>& lock, bool followed = false);
+    uint64_t submit(CpuStream& stream, Work& work, std::vector<StreamPoint> after,
+                    const std::function<std::unique_ptr<Work>()>& keep, std::unique_lock<std::mutex>& lock,
+                    bool followed = false);
     /// Makes the stream's next work wait for the point.
-    void wait_for(int number, const Point& point);
-    Point last(int number);
+    void wait_for(int number, const StreamPoint& point);
+    StreamPoint last(int number);
 
     /// Helps until the point is reached; throws the first error of the stream's work up to it.
-    void wait(const Point& point);
+    void wait(const StreamPoint& point);
     /// True if the point is reached; if not, makes sure that it will be.
-    bool poll(const Point& point);
+    bool poll(const StreamPoint& point);
     /// Waits for all streams; throws the first error.
     void finish();
 
@@ -108,16 +109,16 @@ public:
 
 private:
     friend struct WorkerThreads;
-    void help(const Point& point, std::unique_lock<std::mutex>& lock);
-    void drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock);
-    void run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock);
-    void completed(Stream& stream, uint64_t number);
-    void call(Stream& stream);
-    void come(Stream& stream);
+    void help(const StreamPoint& point, std::unique_lock<std::mutex>& lock);
+    void drain(CpuStream& stream, uint64_t until, std::unique_lock<std::mutex>& lock);
+    void run_one(CpuStream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock);
+    void completed(CpuStream& stream, uint64_t number);
+    void call(CpuStream& stream);
+    void come(CpuStream& stream);
 
     ThreadPool& thread_pool;
-    std::vector<std::unique_ptr<Stream>> all;  ///< never removed: points name them
-    std::vector<int> unused;                   ///< released ones
+    std::vector<std::unique_ptr<CpuStream>> all;  ///< never removed: points name them
+    std::vector<int> unused;                      ///< released ones
     std::condition_variable changed;
     int waiting = 0;  ///< threads waiting for `changed`
     int coming = 0;   ///< calls of threads that have not ended

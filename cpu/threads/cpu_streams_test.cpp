@@ -39,15 +39,16 @@ constexpr double tiny = 10, some = 10'000, heavy = 1e6;
 
 class StreamsTest : public testing::Test {
 protected:
-    Point give(int stream, double cost, std::function<void(const WorkerThreads&)> act, std::vector<Point> after = {}) {
+    StreamPoint give(int stream, double cost, std::function<void(const WorkerThreads&)> act,
+                     std::vector<StreamPoint> after = {}) {
         Act work(std::move(act), cost);
         std::unique_lock lock(streams.mutex);
-        Stream& on = streams[stream];
+        CpuStream& on = streams[stream];
         const uint64_t number =
             streams.submit(on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
         return {&on, number};
     }
-    Point give_joint(const std::string& name, bool followed) {
+    StreamPoint give_joint(const std::string& name, bool followed) {
         Joint work(name, joint);
         std::unique_lock lock(streams.mutex);
         const uint64_t number =
@@ -67,14 +68,14 @@ protected:
 
 TEST_F(StreamsTest, TinyWorkRunsOnTheCallersThread) {
     std::thread::id by;
-    const Point point = give(0, tiny, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
+    const StreamPoint point = give(0, tiny, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
     EXPECT_TRUE(point.reached());
     EXPECT_EQ(by, std::this_thread::get_id());
 }
 
 TEST_F(StreamsTest, AStreamKeepsItsOrderWhateverTheWorkCosts) {
     std::vector<int> order;
-    Point last;
+    StreamPoint last;
     for (int k = 0; k < 600; ++k)
         last = give(0, k % 3 == 0 ? tiny : k % 7 == 0 ? heavy : some, [&order, k](const WorkerThreads&) { order.push_back(k); });
     streams.wait(last);
@@ -90,12 +91,12 @@ TEST_F(StreamsTest, HeavyWorkBeginsWithoutAWaiter) {
 
 TEST_F(StreamsTest, MediumWorkRunsWhenSomebodyWaits) {
     std::thread::id by;
-    const Point point = give(0, some, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
+    const StreamPoint point = give(0, some, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
     EXPECT_FALSE(point.reached());
     streams.wait(point);
     EXPECT_EQ(by, std::this_thread::get_id());
     // A poll is enough, too.
-    const Point other = give(0, some, [](const WorkerThreads&) {});
+    const StreamPoint other = give(0, some, [](const WorkerThreads&) {});
     EXPECT_TRUE(comes([&] { return streams.poll(other); }));
 }
 
@@ -114,8 +115,8 @@ TEST_F(StreamsTest, WorkWaitsForPointsOfOtherStreams) {
 
 TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
     int after = 0;
-    const Point bad = give(0, some, [](const WorkerThreads&) { throw Error("a fault"); });
-    const Point good = give(0, some, [&](const WorkerThreads&) { ++after; });
+    const StreamPoint bad = give(0, some, [](const WorkerThreads&) { throw Error("a fault"); });
+    const StreamPoint good = give(0, some, [&](const WorkerThreads&) { ++after; });
     EXPECT_THROW(
         try { streams.wait(bad); } catch (const Error& e) {
             EXPECT_STREQ(e.what(), "a fault");
@@ -132,7 +133,7 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
 TEST_F(StreamsTest, AWaitingThreadHelpsWithTheWork) {
     std::atomic<int64_t> sum = 0;
     for (int k = 0; k < 50; ++k) {
-        const Point point = give(0, heavy, [&](const WorkerThreads& workers) {
+        const StreamPoint point = give(0, heavy, [&](const WorkerThreads& workers) {
             workers.run(1000, 1, [&](int64_t first, int64_t count) {
                 for (int64_t i = first; i < first + count; ++i) sum += i;
             });
@@ -150,11 +151,11 @@ TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 6; ++t)
         threads.emplace_back([&, t] {
-            Point last;
+            StreamPoint last;
             for (int k = 0; k < 300; ++k) {
                 const double cost = k % 5 == 0 ? heavy : k % 2 ? tiny : some;
                 last = give(own[size_t(t)], cost, [&](const WorkerThreads&) { ++done; });
-                const Point shared = give(0, cost, [&](const WorkerThreads&) { ++in_order, ++done; }, {last});
+                const StreamPoint shared = give(0, cost, [&](const WorkerThreads&) { ++in_order, ++done; }, {last});
                 if (k % 50 == t) streams.wait(shared);
                 streams.poll(last);
             }
@@ -175,7 +176,7 @@ TEST_F(StreamsTest, ReleasedStreamsFinishAndAreUsedAgain) {
 }
 
 TEST_F(StreamsTest, HintedWorkRunsTogetherWithItsFollower) {
-    const Point first = give_joint("a", true);
+    const StreamPoint first = give_joint("a", true);
     streams.wait(give_joint("b", false));
     EXPECT_TRUE(first.reached());
     EXPECT_EQ(joint, std::vector<std::string>{"ab"});
@@ -186,19 +187,19 @@ TEST_F(StreamsTest, HintedWorkRunsAloneWithoutAFollower) {
     give_joint("b", true);
     streams.wait(give(0, tiny, [](const WorkerThreads&) {}));
     EXPECT_EQ(joint, (std::vector<std::string>{"a", "b"}));
-    const Point third = give_joint("c", true);
+    const StreamPoint third = give_joint("c", true);
     EXPECT_TRUE(comes([&] { return streams.poll(third); }));
 }
 
 TEST_F(StreamsTest, HintedWorkDoesNotWaitForDependencesOfItsFollower) {
     std::atomic<bool> go = false;
     const int other = streams.create(Priority::normal);
-    const Point gate = give(other, heavy, [&](const WorkerThreads&) {
+    const StreamPoint gate = give(other, heavy, [&](const WorkerThreads&) {
         while (!go) std::this_thread::yield();
     });
-    const Point first = give_joint("a", true);
+    const StreamPoint first = give_joint("a", true);
     streams.wait_for(0, gate);
-    const Point second = give_joint("b", false);
+    const StreamPoint second = give_joint("b", false);
     streams.wait(first);
     EXPECT_FALSE(second.reached());
     go = true;
@@ -207,7 +208,7 @@ TEST_F(StreamsTest, HintedWorkDoesNotWaitForDependencesOfItsFollower) {
 }
 
 TEST_F(StreamsTest, FaultsOfHintedWorkReachTheWaiter) {
-    const Point first = give_joint("bad", true), second = give_joint("b", false);
+    const StreamPoint first = give_joint("bad", true), second = give_joint("b", false);
     streams.poll(second);
     EXPECT_TRUE(comes([&] { return second.reached(); }));
     EXPECT_THROW(streams.wait(first), Error);

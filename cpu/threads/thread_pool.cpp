@@ -90,7 +90,7 @@ bool ThreadPool::on_its_thread() { return in_a_pool; }
 struct ThreadPool::Task {
     std::function<void()> act;
     Priority priority;
-    std::shared_ptr<Count> count;
+    std::shared_ptr<TaskCounts> count;
     int64_t given;  ///< time of submission; 0 if the pool's threads may have been awake
 };
 

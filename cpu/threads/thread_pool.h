@@ -83,13 +83,13 @@ private:
 
     const bool fixed;
     /// Shared with tasks, whose last step may come after the pool's destruction.
-    struct Count {
+    struct TaskCounts {
         std::array<std::atomic<int>, 3> awaited{};  ///< by priority: tasks not yet begun
         std::atomic<int> unfinished = 0;
         std::atomic<int64_t> last_seen = 0;    ///< nanoseconds: when a task last began or ended, or a thread was woken
         std::atomic<bool> woken_late = false;  ///< a thread took long to wake, as happens on the processor of the waking thread
     };
-    const std::shared_ptr<Count> count = std::make_shared<Count>();
+    const std::shared_ptr<TaskCounts> count = std::make_shared<TaskCounts>();
     PriorityArenas arenas;
 };
 

@@ -15,37 +15,37 @@ namespace pumice_rt {
 namespace {
 
 /// A section in memory: its kind, the size of a record, and the member of Bundle that points to it.
-struct Layout {
+struct SectionLayout {
     const char* name;
     uint32_t record_bytes;
 };
 constexpr uint32_t kinds = uint32_t(SectionKind::count);
-constexpr Layout layouts[kinds] = {{"text", 1},
-                                   {"words", sizeof(uint32_t)},
-                                   {"kernels", sizeof(KernelRecord)},
-                                   {"parameters", sizeof(ParameterRecord)},
-                                   {"leaves", sizeof(LeafRecord)},
-                                   {"modules", sizeof(ModuleRecord)},
-                                   {"bindings", sizeof(BindingRecord)},
-                                   {"fields", sizeof(FieldRecord)},
-                                   {"sized_locals", sizeof(SizedLocalRecord)},
-                                   {"size_steps", sizeof(SizeStepRecord)},
-                                   {"natives", sizeof(NativeRecord)},
-                                   {"sums", sizeof(SumRecord)},
-                                   {"stores", sizeof(StoreRecord)},
-                                   {"formats", sizeof(FormatRecord)},
-                                   {"locals", sizeof(LocalRecord)},
-                                   {"programs", sizeof(ProgramRecord)},
-                                   {"program_sizes", sizeof(ProgramSizeRecord)},
-                                   {"program_parameters", sizeof(ProgramParameterRecord)},
-                                   {"entries", sizeof(EntryRecord)},
-                                   {"entry_arguments", sizeof(EntryArgumentRecord)},
-                                   {"results", sizeof(ResultRecord)},
-                                   {"expressions", sizeof(ExpressionRecord)},
-                                   {"buffers", sizeof(BufferRecord)},
-                                   {"commands", sizeof(CommandRecord)},
-                                   {"command_arguments", sizeof(CommandArgumentRecord)},
-                                   {"data", 1}};
+constexpr SectionLayout layouts[kinds] = {{"text", 1},
+                                          {"words", sizeof(uint32_t)},
+                                          {"kernels", sizeof(KernelRecord)},
+                                          {"parameters", sizeof(ParameterRecord)},
+                                          {"leaves", sizeof(LeafRecord)},
+                                          {"modules", sizeof(ModuleRecord)},
+                                          {"bindings", sizeof(BindingRecord)},
+                                          {"fields", sizeof(FieldRecord)},
+                                          {"sized_locals", sizeof(SizedLocalRecord)},
+                                          {"size_steps", sizeof(SizeStepRecord)},
+                                          {"natives", sizeof(NativeRecord)},
+                                          {"sums", sizeof(SumRecord)},
+                                          {"stores", sizeof(StoreRecord)},
+                                          {"formats", sizeof(FormatRecord)},
+                                          {"locals", sizeof(LocalRecord)},
+                                          {"programs", sizeof(ProgramRecord)},
+                                          {"program_sizes", sizeof(ProgramSizeRecord)},
+                                          {"program_parameters", sizeof(ProgramParameterRecord)},
+                                          {"entries", sizeof(EntryRecord)},
+                                          {"entry_arguments", sizeof(EntryArgumentRecord)},
+                                          {"results", sizeof(ResultRecord)},
+                                          {"expressions", sizeof(ExpressionRecord)},
+                                          {"buffers", sizeof(BufferRecord)},
+                                          {"commands", sizeof(CommandRecord)},
+                                          {"command_arguments", sizeof(CommandArgumentRecord)},
+                                          {"data", 1}};
 
 /// Limits of values that are used to reserve or count: far above those of real kernels.
 constexpr uint32_t most_parameters = 128, most_group_items = 1u << 20, most_bindings = 1024, most_push_bytes = 4096,
@@ -91,7 +91,7 @@ private:
         return value < limit ? PUMICE_OK : broken(what, value, limit - 1);
     }
     pumice_status text(uint32_t at) const { return below(at, count(SectionKind::text), "the place of a text"); }
-    pumice_status span(const Span& s, SectionKind kind) const {
+    pumice_status span(const RecordRange& s, SectionKind kind) const {
         const uint64_t end = uint64_t(s.first) + s.count;
         if (s.count == 0 || end <= count(kind)) return PUMICE_OK;
         return fail(PUMICE_ERROR_BUNDLE, "a record refers to the %s %u to %llu, and there are %u", layouts[uint32_t(kind)].name,
@@ -110,7 +110,7 @@ private:
         return below(l.offset, 1u << 16, "the offset of a member");
     }
     /// A computation has at least one step, and each step's operands stand before it.
-    pumice_status steps(const Span& s) const {
+    pumice_status steps(const RecordRange& s) const {
         RT_TRY(span(s, SectionKind::size_steps));
         if (s.count == 0 || s.count > 256) return broken("the number of steps of a size", s.count, 256);
         for (uint32_t i = 0; i < s.count; ++i) {
@@ -366,7 +366,7 @@ uint32_t Bundle::find_program(const char* name) const {
     return i;
 }
 
-int64_t Bundle::size_of(const Span& steps, const int64_t (&group)[3]) const {
+int64_t Bundle::size_of(const RecordRange& steps, const int64_t (&group)[3]) const {
     int64_t values[256];
     for (uint32_t i = 0; i < steps.count; ++i) {
         const SizeStepRecord& step = size_steps[steps.first + i];

@@ -57,7 +57,7 @@ public:
     uint32_t counts[uint32_t(SectionKind::count)] = {};
 
     /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero) gives 0.
-    int64_t size_of(const Span& steps, const int64_t (&group)[3]) const;
+    int64_t size_of(const RecordRange& steps, const int64_t (&group)[3]) const;
 
 private:
     static uint64_t next_serial() {

@@ -87,7 +87,7 @@ struct SectionRecord {
 };
 
 /// Records [first, first + count) of another section.
-struct Span {
+struct RecordRange {
     uint32_t first, count;
 };
 
@@ -106,12 +106,12 @@ struct KernelRecord {
                               internal = 128;  ///< internal: of programs alone, without a function in the headers
     uint32_t group[3];                         ///< fixed extents of groups, axis 0 first; zeros: the launch chooses
     uint32_t range[3];                         ///< fixed extents of the range
-    Span parameters, modules, natives, formats, locals;
+    RecordRange parameters, modules, natives, formats, locals;
     // For the CPU's choice of a native variant:
     uint32_t stencil;        ///< bit set of the axes along which neighbours load the same elements
     int32_t across;          ///< the parameter whose rows are along axis 1, or -1
     uint32_t jammed_rows;    ///< rows that are worth running together; 1: none
-    Span stores;             ///< for alignment peeling: of which arrays rows should begin at cache lines
+    RecordRange stores;      ///< for alignment peeling: of which arrays rows should begin at cache lines
     uint32_t private_bytes;  ///< bytes of private memory an item
 };
 
@@ -124,8 +124,8 @@ struct ParameterRecord {
     uint32_t access;  ///< of an array
     uint32_t rank;    ///< of an array
     uint32_t element_bytes;
-    Span leaves;      ///< the scalars in an element of an array
-    uint32_t origin;  ///< 0: an argument of the launch; 1, 2: start and extent of the range along `dimension`
+    RecordRange leaves;  ///< the scalars in an element of an array
+    uint32_t origin;     ///< 0: an argument of the launch; 1, 2: start and extent of the range along `dimension`
     uint32_t dimension;
     uint32_t added_to;  ///< the kernel only adds to this array
 };
@@ -165,7 +165,7 @@ enum class SizeOp : uint32_t {
 /// A local array of a kernel.
 struct LocalRecord {
     uint32_t element_bytes;
-    Span steps;  ///< the number of elements
+    RecordRange steps;  ///< the number of elements
 };
 
 /// Properties of a device that a module depends on. A module runs on devices that have all properties of its `wants`.
@@ -201,11 +201,11 @@ struct ModuleRecord {
     uint32_t features;  ///< of `wants`, those that the kernel cannot do without: bits 0 to 4
     uint32_t flags;
     static constexpr uint32_t asks_full_groups = 1, asks_at_origin = 2, shifted = 4, subgroups = 8;
-    Span words;
-    Span bindings, push, block;  ///< push and block: FieldRecord
+    RecordRange words;
+    RecordRange bindings, push, block;  ///< push and block: FieldRecord
     uint32_t push_bytes, block_bytes;
     uint32_t local_bytes;
-    Span sized_locals;
+    RecordRange sized_locals;
 };
 
 struct BindingRecord {
@@ -232,7 +232,7 @@ struct SizedLocalRecord {
     uint32_t constant;  ///< id of the specialisation constant
     uint32_t element_bytes;
     uint32_t in_words;  ///< 1: the shader's array is of 32-bit words
-    Span steps;
+    RecordRange steps;
 };
 
 /// Levels of instruction sets, by which a native variant is chosen at start.
@@ -248,7 +248,7 @@ struct NativeRecord {
     uint32_t sum_kind;  ///< 0: atomics, 1: a copy a thread, 2: a copy a thread with places for lanes
     uint32_t width;     ///< items a packet
     uint64_t scratch_bytes;
-    Span sums;
+    RecordRange sums;
     float group_ns;  ///< estimated nanoseconds of a group
 };
 
@@ -271,9 +271,9 @@ struct StoreRecord {
 struct FormatRecord {
     uint32_t text;
     uint32_t is_requirement;
-    uint32_t source;  ///< text: "saxpy.cpp:14"
-    Span types;       ///< LeafRecord: only the types count
-    uint32_t index;   ///< the number in the ring's records
+    uint32_t source;    ///< text: "saxpy.cpp:14"
+    RecordRange types;  ///< LeafRecord: only the types count
+    uint32_t index;     ///< the number in the ring's records
 };
 
 }  // namespace pumice_rt

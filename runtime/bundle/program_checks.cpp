@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    pumice_status span(const Span& s, SectionKind kind) const {
+    pumice_status span(const RecordRange& s, SectionKind kind) const {
         if (s.count == 0 || uint64_t(s.first) + s.count <= b.count(kind)) return PUMICE_OK;
         return fail(PUMICE_ERROR_BUNDLE, "a program refers to records %u to %llu of a section of %u", s.first,
                     (unsigned long long)s.first + s.count, b.count(kind));

@@ -14,10 +14,10 @@ namespace pumice_rt {
 constexpr uint32_t no_index = UINT32_MAX;
 
 struct ProgramRecord {
-    uint32_t name, source;  ///< text; "heat.cpp:12"
-    Span sizes;             ///< ProgramSizeRecord
-    Span parameters;        ///< ProgramParameterRecord
-    Span entries;           ///< EntryRecord
+    uint32_t name, source;   ///< text; "heat.cpp:12"
+    RecordRange sizes;       ///< ProgramSizeRecord
+    RecordRange parameters;  ///< ProgramParameterRecord
+    RecordRange entries;     ///< EntryRecord
 };
 
 /// A size that the caller gives when it creates the program: at least `least`, and a multiple of `step` above it.
@@ -52,12 +52,12 @@ struct EntryRecord {
     uint32_t kind;     ///< EntryKind
     uint32_t devices;  ///< bit set of the devices that it is made for
     static constexpr uint32_t on_cpu = 1, on_vulkan = 2;
-    Span expressions;  ///< ExpressionRecord
-    Span buffers;      ///< BufferRecord
-    Span commands;     ///< CommandRecord
-    Span arguments;    ///< EntryArgumentRecord
-    Span results;      ///< ResultRecord
-    uint32_t primal;   ///< gradient: the number of commands that run the primal; the others are the reverse sweep
+    RecordRange expressions;  ///< ExpressionRecord
+    RecordRange buffers;      ///< BufferRecord
+    RecordRange commands;     ///< CommandRecord
+    RecordRange arguments;    ///< EntryArgumentRecord
+    RecordRange results;      ///< ResultRecord
+    uint32_t primal;          ///< gradient: the number of commands that run the primal; the others are the reverse sweep
     uint32_t scans, sums;
 };
 
@@ -112,7 +112,7 @@ struct CommandRecord {
     uint32_t rank;
     uint32_t start[3], extent[3];  ///< expressions, axis 0 first
     uint32_t group[3];             ///< items; zeros: the device chooses
-    Span arguments;                ///< CommandArgumentRecord, one for each parameter of the kernel
+    RecordRange arguments;         ///< CommandArgumentRecord, one for each parameter of the kernel
 };
 
 struct CommandArgumentRecord {

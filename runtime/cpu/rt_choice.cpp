@@ -55,7 +55,7 @@ void stencil_group(const Launch& l, Group& group) {
 
 /// True if some row may not begin at a cache line. Unknown cases count as true.
 bool begins_within_lines(const Launch& l) {
-    const Span& stores = l.record().stores;
+    const RecordRange& stores = l.record().stores;
     if (stores.count == 0) return false;
     const StoreRecord& s = l.bundle->stores[stores.first];
     const Launch::Argument& array = l.arguments[s.parameter];

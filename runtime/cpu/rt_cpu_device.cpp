@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/cpu/rt_choice.h"
-#include "runtime/cpu/rt_host_memory.h"
+#include "runtime/cpu/rt_memory_pool.h"
 #include "runtime/cpu/rt_processor.h"
 #include "runtime/cpu/rt_run.h"
 #include "runtime/cpu/rt_streams.h"
@@ -18,7 +18,7 @@ namespace pumice_rt {
 namespace {
 
 struct CpuMemory : pumice_memory_t {
-    HostMemory::Block block = {nullptr, 0};
+    MemoryPool::MemoryBlock block = {nullptr, 0};
 };
 
 /// A library on a device: its native functions at the level that is used.
@@ -75,9 +75,9 @@ private:
     /// The same; errors of that work are returned, and reports of kernels delivered.
     pumice_status settle();
 
-    Pool pool;
-    Blocks blocks;
-    HostMemory memory;
+    ThreadPool pool;
+    ScratchBlocks blocks;
+    MemoryPool memory;
     int64_t cache_bytes = 0;
     uint32_t most_level = 0;
     Mutex mutex;         ///< guards `libraries` and what belongs to the ring
@@ -122,7 +122,7 @@ pumice_status CpuDevice::open() {
 
 pumice_status CpuDevice::allocate(int64_t bytes, pumice_memory* to) {
     CpuMemory* const made = make<CpuMemory>(hooks);
-    const HostMemory::Block block = made ? memory.take(size_t(bytes)) : HostMemory::Block{nullptr, 0};
+    const MemoryPool::MemoryBlock block = made ? memory.take(size_t(bytes)) : MemoryPool::MemoryBlock{nullptr, 0};
     if (!block.data) {
         destroy(hooks, made);
         return fail(PUMICE_ERROR_MEMORY, "cannot allocate %lld bytes on %s: the system gives no more memory", longest(bytes),
@@ -448,7 +448,7 @@ pumice_status CpuDevice::prepare(const Bundle& bundle, const pumice_library& lib
     const Lock lock(mutex);
     const CpuLibrary* found = nullptr;
     RT_TRY(library_of(bundle, library, found));
-    const Span& natives = bundle.kernels[kernel].natives;
+    const RecordRange& natives = bundle.kernels[kernel].natives;
     for (uint32_t i = 0; i < natives.count; ++i)
         if (found->codes[natives.first + i].entry) return PUMICE_OK;
     Launch launch;
@@ -471,7 +471,7 @@ pumice_status CpuDevice::launch(const Launch& launch) {
 
 /// Words that the launch may print.
 int64_t words_printed(const Launch& launch) {
-    const Span& formats = launch.record().formats;
+    const RecordRange& formats = launch.record().formats;
     int64_t an_item = 0, items = 1;
     for (uint32_t f = formats.first; f < formats.first + formats.count; ++f) {
         const FormatRecord& format = launch.bundle->formats[f];

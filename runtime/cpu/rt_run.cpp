@@ -33,9 +33,9 @@ float load(const float& from) {
     return value;
 }
 
-class Run {
+class KernelRun {
 public:
-    Run(const Launch& of, NativeCode& with, Pool& threads, Blocks& from, uint32_t* ring, uint32_t number)
+    KernelRun(const Launch& of, NativeCode& with, ThreadPool& threads, ScratchBlocks& from, uint32_t* ring, uint32_t number)
         : launch(of), code(with), native(*with.record), pool(threads), blocks(from), priority(priority_of(of.stream)) {
         for (uint32_t i = 0; i < launch.argument_count; ++i) {
             const Launch::Argument& a = launch.arguments[i];
@@ -142,7 +142,7 @@ private:
         piece = units / (pieces_a_share * shares);
         if (piece < int64_t(piece_ns / each)) piece = int64_t(piece_ns / each);
         if (piece < 1) piece = 1;
-        pool.run(shares, [](void* self, int number) { static_cast<Run*>(self)->share(number); }, this, priority);
+        pool.run(shares, [](void* self, int number) { static_cast<KernelRun*>(self)->share(number); }, this, priority);
     }
 
     int64_t begin_of(int part) const { return units * part / shares; }
@@ -154,7 +154,7 @@ private:
     void share(int number) {
         Frame own = frame;
         FrameArgument private_arguments[most_arguments];
-        Blocks::Block scratch = {nullptr, 0};
+        ScratchBlocks::MemoryBlock scratch = {nullptr, 0};
         bool ready = false;
         for (int k = 0; k < shares; ++k) {
             const int part = (number + k) % shares;
@@ -174,7 +174,7 @@ private:
         }
         blocks.give(scratch);
     }
-    bool prepare(int number, Frame& own, FrameArgument* private_arguments, Blocks::Block& scratch) {
+    bool prepare(int number, Frame& own, FrameArgument* private_arguments, ScratchBlocks::MemoryBlock& scratch) {
         if (native.scratch_bytes > 0) {
             scratch = blocks.take(native.scratch_bytes);
             own.scratch = scratch.data;
@@ -188,8 +188,8 @@ private:
     const Launch& launch;
     NativeCode& code;
     const NativeRecord& native;
-    Pool& pool;
-    Blocks& blocks;
+    ThreadPool& pool;
+    ScratchBlocks& blocks;
     const int priority;
     const pthread_t caller = pthread_self();
     PrivateSums* sums = nullptr;
@@ -201,14 +201,15 @@ private:
     int64_t next[most_shares];  ///< of each part: the first unit that nobody has taken
 };
 
-uint64_t Run::address(const Launch::Argument& a) {
+uint64_t KernelRun::address(const Launch::Argument& a) {
     return uint64_t(reinterpret_cast<uintptr_t>(host_bytes(a.memory) + a.offset));
 }
 
 }  // namespace
 
-pumice_status run_native(const Launch& launch, NativeCode& code, Pool& pool, Blocks& blocks, uint32_t* ring, uint32_t number) {
-    return Run(launch, code, pool, blocks, ring, number).all();
+pumice_status run_native(const Launch& launch, NativeCode& code, ThreadPool& pool, ScratchBlocks& blocks, uint32_t* ring,
+                         uint32_t number) {
+    return KernelRun(launch, code, pool, blocks, ring, number).all();
 }
 
 }  // namespace pumice_rt

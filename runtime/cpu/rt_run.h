@@ -1,8 +1,8 @@
 // Running a native function over a launch's groups: frames, shares for threads, and private copies of sums.
 #pragma once
-#include "runtime/cpu/rt_blocks.h"
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_scratch_blocks.h"
+#include "runtime/cpu/rt_thread_pool.h"
 #include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
@@ -21,6 +21,7 @@ struct NativeCode {
 };
 
 /// Runs the launch, whose axes are arranged, and returns when it is done. `ring`: for print and require, or null.
-pumice_status run_native(const Launch& launch, NativeCode& code, Pool& pool, Blocks& blocks, uint32_t* ring, uint32_t number);
+pumice_status run_native(const Launch& launch, NativeCode& code, ThreadPool& pool, ScratchBlocks& blocks, uint32_t* ring,
+                         uint32_t number);
 
 }  // namespace pumice_rt

@@ -28,7 +28,8 @@ template <class T> void add_to(T* to, T value, bool alone) {
 
 }  // namespace
 
-PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const FrameArgument* given, bool exclusive, Blocks& from)
+PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const FrameArgument* given, bool exclusive,
+                         ScratchBlocks& from)
     : launch(of), native(code), arguments(given), alone(exclusive), blocks(from) {
     uint32_t lanes = 1;
     for (uint32_t s = 0; s < native.sums.count; ++s) {
@@ -43,7 +44,7 @@ PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const Frame
 }
 
 PrivateSums::~PrivateSums() {
-    for (const Blocks::Block& copy : copies) blocks.give(copy);
+    for (const ScratchBlocks::MemoryBlock& copy : copies) blocks.give(copy);
 }
 
 bool PrivateSums::arguments_of(int share, FrameArgument* own) {
@@ -51,7 +52,7 @@ bool PrivateSums::arguments_of(int share, FrameArgument* own) {
     bool any = false;
     for (uint32_t s = 0; s < native.sums.count; ++s) any = any || !in_place(share, s);
     if (!any) return true;
-    Blocks::Block& copy = copies[share];
+    ScratchBlocks::MemoryBlock& copy = copies[share];
     if (!copy.data) {
         copy = blocks.take(bytes);
         if (!copy.data) return false;
@@ -62,9 +63,9 @@ bool PrivateSums::arguments_of(int share, FrameArgument* own) {
     return true;
 }
 
-void PrivateSums::add_up(Pool& pool, int priority) {
+void PrivateSums::add_up(ThreadPool& pool, int priority) {
     bool any = false;
-    for (const Blocks::Block& copy : copies) any = any || copy.data;
+    for (const ScratchBlocks::MemoryBlock& copy : copies) any = any || copy.data;
     if (!any || most_elements == 0) return;
     const int64_t parts = (most_elements + piece - 1) / piece;
     pool.run(int(parts), [](void* self, int part) { static_cast<const PrivateSums*>(self)->add_part(part); }, this, priority);

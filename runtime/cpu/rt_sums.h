@@ -5,9 +5,9 @@
 // Cost: zeroing and reading each copy once a launch. Limits: elements of 4 or 8 bytes; the order of float additions depends on the threads.
 // Textbook name: array reduction by privatisation (Allen and Kennedy).
 #pragma once
-#include "runtime/cpu/rt_blocks.h"
 #include "runtime/cpu/rt_frame.h"
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_scratch_blocks.h"
+#include "runtime/cpu/rt_thread_pool.h"
 #include "runtime/device/rt_device.h"
 
 namespace pumice_rt {
@@ -19,7 +19,8 @@ constexpr uint32_t most_sums = most_arguments;
 class PrivateSums {
 public:
     /// `arguments`: the launch's, which outlive this. `alone`: nothing else uses the arrays meanwhile.
-    PrivateSums(const Launch& launch, const NativeRecord& native, const FrameArgument* arguments, bool alone, Blocks& blocks);
+    PrivateSums(const Launch& launch, const NativeRecord& native, const FrameArgument* arguments, bool alone,
+                ScratchBlocks& blocks);
     ~PrivateSums();
     PrivateSums(const PrivateSums&) = delete;
     PrivateSums& operator=(const PrivateSums&) = delete;
@@ -30,7 +31,7 @@ public:
     /// Bytes of a share's copies.
     size_t copy_bytes() const { return bytes; }
     /// Adds all copies to the arrays.
-    void add_up(Pool& pool, int priority);
+    void add_up(ThreadPool& pool, int priority);
 
 private:
     struct Part;
@@ -43,11 +44,11 @@ private:
     const NativeRecord& native;
     const FrameArgument* const arguments;
     const bool alone;
-    Blocks& blocks;
+    ScratchBlocks& blocks;
     size_t bytes = 0, offsets[most_sums] = {};
     int64_t elements[most_sums] = {}, most_elements = 0;
     int64_t piece = 0;  ///< elements of a part of add_up
-    Blocks::Block copies[most_shares] = {};
+    ScratchBlocks::MemoryBlock copies[most_shares] = {};
 };
 
 }  // namespace pumice_rt

@@ -126,7 +126,7 @@ void value_text(char* to, uint32_t type, uint64_t bits, const Spec& spec) {
 }
 
 /// The line that is written.
-struct Line {
+struct OutputLine {
     char* at;
     char* const end;
     void put(char c) {
@@ -140,7 +140,7 @@ struct Line {
     }
 };
 
-void put_value(Line& line, uint32_t type, uint64_t bits, const Spec& spec) {
+void put_value(OutputLine& line, uint32_t type, uint64_t bits, const Spec& spec) {
     char text[value_room + 2] = "";
     value_text(text + 1, type, bits, spec);
     const bool word = type == PUMICE_BOOL && !spec.type;
@@ -163,7 +163,7 @@ void put_value(Line& line, uint32_t type, uint64_t bits, const Spec& spec) {
 }  // namespace
 
 void print_text(char* to, size_t room, const char* text, const uint32_t* types, size_t count, const uint32_t* words) {
-    Line line{to, to + room - 1};
+    OutputLine line{to, to + room - 1};
     size_t next = 0;
     for (const char* at = text; *at; ++at) {
         if ((*at == '{' || *at == '}') && at[1] == *at) {

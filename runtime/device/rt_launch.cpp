@@ -77,11 +77,11 @@ private:
 #pragma GCC diagnostic pop
     }
     /// "argument 2 (x)", or "argument 2".
-    struct Label {
+    struct ArgumentLabel {
         char text[96];
     };
-    Label label(uint32_t i) const {
-        Label l;
+    ArgumentLabel label(uint32_t i) const {
+        ArgumentLabel l;
         const char* const name = bundle.text(parameter(i).name);
         const char* const path = bundle.text(parameter(i).path);
         const char* const shown = *path ? path : name;

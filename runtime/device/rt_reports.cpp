@@ -29,7 +29,7 @@ void put_line(const pumice_hooks& hooks, const char* line) {
 uint32_t Reports::add(const Launch& launch, const int64_t (&group)[3]) {
     const Lock lock(mutex);
     last_number += last_number == UINT32_MAX ? 2 : 1;
-    Known known = {last_number, launch.bundle, launch.kernel, launch.rank, {}, {}};
+    RegisteredLaunch known = {last_number, launch.bundle, launch.kernel, launch.rank, {}, {}};
     memcpy(known.start, launch.start, sizeof known.start);
     memcpy(known.group, group, sizeof known.group);
     return launches.push(known) ? last_number : 0;
@@ -41,7 +41,7 @@ bool Reports::read(const uint32_t* words, size_t count, Record& record, size_t& 
     record.at = words;
     for (record.launch = 0; record.launch < delivered.size() && delivered[record.launch].number != words[0];) ++record.launch;
     if (record.launch == delivered.size()) return false;
-    const Known& known = delivered[record.launch];
+    const RegisteredLaunch& known = delivered[record.launch];
     const KernelRecord& kernel = known.bundle->kernels[known.kernel];
     const uint32_t end = kernel.formats.first + kernel.formats.count;
     for (record.format = kernel.formats.first; record.format < end && known.bundle->formats[record.format].index != words[1];)
@@ -69,7 +69,7 @@ int Reports::compare(const void* a, const void* b) {
 /// Writes the sentence of the first failure.
 void Reports::note_failure(const Record& record) {
     if (*failure) return;
-    const Known& known = delivered[record.launch];
+    const RegisteredLaunch& known = delivered[record.launch];
     const FormatRecord& format = known.bundle->formats[record.format];
     uint32_t types[most_values];
     types_of(*known.bundle, format, types);
@@ -121,7 +121,7 @@ pumice_status Reports::deliver_lines(const uint32_t* from) {
     const pumice_status status = deliver_records(from);
     if (status != PUMICE_OK) {  // again at the next delivery
         const Lock lock(mutex);
-        for (const Known& launch : launches) delivered.push(launch);
+        for (const RegisteredLaunch& launch : launches) delivered.push(launch);
         delivered.swap(launches);
     }
     delivered.clear();

@@ -30,7 +30,7 @@ public:
     size_t added();
 
 private:
-    struct Known {
+    struct RegisteredLaunch {
         uint32_t number;
         const Bundle* bundle;
         uint32_t kernel;
@@ -51,8 +51,8 @@ private:
 
     const pumice_hooks& hooks;
     Mutex mutex;
-    List<Known> launches;   ///< added since the last delivery
-    List<Known> delivered;  ///< of the delivery that runs
+    List<RegisteredLaunch> launches;   ///< added since the last delivery
+    List<RegisteredLaunch> delivered;  ///< of the delivery that runs
     uint32_t last_number = 0;
     uint64_t failures = 0;  ///< failed requirements that were not returned
     char failure[800] = "";

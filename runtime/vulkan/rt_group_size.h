@@ -10,7 +10,7 @@ struct GroupLimits {
     int64_t max_extent[3];  ///< along each axis
     int64_t max_count[3];   ///< groups of one dispatch along each axis
     int64_t local_memory;   ///< bytes of a group
-    bool rows;              ///< Plan::row_groups
+    bool rows;              ///< DevicePlan::row_groups
 };
 
 /// Bytes of all local arrays of a kernel in groups of these extents.

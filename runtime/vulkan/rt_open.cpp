@@ -60,7 +60,7 @@ pumice_status open_index(const InstanceFunctions& vk, VkPhysicalDevice physical,
 pumice_status list_candidates(const InstanceFunctions& vk, const VkPhysicalDevice* devices, uint32_t count,
                               const Switches& switches, const pumice_hooks& hooks, Candidate* list, Facts& best) {
     Facts facts;
-    Plan plan;
+    DevicePlan plan;
     for (uint32_t i = 0; i < count; ++i) {
         RT_TRY(read_facts(vk, devices[i], hooks, facts));
         make_plan(facts, switches, plan);

@@ -32,7 +32,7 @@ Shader* make_shader(Context& context, const Bundle& bundle, const ModuleRecord& 
         shader->locks |= binding.argument == BindingRecord::locks;
         shader->broken |= binding.argument == BindingRecord::argument_block && module.block_bytes == 0;
     }
-    for (const Span* span : {&module.push, &module.block})
+    for (const RecordRange* span : {&module.push, &module.block})
         for (uint32_t i = 0; i < span->count; ++i) {
             const FieldRecord& field = bundle.fields[span->first + i];
             shader->wide |= FieldKind(field.kind) == FieldKind::extent && (field.type == PUMICE_I64 || field.type == PUMICE_U64);
@@ -70,7 +70,7 @@ pumice_status no_module(const Context& context, const Bundle& bundle, const Kern
 }
 
 /// The reason why a launch cannot use a shader.
-struct Refusal {
+struct ShaderRefusal {
     uint32_t argument = 0;
     enum { none, too_long, unaligned, too_many_elements, no_address } reason = none;
 };
@@ -81,7 +81,7 @@ bool has_many_elements(const Launch& launch, uint32_t argument) {
     return bytes > INT32_MAX && bytes / launch.parameter(argument).element_bytes > INT32_MAX;
 }
 
-Refusal refuses(const Context& context, const Shader& shader, const Launch& launch) {
+ShaderRefusal refuses(const Context& context, const Shader& shader, const Launch& launch) {
     const Bundle& bundle = *launch.bundle;
     const VkPhysicalDeviceLimits& limits = context.facts.basic.limits;
     const bool shifted = shader.module->flags & ModuleRecord::shifted;
@@ -92,14 +92,14 @@ Refusal refuses(const Context& context, const Shader& shader, const Launch& laun
         const Launch::Argument& array = launch.arguments[argument];
         if (!array.memory) continue;
         const int64_t begin = static_cast<const VulkanMemory*>(array.memory)->range.offset + array.offset;
-        if (array.bytes > int64_t(limits.maxStorageBufferRange)) return {argument, Refusal::too_long};
+        if (array.bytes > int64_t(limits.maxStorageBufferRange)) return {argument, ShaderRefusal::too_long};
         const int64_t element_bytes = launch.parameter(argument).element_bytes;
-        if (!shader.wide && has_many_elements(launch, argument)) return {argument, Refusal::too_many_elements};
+        if (!shader.wide && has_many_elements(launch, argument)) return {argument, ShaderRefusal::too_many_elements};
         const bool fits = shifted ? shifted_begin(begin, begin + array.bytes, element_bytes, limits) >= 0
                                   : begin % int64_t(limits.minStorageBufferOffsetAlignment) == 0;
-        if (!fits) return {argument, Refusal::unaligned};
+        if (!fits) return {argument, ShaderRefusal::unaligned};
     }
-    for (const Span* span : {&shader.module->push, &shader.module->block})
+    for (const RecordRange* span : {&shader.module->push, &shader.module->block})
         for (uint32_t i = 0; i < span->count; ++i) {
             const FieldRecord& field = bundle.fields[span->first + i];
             const FieldKind kind = FieldKind(field.kind);
@@ -107,30 +107,30 @@ Refusal refuses(const Context& context, const Shader& shader, const Launch& laun
             const Launch::Argument& array = launch.arguments[field.index];
             if (!shader.wide &&
                 (kind == FieldKind::extent ? array.extents[field.axis] > INT32_MAX : has_many_elements(launch, field.index)))
-                return {field.index, Refusal::too_many_elements};
+                return {field.index, ShaderRefusal::too_many_elements};
             if (kind == FieldKind::address && array.memory &&
                 !static_cast<const VulkanMemory*>(array.memory)->range.block->address)
-                return {field.index, Refusal::no_address};
+                return {field.index, ShaderRefusal::no_address};
         }
     return {};
 }
 
-pumice_status refused(const Context& context, const Launch& launch, const Refusal& refusal) {
+pumice_status refused(const Context& context, const Launch& launch, const ShaderRefusal& refusal) {
     const Launch::Argument& array = launch.arguments[refusal.argument];
     const char *const name = launch.kernel_name(), *const source = launch.bundle->text(launch.record().source);
     const unsigned number = refusal.argument + 1;
     switch (refusal.reason) {
-        case Refusal::too_long:
+        case ShaderRefusal::too_long:
             return fail(PUMICE_ERROR_ARGUMENT, "kernel \"%s\" (%s): argument %u spans %lld bytes, and %s binds at most %u", name,
                         source, number, longest(array.bytes), context.name, context.facts.basic.limits.maxStorageBufferRange);
-        case Refusal::unaligned:
+        case ShaderRefusal::unaligned:
             return fail(
                 PUMICE_ERROR_ARGUMENT,
                 "kernel \"%s\" (%s): argument %u begins at byte %lld of its memory; %s binds arrays at multiples of %llu bytes, "
                 "and the kernel was built for no others",
                 name, source, number, longest(array.offset), context.name,
                 static_cast<unsigned long long>(context.facts.basic.limits.minStorageBufferOffsetAlignment));
-        case Refusal::too_many_elements:
+        case ShaderRefusal::too_many_elements:
             return fail(PUMICE_ERROR_ARGUMENT,
                         "kernel \"%s\" (%s): argument %u has more than %d elements, and the kernel was built for fewer", name,
                         source, number, INT32_MAX);
@@ -270,9 +270,9 @@ Pipeline* find_pipeline(const Shader& shader, const Pipeline& v) {
     return nullptr;
 }
 
-pumice_status make_program(Context& context, const Bundle& bundle, uint32_t number, Program*& program) {
+pumice_status make_program(Context& context, const Bundle& bundle, uint32_t number, VulkanProgram*& program) {
     const KernelRecord& kernel = bundle.kernels[number];
-    program = make<Program>(context.hooks);
+    program = make<VulkanProgram>(context.hooks);
     bool whole = program;
     if (whole) program->bundle = bundle.serial, program->kernel = number;
     Shader** last = whole ? &program->shaders : nullptr;
@@ -299,11 +299,11 @@ pumice_status make_program(Context& context, const Bundle& bundle, uint32_t numb
                  : fail(PUMICE_ERROR_MEMORY, "the host has no memory for kernel \"%s\"", bundle.text(kernel.name));
 }
 
-pumice_status choose_shader(const Context& context, const Program& program, const Launch& launch, Shader*& shader) {
-    Refusal first;
+pumice_status choose_shader(const Context& context, const VulkanProgram& program, const Launch& launch, Shader*& shader) {
+    ShaderRefusal first;
     for (Shader* one = program.shaders; one; one = one->next) {
-        const Refusal refusal = refuses(context, *one, launch);
-        if (refusal.reason == Refusal::none) {
+        const ShaderRefusal refusal = refuses(context, *one, launch);
+        if (refusal.reason == ShaderRefusal::none) {
             shader = one;
             return PUMICE_OK;
         }
@@ -345,7 +345,7 @@ pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shad
     return status == PUMICE_OK ? status : within(status, ", while making the pipeline of kernel \"%s\"", launch.kernel_name());
 }
 
-void destroy_program(Context& context, Program* program) {
+void destroy_program(Context& context, VulkanProgram* program) {
     if (!program) return;
     while (Shader* const shader = program->shaders) {
         program->shaders = shader->next;

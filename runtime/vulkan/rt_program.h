@@ -39,11 +39,11 @@ struct Shader {
 };
 
 /// All shaders of one kernel that the device can run, best first.
-struct Program {
+struct VulkanProgram {
     uint64_t bundle = 0;  ///< Bundle::serial
     uint32_t kernel = 0;
     Shader* shaders = nullptr;
-    Program* next = nullptr;
+    VulkanProgram* next = nullptr;
 };
 
 /// The variant of a pipeline that a launch needs. The group's extents are set.
@@ -52,12 +52,12 @@ Pipeline variant_of(const Context& context, const Shader& shader, const Launch& 
 Pipeline* find_pipeline(const Shader& shader, const Pipeline& variant);
 
 /// Makes the shaders of a kernel's modules that the device can run, without handles of the driver. An error if there is none.
-pumice_status make_program(Context& context, const Bundle& bundle, uint32_t kernel, Program*& program);
+pumice_status make_program(Context& context, const Bundle& bundle, uint32_t kernel, VulkanProgram*& program);
 /// The first shader that can do this launch; an error if there is none.
-pumice_status choose_shader(const Context& context, const Program& program, const Launch& launch, Shader*& shader);
+pumice_status choose_shader(const Context& context, const VulkanProgram& program, const Launch& launch, Shader*& shader);
 /// Makes a pipeline of the variant, and before it the shader's handles. Checks local memory. The caller inserts it.
 pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shader, const Launch& launch, Pipeline& variant);
-void destroy_program(Context& context, Program* program);
+void destroy_program(Context& context, VulkanProgram* program);
 
 /// The first byte of the binding of a shifted array: the last valid offset that is a whole number of elements before the array.
 /// -1 if there is none, or if the binding would be too long.

@@ -71,7 +71,7 @@ void VulkanDevice::read_pace(Pace& pace) {
 }
 
 /// Records a launch in as many submissions as needed. The mutex is held, and released while a probe runs.
-pumice_status VulkanDevice::record_launch(Recording& r) {
+pumice_status VulkanDevice::record_launch(RecordedLaunch& r) {
     GroupRange all{};
     for (int axis = 0; axis < 3; ++axis)
         all.end[axis] = (r.launch.extent[axis] + r.launch.group[axis] - 1) / r.launch.group[axis];

@@ -21,7 +21,7 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is
 /// held.
-pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
+pumice_status VulkanDevice::need(StagingRing& ring, uint32_t memory_type) {
     if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
     {
         const Lock lock(queue.mutex);
@@ -32,7 +32,7 @@ pumice_status VulkanDevice::need(Ring& ring, uint32_t memory_type) {
 }
 
 /// Takes a piece of a staging ring; waits for the device if the ring is full. The ring's mutex is held, the queue's is not.
-pumice_status VulkanDevice::take(Ring& ring, int64_t bytes, int64_t& offset) {
+pumice_status VulkanDevice::take(StagingRing& ring, int64_t bytes, int64_t& offset) {
     RT_TRY(queue.wait(ring.needed(bytes)));
     offset = ring.take(bytes);
     return PUMICE_OK;
@@ -40,7 +40,7 @@ pumice_status VulkanDevice::take(Ring& ring, int64_t bytes, int64_t& offset) {
 
 pumice_status VulkanDevice::write(pumice_memory to, int64_t offset, const void* from, int64_t bytes) {
     VulkanMemory& target = *static_cast<VulkanMemory*>(to);
-    const Block& block = *target.range.block;
+    const MemoryBlock& block = *target.range.block;
     if (!block.mapped) return write_staged(target, offset, static_cast<const char*>(from), bytes);
     bool staged = false;
     {
@@ -119,13 +119,13 @@ pumice_status VulkanDevice::copy_out(VulkanMemory& from, int64_t offset, int64_t
 pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes) {
     const Lock alone(downloading);
     RT_TRY(need(download, context.plan.download_memory));
-    struct Pending {
+    struct PendingPiece {
         int64_t piece = 0, bytes = 0;
         uint64_t value = 0;
         char* to = nullptr;
     } before;
     for (int64_t done = 0;;) {
-        Pending now;
+        PendingPiece now;
         if (done < bytes) {
             now.bytes = least(bytes - done, download.largest_piece());
             now.to = to + done;

@@ -38,7 +38,7 @@ pumice_status VulkanDevice::start(const Origin& origin) {
     pumice_memory made = nullptr;
     RT_TRY(allocate(dummy_bytes, &made));
     dummy = static_cast<VulkanMemory*>(made);
-    const Plan& plan = context.plan;
+    const DevicePlan& plan = context.plan;
     log("opened %s (%s): arrays %s, by %s, properties %llx", name, context.facts.driver_info,
         plan.arrays[0].mapped ? "mapped" : "staged", plan.push_descriptors ? "push descriptors" : "descriptor sets",
         static_cast<unsigned long long>(plan.properties));
@@ -51,8 +51,8 @@ void VulkanDevice::close() {
     if (context.queue) context.wait_idle();
     pipelines.save();
     if (times.pool) context.vk.DestroyQueryPool(context.device, times.pool, nullptr);
-    for (Program*& list : programs)
-        while (Program* const program = list) {
+    for (VulkanProgram*& list : programs)
+        while (VulkanProgram* const program = list) {
             list = program->next;
             destroy_program(context, program);
         }
@@ -160,7 +160,7 @@ void VulkanDevice::free_memory(VulkanMemory* one) {
 
 pumice_status VulkanDevice::lend(VkBuffer buffer, int64_t offset, int64_t bytes, pumice_memory* to) {
     VulkanMemory* const made = make<VulkanMemory>(hooks);
-    Block* const block = make<Block>(hooks, hooks, offset + bytes);
+    MemoryBlock* const block = make<MemoryBlock>(hooks, hooks, offset + bytes);
     if (!made || !block) {
         destroy(hooks, made);
         destroy(hooks, block);

@@ -65,10 +65,10 @@ public:
 private:
     // Of a launch; the queue's mutex is held.
     struct BoundRange {
-        const Block* block;
+        const MemoryBlock* block;
         int64_t begin, end;
     };
-    struct Recording {
+    struct RecordedLaunch {
         const Launch& launch;
         const Shader& shader;
         Pipeline& pipeline;
@@ -87,8 +87,8 @@ private:
     void touch(pumice_stream stream);
 
     // rt_transfer.cpp
-    pumice_status need(Ring& ring, uint32_t memory_type);
-    pumice_status take(Ring& ring, int64_t bytes, int64_t& offset);
+    pumice_status need(StagingRing& ring, uint32_t memory_type);
+    pumice_status take(StagingRing& ring, int64_t bytes, int64_t& offset);
     pumice_status write_staged(VulkanMemory& to, int64_t offset, const char* from, int64_t bytes);
     pumice_status read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes);
     pumice_status fill_staged(VulkanMemory& to, int64_t offset, int64_t bytes, const char* pattern, int64_t pattern_bytes,
@@ -99,22 +99,22 @@ private:
     pumice_status copy_out(VulkanMemory& from, int64_t offset, int64_t piece, int64_t bytes, uint64_t& value);
 
     // rt_vulkan_launch.cpp
-    Program* find_program(const Bundle& bundle, uint32_t kernel);
+    VulkanProgram* find_program(const Bundle& bundle, uint32_t kernel);
     pumice_status set_group(Launch& launch) const;
     pumice_status choose(const Launch& launch, Shader*& shader, Pipeline*& pipeline, bool& missing);
     pumice_status build(const Launch& launch);
-    pumice_status need_program(const Bundle& bundle, uint32_t kernel, Program*& program);
-    pumice_status record_part(Recording& recording, const GroupRange& part, bool timed);
-    uint32_t list_accesses(const Recording& recording);
-    BoundRange bound_range(const Recording& recording, const BindingRecord& binding) const;
-    pumice_status bind_arrays(VkCommandBuffer commands, const Recording& recording);
-    pumice_status fill_block(Recording& recording);
-    uint64_t field_value(const Recording& recording, const FieldRecord& field) const;
-    void push_fields(VkCommandBuffer commands, const Recording& recording, const int64_t (&base)[3]);
-    void dispatch(VkCommandBuffer commands, const Recording& recording, const GroupRange& part);
+    pumice_status need_program(const Bundle& bundle, uint32_t kernel, VulkanProgram*& program);
+    pumice_status record_part(RecordedLaunch& recorded, const GroupRange& part, bool timed);
+    uint32_t list_accesses(const RecordedLaunch& recorded);
+    BoundRange bound_range(const RecordedLaunch& recorded, const BindingRecord& binding) const;
+    pumice_status bind_arrays(VkCommandBuffer commands, const RecordedLaunch& recorded);
+    pumice_status fill_block(RecordedLaunch& recorded);
+    uint64_t field_value(const RecordedLaunch& recorded, const FieldRecord& field) const;
+    void push_fields(VkCommandBuffer commands, const RecordedLaunch& recorded, const int64_t (&base)[3]);
+    void dispatch(VkCommandBuffer commands, const RecordedLaunch& recorded, const GroupRange& part);
 
     // rt_slices.cpp
-    pumice_status record_launch(Recording& recording);
+    pumice_status record_launch(RecordedLaunch& recorded);
     void write_time(VkCommandBuffer commands, uint32_t query);
     bool begin_timing(VkCommandBuffer commands, Pace& pace);
     void read_pace(Pace& pace);
@@ -127,10 +127,10 @@ private:
     bool delivering_here() const;
     pumice_status settle();
 
-    Memory memory;  // guarded by the queue's mutex
+    DeviceMemory memory;  // guarded by the queue's mutex
     PipelineCache pipelines;
-    Ring arguments;         // argument blocks; guarded by the queue's mutex
-    Ring upload, download;  // guarded by their mutexes
+    StagingRing arguments;         // argument blocks; guarded by the queue's mutex
+    StagingRing upload, download;  // guarded by their mutexes
     // Locked in this order, and before the queue's mutex.
     Mutex building, reporting, uploading, downloading;
     VulkanMemory* released = nullptr;    // still in use by the device
@@ -138,8 +138,8 @@ private:
     VulkanMemory* lock_words = nullptr;  // for 64-bit atomics on a device without them: zero whenever no kernel runs
     uint64_t default_last = 0;           // timeline value of the default stream's last command
     static constexpr uint32_t program_lists = 64;
-    Program* programs[program_lists] = {};
-    Program* last_program = nullptr;
+    VulkanProgram* programs[program_lists] = {};
+    VulkanProgram* last_program = nullptr;
 
     /// The ring of print and require. Guarded by `reporting`.
     struct {

@@ -25,9 +25,9 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ---- the choice of a pipeline ----
 
-Program* VulkanDevice::find_program(const Bundle& bundle, uint32_t kernel) {
+VulkanProgram* VulkanDevice::find_program(const Bundle& bundle, uint32_t kernel) {
     if (last_program && last_program->bundle == bundle.serial && last_program->kernel == kernel) return last_program;
-    for (Program* one = programs[(bundle.serial * 31 + kernel) % program_lists]; one; one = one->next)
+    for (VulkanProgram* one = programs[(bundle.serial * 31 + kernel) % program_lists]; one; one = one->next)
         if (one->bundle == bundle.serial && one->kernel == kernel) return last_program = one;
     return nullptr;
 }
@@ -65,7 +65,7 @@ pumice_status VulkanDevice::set_group(Launch& launch) const {
 /// Finds shader and pipeline; `missing` if they have to be made first. The queue's mutex is held.
 pumice_status VulkanDevice::choose(const Launch& launch, Shader*& shader, Pipeline*& pipeline, bool& missing) {
     missing = true;
-    const Program* const program = find_program(*launch.bundle, launch.kernel);
+    const VulkanProgram* const program = find_program(*launch.bundle, launch.kernel);
     if (!program) return PUMICE_OK;
     RT_TRY(choose_shader(context, *program, launch, shader));
     pipeline = find_pipeline(*shader, variant_of(context, *shader, launch));
@@ -74,7 +74,7 @@ pumice_status VulkanDevice::choose(const Launch& launch, Shader*& shader, Pipeli
 }
 
 /// `building` is held.
-pumice_status VulkanDevice::need_program(const Bundle& bundle, uint32_t kernel, Program*& program) {
+pumice_status VulkanDevice::need_program(const Bundle& bundle, uint32_t kernel, VulkanProgram*& program) {
     {
         const Lock lock(queue.mutex);
         program = find_program(bundle, kernel);
@@ -82,7 +82,7 @@ pumice_status VulkanDevice::need_program(const Bundle& bundle, uint32_t kernel, 
     if (program) return PUMICE_OK;
     RT_TRY(make_program(context, bundle, kernel, program));
     const Lock lock(queue.mutex);
-    Program*& list = programs[(bundle.serial * 31 + kernel) % program_lists];
+    VulkanProgram*& list = programs[(bundle.serial * 31 + kernel) % program_lists];
     program->next = list;
     list = program;
     return PUMICE_OK;
@@ -91,7 +91,7 @@ pumice_status VulkanDevice::need_program(const Bundle& bundle, uint32_t kernel, 
 /// Makes what a launch needs and does not exist: program, pipeline, locks. Without the queue's mutex.
 pumice_status VulkanDevice::build(const Launch& launch) {
     const Lock alone(building);
-    Program* program = nullptr;
+    VulkanProgram* program = nullptr;
     RT_TRY(need_program(*launch.bundle, launch.kernel, program));
     Shader* shader = nullptr;
     Pipeline variant{};
@@ -127,7 +127,7 @@ pumice_status VulkanDevice::prepare(const Bundle& bundle, const pumice_library& 
     const KernelRecord& kernel = bundle.kernels[number];
     {
         const Lock alone(building);
-        Program* program = nullptr;
+        VulkanProgram* program = nullptr;
         RT_TRY(need_program(bundle, number, program));
     }
     if (kernel.parameters.count > most_arguments) return PUMICE_OK;
@@ -161,8 +161,8 @@ pumice_status VulkanDevice::launch(const Launch& given) {
             RT_TRY(queue.make_room());
             RT_TRY(choose(launch, shader, pipeline, missing));
             if (!missing && !shader->reports) {
-                Recording recording{launch, *shader, *pipeline};
-                return record_launch(recording);
+                RecordedLaunch recorded{launch, *shader, *pipeline};
+                return record_launch(recorded);
             }
         }
         if (!missing) return launch_reporting(launch);
@@ -171,7 +171,7 @@ pumice_status VulkanDevice::launch(const Launch& given) {
 }
 
 /// The part of a buffer that a binding of the launch gets.
-VulkanDevice::BoundRange VulkanDevice::bound_range(const Recording& r, const BindingRecord& binding) const {
+VulkanDevice::BoundRange VulkanDevice::bound_range(const RecordedLaunch& r, const BindingRecord& binding) const {
     const auto whole = [](const VulkanMemory& one) {
         return BoundRange{one.range.block, one.range.offset, one.range.offset + one.bytes};
     };
@@ -193,7 +193,7 @@ VulkanDevice::BoundRange VulkanDevice::bound_range(const Recording& r, const Bin
 
 /// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it. The locks
 /// count as read, since launches that share them need no order; argument blocks are written before the batch begins.
-uint32_t VulkanDevice::list_accesses(const Recording& r) {
+uint32_t VulkanDevice::list_accesses(const RecordedLaunch& r) {
     const Bundle& bundle = *r.launch.bundle;
     const ModuleRecord& module = *r.shader.module;
     uint32_t count = 0;
@@ -206,7 +206,7 @@ uint32_t VulkanDevice::list_accesses(const Recording& r) {
         if (binding.argument == BindingRecord::argument_block) continue;
         add(bound_range(r, binding), binding.argument != BindingRecord::locks && Access(binding.access) != Access::in);
     }
-    for (const Span* span : {&module.push, &module.block})
+    for (const RecordRange* span : {&module.push, &module.block})
         for (uint32_t i = 0; i < span->count; ++i) {
             const FieldRecord& field = bundle.fields[span->first + i];
             if (FieldKind(field.kind) != FieldKind::address || !r.launch.arguments[field.index].memory) continue;
@@ -219,7 +219,7 @@ uint32_t VulkanDevice::list_accesses(const Recording& r) {
 }
 
 /// Records some groups of a launch, with the time that they take if `timed`. The mutex is held.
-pumice_status VulkanDevice::record_part(Recording& r, const GroupRange& part, bool timed) {
+pumice_status VulkanDevice::record_part(RecordedLaunch& r, const GroupRange& part, bool timed) {
     if (r.shader.module->block_bytes > 0) RT_TRY(fill_block(r));
     const uint32_t count = list_accesses(r);
     VkCommandBuffer commands;
@@ -251,7 +251,7 @@ pumice_status VulkanDevice::record_part(Recording& r, const GroupRange& part, bo
 }
 
 /// Writes the fields that do not fit the push constants into mapped staging memory: no copy, and mostly no wait.
-pumice_status VulkanDevice::fill_block(Recording& r) {
+pumice_status VulkanDevice::fill_block(RecordedLaunch& r) {
     const ModuleRecord& module = *r.shader.module;
     if (!arguments.block) RT_TRY(arguments.start(context.plan.upload_memory));
     RT_TRY(queue.await(arguments.needed(module.block_bytes), false));
@@ -265,7 +265,7 @@ pumice_status VulkanDevice::fill_block(Recording& r) {
 }
 
 /// Binds the buffers, unless the previous launch has bound the same ones.
-pumice_status VulkanDevice::bind_arrays(VkCommandBuffer commands, const Recording& r) {
+pumice_status VulkanDevice::bind_arrays(VkCommandBuffer commands, const RecordedLaunch& r) {
     const ModuleRecord& module = *r.shader.module;
     bool same = bound.shader == &r.shader;
     for (uint32_t i = 0; i < module.bindings.count; ++i) {
@@ -293,7 +293,7 @@ pumice_status VulkanDevice::bind_arrays(VkCommandBuffer commands, const Recordin
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
-uint64_t VulkanDevice::field_value(const Recording& r, const FieldRecord& field) const {
+uint64_t VulkanDevice::field_value(const RecordedLaunch& r, const FieldRecord& field) const {
     const Launch& launch = r.launch;
     switch (FieldKind(field.kind)) {
         case FieldKind::end: return uint64_t(launch.start[field.axis] + launch.extent[field.axis]);
@@ -319,7 +319,7 @@ uint64_t VulkanDevice::field_value(const Recording& r, const FieldRecord& field)
 }
 
 /// Pushes the fields for the dispatch whose first group is `base`, unless they are as before.
-void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, const int64_t (&base)[3]) {
+void VulkanDevice::push_fields(VkCommandBuffer commands, const RecordedLaunch& r, const int64_t (&base)[3]) {
     const ModuleRecord& module = *r.shader.module;
     if (module.push_bytes == 0) return;
     const FieldRecord* const fields = r.launch.bundle->fields + module.push.first;
@@ -344,7 +344,7 @@ void VulkanDevice::push_fields(VkCommandBuffer commands, const Recording& r, con
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void VulkanDevice::dispatch(VkCommandBuffer commands, const Recording& r, const GroupRange& part) {
+void VulkanDevice::dispatch(VkCommandBuffer commands, const RecordedLaunch& r, const GroupRange& part) {
     const uint32_t(&most)[3] = context.facts.basic.limits.maxComputeWorkGroupCount;
     uint32_t count[3];
     int64_t base[3] = {0, 0, 0};

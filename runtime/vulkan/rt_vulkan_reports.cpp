@@ -81,12 +81,12 @@ pumice_status VulkanDevice::launch_reporting(const Launch& launch) {
     Pipeline* pipeline = nullptr;
     bool missing = false;
     RT_TRY(choose(launch, shader, pipeline, missing));
-    Recording recording{launch, *shader, *pipeline};
-    recording.number = number;
+    RecordedLaunch recorded{launch, *shader, *pipeline};
+    recorded.number = number;
     ring_state.expected += words;
     ring_state.used = true;
-    const pumice_status status = record_launch(recording);
-    if (recording.value > 0) ring_state.last = recording.value;
+    const pumice_status status = record_launch(recorded);
+    if (recorded.value > 0) ring_state.last = recorded.value;
     return status;
 }
 

@@ -29,7 +29,7 @@ void restrict_facts(const pumice_vulkan_device& application, Facts& facts) {
     facts.extensions &= enabled;
 }
 
-pumice_status plan_for(const pumice_vulkan_device& application, const Facts& facts, const char* name, Plan& plan) {
+pumice_status plan_for(const pumice_vulkan_device& application, const Facts& facts, const char* name, DevicePlan& plan) {
     if (facts.api_version >= VK_API_VERSION_1_2 && !(facts.features & feature::timeline))
         return fail(PUMICE_ERROR_DEVICE,
                     "the device %s cannot be used: the feature timelineSemaphore is not enabled in its features", name);

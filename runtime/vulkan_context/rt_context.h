@@ -45,7 +45,7 @@ public:
     const pumice_hooks& hooks;
     const char* const name;
     Facts facts{};
-    Plan plan{};
+    DevicePlan plan{};
     bool validates = false;  ///< validation messages are collected
     bool wrapped = false;    ///< device and queue are an application's, which uses them, too
     DeviceFunctions vk{};

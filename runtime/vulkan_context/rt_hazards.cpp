@@ -14,7 +14,7 @@ size_t Bytes::first_not_before(uint64_t buffer, int64_t begin) const {
     size_t at = 0;
     for (size_t end = ranges.size(); at < end;) {
         const size_t middle = (at + end) / 2;
-        const Range& r = ranges[middle];
+        const ByteRange& r = ranges[middle];
         if (r.buffer < buffer || (r.buffer == buffer && r.end < begin))
             at = middle + 1;
         else
@@ -33,7 +33,7 @@ bool Bytes::add(const BufferAccess& access) {
     if (access.begin >= access.end) return true;
     // All ranges that overlap or touch the new one are merged with it.
     const size_t first = first_not_before(access.buffer, access.begin);
-    Range all{access.buffer, access.begin, access.end};
+    ByteRange all{access.buffer, access.begin, access.end};
     size_t last = first;
     for (; last < ranges.size() && ranges[last].buffer == all.buffer && ranges[last].begin <= all.end; ++last) {
         if (ranges[last].begin < all.begin) all.begin = ranges[last].begin;
@@ -41,7 +41,7 @@ bool Bytes::add(const BufferAccess& access) {
     }
     const size_t before = ranges.size();
     if (first == last && !ranges.resize(before + 1)) return false;
-    memmove(ranges.data() + first + 1, ranges.data() + last, (before - last) * sizeof(Range));
+    memmove(ranges.data() + first + 1, ranges.data() + last, (before - last) * sizeof(ByteRange));
     ranges[first] = all;
     ranges.resize(before + 1 - (last - first));
     return true;

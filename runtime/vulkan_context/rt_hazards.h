@@ -23,12 +23,12 @@ public:
     bool empty() const { return ranges.size() == 0; }
 
 private:
-    struct Range {
+    struct ByteRange {
         uint64_t buffer;
         int64_t begin, end;
     };
     size_t first_not_before(uint64_t buffer, int64_t begin) const;
-    List<Range> ranges;
+    List<ByteRange> ranges;
 };
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only

@@ -13,7 +13,7 @@ bool out_of_memory(VkResult result) {
 }
 
 /// The buffer and the memory of a block. VK_SUCCESS with a null buffer, memory or mapping: the driver has no memory for it.
-VkResult fill_block(Context& context, uint32_t memory_type, bool map, Block& block, const char*& call) {
+VkResult fill_block(Context& context, uint32_t memory_type, bool map, MemoryBlock& block, const char*& call) {
     const VkBufferCreateInfo buffer = context.buffer_info(block.bytes);
     call = "vkCreateBuffer";
     VkResult result = context.vk.CreateBuffer(context.device, &buffer, nullptr, &block.buffer);
@@ -55,8 +55,8 @@ VkResult fill_block(Context& context, uint32_t memory_type, bool map, Block& blo
 
 }  // namespace
 
-pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, bool map, Block*& block) {
-    block = make<Block>(context.hooks, context.hooks, bytes);
+pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, bool map, MemoryBlock*& block) {
+    block = make<MemoryBlock>(context.hooks, context.hooks, bytes);
     if (!block) return PUMICE_OK;
     const VkMemoryPropertyFlags flags = context.facts.memory.memoryTypes[memory_type].propertyFlags;
     block->is_cached = flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -70,7 +70,7 @@ pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, 
     return out_of_memory(result) ? PUMICE_OK : context.check(result, call);
 }
 
-void destroy_block(Context& context, Block* block) {
+void destroy_block(Context& context, MemoryBlock* block) {
     if (!block) return;
     // Freeing memory unmaps it. Vulkan ignores null handles.
     context.vk.DestroyBuffer(context.device, block->buffer, nullptr);
@@ -78,7 +78,7 @@ void destroy_block(Context& context, Block* block) {
     destroy(context.hooks, block);
 }
 
-pumice_status invalidate(Context& context, const Block& block, int64_t offset, int64_t bytes) {
+pumice_status invalidate(Context& context, const MemoryBlock& block, int64_t offset, int64_t bytes) {
     if (block.is_coherent || !block.mapped) return PUMICE_OK;
     const int64_t atom = int64_t(context.facts.basic.limits.nonCoherentAtomSize), begin = offset / atom * atom;
     const int64_t size = (offset + bytes + atom - 1) / atom * atom - begin;
@@ -90,18 +90,18 @@ pumice_status invalidate(Context& context, const Block& block, int64_t offset, i
     return context.check(context.vk.InvalidateMappedMemoryRanges(context.device, 1, &range), "vkInvalidateMappedMemoryRanges");
 }
 
-Memory::~Memory() {
-    while (Block* const first = blocks) {
+DeviceMemory::~DeviceMemory() {
+    while (MemoryBlock* const first = blocks) {
         blocks = first->next;
         destroy_block(context, first);
     }
 }
 
-pumice_status Memory::allocate(int64_t wanted, bool spare, MemoryRange& range) {
+pumice_status DeviceMemory::allocate(int64_t wanted, bool spare, MemoryRange& range) {
     const int64_t granularity = context.plan.alignment;
     const int64_t bytes = (wanted + granularity - 1) / granularity * granularity;
     range = {};
-    for (Block* block = blocks; block; block = block->next) {
+    for (MemoryBlock* block = blocks; block; block = block->next) {
         if (block->is_spare && !spare) continue;
         // A block made for one large array takes no small ones, which would keep it alive.
         if (block->bytes > usual_block_bytes && bytes <= block->bytes / 2) continue;
@@ -110,7 +110,7 @@ pumice_status Memory::allocate(int64_t wanted, bool spare, MemoryRange& range) {
         range = {block, offset, bytes};
         return PUMICE_OK;
     }
-    Block* block = nullptr;
+    MemoryBlock* block = nullptr;
     RT_TRY(spare ? new_spare_block(bytes, block) : new_block(bytes, block));
     if (!block) return PUMICE_OK;
     block->next = blocks;
@@ -121,20 +121,20 @@ pumice_status Memory::allocate(int64_t wanted, bool spare, MemoryRange& range) {
 }
 
 /// If memory is short, tries smaller blocks before the request fails.
-pumice_status Memory::new_block(int64_t bytes, Block*& block) {
+pumice_status DeviceMemory::new_block(int64_t bytes, MemoryBlock*& block) {
     const int64_t granularity = context.plan.alignment, most = context.plan.max_block_bytes;
     for (int64_t size = usual_block_bytes < most ? usual_block_bytes : most;; size /= 4) {
         const int64_t rounded = size / granularity * granularity, want = bytes > rounded ? bytes : rounded;
-        const Plan::ArrayMemory& best = context.plan.arrays[0];
+        const DevicePlan::ArrayMemory& best = context.plan.arrays[0];
         RT_TRY(make_block(context, best.type, want, best.mapped, block));
         if (block || want == bytes || size <= smallest_block_bytes) return PUMICE_OK;
     }
 }
 
 /// Allocates exactly this size, since it takes from a heap that others need, too.
-pumice_status Memory::new_spare_block(int64_t bytes, Block*& block) {
+pumice_status DeviceMemory::new_spare_block(int64_t bytes, MemoryBlock*& block) {
     for (uint32_t i = 1; i < context.plan.array_count && !block; ++i) {
-        const Plan::ArrayMemory& other = context.plan.arrays[i];
+        const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
         const VkPhysicalDeviceMemoryProperties& memory = context.facts.memory;
         if (VkDeviceSize(bytes) > memory.memoryHeaps[memory.memoryTypes[other.type].heapIndex].size) continue;
         RT_TRY(make_block(context, other.type, bytes, other.mapped, block));
@@ -143,17 +143,17 @@ pumice_status Memory::new_spare_block(int64_t bytes, Block*& block) {
     return PUMICE_OK;
 }
 
-void Memory::release(const MemoryRange& range) {
+void DeviceMemory::release(const MemoryRange& range) {
     range.block->ranges.release(range.offset, range.bytes);
     const int64_t sixteenth = context.plan.memory_bytes / 16;
     if (range.block->ranges.empty()) trim(sixteenth > usual_block_bytes ? sixteenth : usual_block_bytes);
 }
 
 /// Frees empty blocks, newest last, until the rest hold at most `keep` bytes: new blocks cost page faults.
-void Memory::trim(int64_t keep) {
+void DeviceMemory::trim(int64_t keep) {
     int64_t kept = 0;
-    for (Block** link = &blocks; *link;) {
-        Block* const block = *link;
+    for (MemoryBlock** link = &blocks; *link;) {
+        MemoryBlock* const block = *link;
         if (!block->ranges.empty() || kept + block->bytes <= keep) {
             if (block->ranges.empty()) kept += block->bytes;
             link = &block->next;
@@ -164,7 +164,7 @@ void Memory::trim(int64_t keep) {
     }
 }
 
-uint64_t Ring::needed(int64_t bytes) const {
+uint64_t StagingRing::needed(int64_t bytes) const {
     const int64_t begin = begin_of(bytes);
     uint64_t value = 0;
     for (int64_t s = segment_of(begin); s <= segment_of(begin + bytes - 1); ++s)
@@ -172,7 +172,7 @@ uint64_t Ring::needed(int64_t bytes) const {
     return value;
 }
 
-pumice_status Ring::start(uint32_t memory_type) {
+pumice_status StagingRing::start(uint32_t memory_type) {
     for (capacity = most_bytes; !block && capacity >= smallest_block_bytes; capacity /= 4)
         RT_TRY(make_block(context, memory_type, capacity, true, block));
     if (block) {
@@ -183,7 +183,7 @@ pumice_status Ring::start(uint32_t memory_type) {
                 longest(smallest_block_bytes), context.name);
 }
 
-int64_t Ring::take(int64_t bytes) {
+int64_t StagingRing::take(int64_t bytes) {
     piece_begin = begin_of(bytes);
     entered = segment_of(piece_begin + bytes - 1);
     // The next piece starts at a multiple of 256, which suits every copy engine, or of the alignment of storage buffers.
@@ -192,17 +192,17 @@ int64_t Ring::take(int64_t bytes) {
     return piece_begin;
 }
 
-void Ring::until(uint64_t value) {
+void StagingRing::until(uint64_t value) {
     for (int64_t s = segment_of(piece_begin); s <= entered; ++s) values[s] = value;
 }
 
-uint64_t Ring::last() const {
+uint64_t StagingRing::last() const {
     uint64_t value = 0;
     for (const uint64_t one : values) value = one > value ? one : value;
     return value;
 }
 
-void Ring::release() {
+void StagingRing::release() {
     destroy_block(context, block);
     block = nullptr;
     head = 0;

@@ -6,8 +6,8 @@
 namespace pumice_rt::vulkan {
 
 /// One allocation of the driver with one buffer over all of it; or an application's buffer.
-struct Block {
-    Block(const pumice_hooks& hooks, int64_t bytes) : bytes(bytes), ranges(hooks, bytes) {}
+struct MemoryBlock {
+    MemoryBlock(const pumice_hooks& hooks, int64_t bytes) : bytes(bytes), ranges(hooks, bytes) {}
     const int64_t bytes;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkBuffer buffer = VK_NULL_HANDLE;
@@ -17,32 +17,32 @@ struct Block {
     bool is_spare = false;        ///< for arrays that did not fit the best memory
     VkDeviceAddress address = 0;  ///< 0 if the device has no addresses
     Suballocator ranges;
-    Block* next = nullptr;
+    MemoryBlock* next = nullptr;
 
     /// The mapped memory if the host reads arrays in place, else null.
     const char* readable() const { return is_cached ? mapped : nullptr; }
 };
 
 /// A new block; null in `block` if host or device have no memory for it.
-pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, bool map, Block*& block);
-void destroy_block(Context& context, Block* block);
+pumice_status make_block(Context& context, uint32_t memory_type, int64_t bytes, bool map, MemoryBlock*& block);
+void destroy_block(Context& context, MemoryBlock* block);
 /// Before the host reads data of the device: drops the host's stale copies if memory is not coherent.
-pumice_status invalidate(Context& context, const Block& block, int64_t offset, int64_t bytes);
+pumice_status invalidate(Context& context, const MemoryBlock& block, int64_t offset, int64_t bytes);
 
 /// A part of a block.
 struct MemoryRange {
-    Block* block = nullptr;
-    int64_t offset = 0, bytes = 0;  ///< both multiples of Plan::alignment
+    MemoryBlock* block = nullptr;
+    int64_t offset = 0, bytes = 0;  ///< both multiples of DevicePlan::alignment
 };
 
 /// The memory of arrays. Guarded by the queue's mutex.
-class Memory {
+class DeviceMemory {
 public:
-    explicit Memory(Context& context) : context(context) {}
-    ~Memory();
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
-    /// `bytes` > 0 and at most Plan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in
+    explicit DeviceMemory(Context& context) : context(context) {}
+    ~DeviceMemory();
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+    /// `bytes` > 0 and at most DevicePlan::max_block_bytes. A null block in `range` if the driver has no memory left. `spare`: in
     /// memory of any type for arrays, else in the best.
     pumice_status allocate(int64_t bytes, bool spare, MemoryRange& range);
     void release(const MemoryRange& range);
@@ -50,22 +50,22 @@ public:
     void release_empty() { trim(0); }
 
 private:
-    pumice_status new_block(int64_t bytes, Block*& block);
-    pumice_status new_spare_block(int64_t bytes, Block*& block);
+    pumice_status new_block(int64_t bytes, MemoryBlock*& block);
+    pumice_status new_spare_block(int64_t bytes, MemoryBlock*& block);
     void trim(int64_t keep);
 
     Context& context;
-    Block* blocks = nullptr;
+    MemoryBlock* blocks = nullptr;
 };
 
 /// Staging memory as a ring: pieces are taken in order. The ring consists of segments, each of which is free again when the
 /// timeline has reached the value of its last use. Guarded by its user.
-class Ring {
+class StagingRing {
 public:
-    Ring(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
-    ~Ring() { release(); }
-    Ring(const Ring&) = delete;
-    Ring& operator=(const Ring&) = delete;
+    StagingRing(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
+    ~StagingRing() { release(); }
+    StagingRing(const StagingRing&) = delete;
+    StagingRing& operator=(const StagingRing&) = delete;
 
     static constexpr uint32_t segments = 16;
     /// Allocates the memory, unless it is there: less than the most if the device is short of it.
@@ -83,7 +83,7 @@ public:
     /// The value after which the device uses no piece.
     uint64_t last() const;
 
-    Block* block = nullptr;
+    MemoryBlock* block = nullptr;
 
 private:
     int64_t begin_of(int64_t bytes) const { return head + bytes > capacity ? 0 : head; }

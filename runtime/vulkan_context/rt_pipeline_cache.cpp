@@ -14,7 +14,7 @@
 namespace pumice_rt::vulkan {
 namespace {
 
-struct FileHeader {
+struct CacheHeader {
     char magic[8];
     uint64_t checksum;
 };
@@ -77,7 +77,7 @@ bool write_all(int file, const void* from, size_t bytes) {
 bool read_file(const char* path, List<char>& data) {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return false;
-    FileHeader header;
+    CacheHeader header;
     struct stat about;
     const bool fits = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > off_t(sizeof header) &&
                       about.st_size <= largest_file && data.resize(size_t(about.st_size) - sizeof header);
@@ -137,7 +137,7 @@ void PipelineCache::save() {
     if (bytes <= sizeof(VkPipelineCacheHeaderVersionOne) || bytes == saved_bytes) return;
     List<char> data(context.hooks);
     if (!data.resize(bytes) || context.vk.GetPipelineCacheData(context.device, handle, &bytes, data.data()) != VK_SUCCESS) return;
-    FileHeader header;
+    CacheHeader header;
     memcpy(header.magic, file_magic, sizeof file_magic);
     header.checksum = checksum(data.data(), bytes);
     make_folders(folder);

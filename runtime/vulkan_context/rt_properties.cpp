@@ -148,7 +148,7 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
     return p;
 }
 
-void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
+void plan_features(const Facts& f, const Switches& switches, DevicePlan& plan) {
     plan.properties |= abilities(f, switches) | correctness(f, switches);
     const bool uses_subgroups = (plan.properties & property::subgroup_basic) != 0;
     plan.required_subgroup_size = uses_subgroups ? required_subgroup_size(f) : 0;
@@ -178,7 +178,7 @@ void plan_features(const Facts& f, const Switches& switches, Plan& plan) {
 }
 
 /// The policies that depend on who computes: a device of type CPU runs its work-items on the host's cores.
-void plan_policies(const Facts& f, Plan& plan) {
+void plan_policies(const Facts& f, DevicePlan& plan) {
     const bool computes_on_host = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     plan.batching = {true, true, true, 50'000, 256, 64};
     // Work-items take cores from the host's other work, so that submitting early gains nothing. The batches are larger, and fewer
@@ -194,7 +194,7 @@ void plan_policies(const Facts& f, Plan& plan) {
     if (computes_on_host) plan.properties |= property::cheap_private;
 }
 
-void refuse(Plan& plan, const char* reason) { snprintf(plan.unusable, sizeof plan.unusable, "%s", reason); }
+void refuse(DevicePlan& plan, const char* reason) { snprintf(plan.unusable, sizeof plan.unusable, "%s", reason); }
 
 int64_t heap_bytes(const Facts& f, uint32_t type) {
     const VkDeviceSize size = f.memory.memoryHeaps[f.memory.memoryTypes[type].heapIndex].size;
@@ -202,7 +202,7 @@ int64_t heap_bytes(const Facts& f, uint32_t type) {
 }
 
 /// Appends a memory type, unless there is none or the list has it.
-void add_array_memory(Plan& plan, uint32_t type, bool mapped) {
+void add_array_memory(DevicePlan& plan, uint32_t type, bool mapped) {
     for (uint32_t i = 0; i < plan.array_count; ++i)
         if (plan.arrays[i].type == type) return;
     if (type != none) plan.arrays[plan.array_count++] = {type, mapped && !plan.always_staged};
@@ -227,7 +227,7 @@ Switches switches_from_environment() {
     return s;
 }
 
-void plan_memory(const Facts& f, Plan& plan) {
+void plan_memory(const Facts& f, DevicePlan& plan) {
     const bool integrated = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     const uint32_t local_type = memory_type(f, local), unified = memory_type(f, local | visible | cached),
                    window = memory_type(f, local | visible);
@@ -258,7 +258,7 @@ void plan_memory(const Facts& f, Plan& plan) {
     plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
 }
 
-void plan_queue(const Facts& f, const Switches& switches, uint32_t family, Plan& plan) {
+void plan_queue(const Facts& f, const Switches& switches, uint32_t family, DevicePlan& plan) {
     plan.queue_family = family;
     plan.time_stamp_bits = f.families[family].timestampValidBits;
     plan.most_seconds = 0;
@@ -271,7 +271,7 @@ void plan_queue(const Facts& f, const Switches& switches, uint32_t family, Plan&
         plan.most_seconds = 0.25;
 }
 
-void make_plan(const Facts& f, const Switches& switches, Plan& plan) {
+void make_plan(const Facts& f, const Switches& switches, DevicePlan& plan) {
     plan = {};
     if (f.api_version < VK_API_VERSION_1_2) {
         snprintf(plan.unusable, sizeof plan.unusable, "it has Vulkan %u.%u, and 1.2 is needed",

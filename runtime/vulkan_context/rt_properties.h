@@ -69,7 +69,7 @@ struct Switches {
 };
 Switches switches_from_environment();
 
-struct Plan {
+struct DevicePlan {
     char unusable[160];             ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
     uint64_t properties;            ///< the bits of property:: in bundle_format.h
     uint32_t features, extensions;  ///< to enable
@@ -98,11 +98,11 @@ struct Plan {
 
 /// Asks the driver for everything. Below Vulkan 1.1 only name, version and limits: such a device is not usable anyway.
 pumice_status read_facts(const InstanceFunctions& vk, VkPhysicalDevice device, const pumice_hooks& hooks, Facts& facts);
-void make_plan(const Facts& facts, const Switches& switches, Plan& plan);
+void make_plan(const Facts& facts, const Switches& switches, DevicePlan& plan);
 /// Plans the use of a queue family, which an application chooses itself.
-void plan_queue(const Facts& facts, const Switches& switches, uint32_t family, Plan& plan);
+void plan_queue(const Facts& facts, const Switches& switches, uint32_t family, DevicePlan& plan);
 /// Plans the memory again: only once the device is open is it known which memory types buffers may have.
-void plan_memory(const Facts& facts, Plan& plan);
+void plan_memory(const Facts& facts, DevicePlan& plan);
 
 /// The features in a chain of structures as in VkDeviceCreateInfo::pNext; unknown structures are skipped.
 uint32_t features_in(const void* chain);

@@ -11,12 +11,12 @@ int64_t Suballocator::allocate(int64_t bytes) {
         if (ranges[i].bytes >= bytes && (best == ranges.size() || ranges[i].bytes < ranges[best].bytes)) best = i;
     // There is at most one free range more than ranges in use, so that no release needs memory.
     if (best == ranges.size() || !ranges.reserve(allocated + 2)) return -1;
-    Range& range = ranges[best];
+    ByteRange& range = ranges[best];
     const int64_t offset = range.offset;
     range.offset += bytes;
     range.bytes -= bytes;
     if (range.bytes == 0) {
-        memmove(&range, &range + 1, (ranges.size() - best - 1) * sizeof(Range));
+        memmove(&range, &range + 1, (ranges.size() - best - 1) * sizeof(ByteRange));
         ranges.resize(ranges.size() - 1);
     }
     free_bytes -= bytes;
@@ -41,14 +41,14 @@ void Suballocator::release(int64_t offset, int64_t bytes) {
         ranges[at - 1].bytes += bytes;
         if (!joins_after) return;
         ranges[at - 1].bytes += ranges[at].bytes;
-        memmove(&ranges[at], &ranges[at] + 1, (ranges.size() - at - 1) * sizeof(Range));
+        memmove(&ranges[at], &ranges[at] + 1, (ranges.size() - at - 1) * sizeof(ByteRange));
         ranges.resize(ranges.size() - 1);
     } else if (joins_after) {
         ranges[at].offset = offset;
         ranges[at].bytes += bytes;
     } else {
         ranges.resize(ranges.size() + 1);
-        memmove(&ranges[at] + 1, &ranges[at], (ranges.size() - at - 1) * sizeof(Range));
+        memmove(&ranges[at] + 1, &ranges[at], (ranges.size() - at - 1) * sizeof(ByteRange));
         ranges[at] = {offset, bytes};
     }
 }

@@ -18,10 +18,10 @@ public:
     bool empty() const { return free_bytes == size; }
 
 private:
-    struct Range {
+    struct ByteRange {
         int64_t offset, bytes;
     };
-    List<Range> ranges;  // free ones, by offset; no two adjoin
+    List<ByteRange> ranges;  // free ones, by offset; no two adjoin
     int64_t size, free_bytes;
     size_t allocated = 0;  // ranges in use
 };

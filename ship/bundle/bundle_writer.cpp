@@ -15,7 +15,7 @@ uint32_t BundleWriter::text(std::string_view text) {
     return at;
 }
 
-Span BundleWriter::module_words(const std::vector<uint32_t>& module) {
+RecordRange BundleWriter::module_words(const std::vector<uint32_t>& module) {
     const auto found = modules_known.find(module);
     if (found != modules_known.end()) return found->second;
     return modules_known[module] = append(words, module);

@@ -19,12 +19,12 @@ public:
     /// The place of a text; equal texts have one.
     uint32_t text(std::string_view text);
     /// The place of a module's words; equal modules have one.
-    Span module_words(const std::vector<uint32_t>& words);
+    RecordRange module_words(const std::vector<uint32_t>& words);
     /// The place of constants in the section `data`; equal ones have one.
     uint64_t constants(const std::string& bytes);
     /// Appends records to a section, and returns where they are.
-    template <class T> static Span append(std::vector<T>& section, const std::vector<T>& records) {
-        const Span span{uint32_t(section.size()), uint32_t(records.size())};
+    template <class T> static RecordRange append(std::vector<T>& section, const std::vector<T>& records) {
+        const RecordRange span{uint32_t(section.size()), uint32_t(records.size())};
         section.insert(section.end(), records.begin(), records.end());
         return span;
     }
@@ -62,7 +62,7 @@ private:
     std::map<std::string, uint64_t> constants_known;
     std::vector<uint32_t> words;
     std::map<std::string, uint32_t, std::less<>> texts;
-    std::map<std::vector<uint32_t>, Span> modules_known;
+    std::map<std::vector<uint32_t>, RecordRange> modules_known;
 };
 
 }  // namespace pumice::ship

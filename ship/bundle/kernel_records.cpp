@@ -66,7 +66,7 @@ SizeOp size_op(const ir::Kernel& k, ir::Op op) {
 
 }  // namespace
 
-Span size_steps(const ir::Kernel& k, std::span<const codegen::SizeStep> steps, BundleWriter& to) {
+RecordRange size_steps(const ir::Kernel& k, std::span<const codegen::SizeStep> steps, BundleWriter& to) {
     std::vector<SizeStepRecord> records;
     std::vector<uint32_t> place;  // of each step among the records: casts between integers are the record of their operand
     for (const codegen::SizeStep& step : steps) {
@@ -119,7 +119,7 @@ KernelRecord kernel_record(const ir::Kernel& k, const std::string& name, BundleW
     std::vector<LocalRecord> locals;
     for (const ir::Memory& m : k.memories) {
         if (m.kind != ir::MemoryKind::local) continue;
-        Span steps;
+        RecordRange steps;
         if (m.extents.empty()) {
             steps = size_steps(k, codegen::size_steps(k, m.size), to);
         } else {

@@ -70,9 +70,9 @@ const char* property_name(int bit) {
     }
 }
 
-class Printer {
+class BundlePrinter {
 public:
-    explicit Printer(const Bundle& of) : b(of) {}
+    explicit BundlePrinter(const Bundle& of) : b(of) {}
 
     Json manifest() const {
         Json kernels = Json::array();
@@ -91,7 +91,7 @@ private:
     }
     static Json extents(const uint32_t (&e)[3]) { return {e[0], e[1], e[2]}; }
 
-    Json members(const Span& leaves) const {
+    Json members(const RecordRange& leaves) const {
         Json all = Json::array();
         for (uint32_t i = 0; i < leaves.count; ++i) {
             const LeafRecord& l = b.leaves[leaves.first + i];
@@ -121,13 +121,13 @@ private:
         out["type"] = types[p.type];
         return out;
     }
-    Json size(const Span& steps, uint32_t at) const {
+    Json size(const RecordRange& steps, uint32_t at) const {
         const SizeStepRecord& s = b.size_steps[steps.first + at];
         if (SizeOp(s.op) == SizeOp::constant) return s.constant;
         if (SizeOp(s.op) == SizeOp::group_size) return {"group_size", axes[s.axis]};
         return {ops[s.op], size(steps, s.operands[0]), size(steps, s.operands[1])};
     }
-    Json field_list(const Span& span) const {
+    Json field_list(const RecordRange& span) const {
         Json all = Json::array();
         for (uint32_t i = 0; i < span.count; ++i) {
             const FieldRecord& f = b.fields[span.first + i];
@@ -328,6 +328,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "pumice-inspect: %s\n", pumice_error());
         return 1;
     }
-    std::puts(Printer(bundle).manifest().dump(2).c_str());
+    std::puts(BundlePrinter(bundle).manifest().dump(2).c_str());
     return 0;
 }

@@ -10,9 +10,9 @@ namespace pumice::ship {
 namespace {
 
 /// One function of a header.
-class Function {
+class HeaderFunction {
 public:
-    Function(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
+    HeaderFunction(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
         : bundle(of), texts(text_section), kernel(kernel) {
         std::set<std::string> taken = {"device", "range", "arguments", "pumice"};
         each([&](const ParameterRecord& p, uint32_t number) {
@@ -81,7 +81,7 @@ std::string upper(std::string name) {
     return name;
 }
 
-std::string c_function(const LibraryFiles& library, const Function& f, const KernelRecord& kernel, size_t number) {
+std::string c_function(const LibraryFiles& library, const HeaderFunction& f, const KernelRecord& kernel, size_t number) {
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
@@ -101,7 +101,7 @@ std::string c_function(const LibraryFiles& library, const Function& f, const Ker
                         count, ");\n}\n\n");
 }
 
-std::string cpp_function(const LibraryFiles& library, const Function& f, const KernelRecord& kernel, size_t number) {
+std::string cpp_function(const LibraryFiles& library, const HeaderFunction& f, const KernelRecord& kernel, size_t number) {
     std::string parameters, values;
     uint32_t count = 0;
     f.each([&](const ParameterRecord& p, uint32_t i) {
@@ -133,8 +133,8 @@ std::string c_header(const LibraryFiles& library) {
                      "extern const pumice_library ", library.name, "_library;\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
         if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
-            out +=
-                c_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k], k);
+            out += c_function(library, HeaderFunction(*library.bundle, texts, library.bundle->kernels[k]),
+                              library.bundle->kernels[k], k);
     out += c_programs(library.name, *library.bundle);
     return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
@@ -147,8 +147,8 @@ std::string cpp_header(const LibraryFiles& library) {
                      "extern \"C\" const pumice_library ", library.name, "_library;\n\nnamespace ", library.name, " {\n\n");
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
         if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
-            out += cpp_function(library, Function(*library.bundle, texts, library.bundle->kernels[k]), library.bundle->kernels[k],
-                                k);
+            out += cpp_function(library, HeaderFunction(*library.bundle, texts, library.bundle->kernels[k]),
+                                library.bundle->kernels[k], k);
     out += cpp_programs(library.name, *library.bundle);
     return out + "}  // namespace " + library.name + "\n";
 }

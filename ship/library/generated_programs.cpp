@@ -8,9 +8,9 @@ namespace pumice::ship {
 namespace {
 
 /// A program with the texts of its bundle.
-class Program {
+class BundledProgram {
 public:
-    Program(const std::string& name, const BundleWriter& of, const std::string& texts, size_t which)
+    BundledProgram(const std::string& name, const BundleWriter& of, const std::string& texts, size_t which)
         : library(name), bundle(of), text_section(texts), number(which), record(of.programs[which]) {}
 
     std::string text_at(uint32_t at) const { return text_section.c_str() + at; }
@@ -74,13 +74,13 @@ public:
 };
 
 /// A function that runs an entry, in C or C++.
-struct Run {
+struct RunFunction {
     const char* suffix;
     const char* entry;
     bool values, shadows;
     const char* doc;
 };
-constexpr Run runs[] = {
+constexpr RunFunction runs[] = {
     {"forward", "PUMICE_FORWARD", true, false, "Runs the program."},
     {"gradient", "PUMICE_GRADIENT", true, true,
      "Runs the program and its derivative: adds to the shadows of arrays that are read, and clears those of arrays that are "
@@ -95,7 +95,7 @@ struct RunText {
     uint32_t arguments = 0, result_count = 0;
 };
 
-RunText run_text(const Program& program, const Run& run, bool cpp) {
+RunText run_text(const BundledProgram& program, const RunFunction& run, bool cpp) {
     RunText t;
     const bool gradient = run.shadows;
     const auto array = [&](const ProgramParameterRecord& p, const std::string& name) {
@@ -129,7 +129,7 @@ RunText run_text(const Program& program, const Run& run, bool cpp) {
     return t;
 }
 
-std::string body(const RunText& t, const Run& run, const std::string& handle, bool cpp, const std::string& indent) {
+std::string body(const RunText& t, const RunFunction& run, const std::string& handle, bool cpp, const std::string& indent) {
     std::string out = text("    pumice_argument arguments[", t.arguments ? t.arguments : 1, "]", cpp ? " = {}" : "", ";\n");
     if (!cpp) out += "    memset(arguments, 0, sizeof arguments);\n";
     out += t.values;
@@ -148,7 +148,7 @@ std::string body(const RunText& t, const Run& run, const std::string& handle, bo
     return indented;
 }
 
-std::string c_program(const Program& p) {
+std::string c_program(const BundledProgram& p) {
     const std::string prefix = p.library + "_" + p.function();
     std::string parameters, values;
     uint32_t count = 0;
@@ -160,7 +160,7 @@ std::string c_program(const Program& p) {
                            parameters, "pumice_program* program) {\n    int64_t sizes[", count ? count : 1, "] = {0};\n", values,
                            "    return pumice_program_create(device, &", p.library, "_library, ", p.number, ", sizes, ", count,
                            ", program);\n}\n");
-    for (const Run& run : runs) {
+    for (const RunFunction& run : runs) {
         if (run.entry != runs[0].entry && !p.has_gradient()) continue;
         const RunText t = run_text(p, run, false);
         out += text("/** ", run.doc, " */\nstatic inline pumice_status ", prefix, "_", run.suffix, "(pumice_program program",
@@ -169,7 +169,7 @@ std::string c_program(const Program& p) {
     return out + "\n";
 }
 
-std::string cpp_program(const Program& p) {
+std::string cpp_program(const BundledProgram& p) {
     std::string parameters, values;
     uint32_t count = 0;
     p.each_size([&](const std::string& name) {
@@ -181,7 +181,7 @@ std::string cpp_program(const Program& p) {
              "() = default;\n    explicit ", p.function(), "(const pumice::rt::Device& device", parameters, ") {\n",
              count ? "        const int64_t sizes[] = {" + values + "};\n" : std::string(), "        create(device, ", p.library,
              "_library, ", p.number, ", ", count ? "sizes" : "nullptr", ", ", count, ");\n    }\n");
-    for (const Run& run : runs) {
+    for (const RunFunction& run : runs) {
         if (run.entry != runs[0].entry && !p.has_gradient()) continue;
         const RunText t = run_text(p, run, true);
         const std::string list = (t.parameters.empty() ? "" : t.parameters.substr(2) + ", ") + "pumice_stream stream = nullptr";
@@ -196,14 +196,14 @@ std::string cpp_program(const Program& p) {
 std::string c_programs(const std::string& library, const BundleWriter& bundle) {
     const std::string& texts = bundle.all_text();
     std::string out;
-    for (size_t i = 0; i < bundle.programs.size(); ++i) out += c_program(Program(library, bundle, texts, i));
+    for (size_t i = 0; i < bundle.programs.size(); ++i) out += c_program(BundledProgram(library, bundle, texts, i));
     return out;
 }
 
 std::string cpp_programs(const std::string& library, const BundleWriter& bundle) {
     const std::string& texts = bundle.all_text();
     std::string out;
-    for (size_t i = 0; i < bundle.programs.size(); ++i) out += cpp_program(Program(library, bundle, texts, i));
+    for (size_t i = 0; i < bundle.programs.size(); ++i) out += cpp_program(BundledProgram(library, bundle, texts, i));
     return out;
 }
 

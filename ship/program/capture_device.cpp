@@ -45,7 +45,7 @@ struct CaptureExecutable : Executable {
     std::shared_ptr<Executable> real;
 };
 
-struct Reached : EventState {
+struct CaptureEvent : EventState {
     void wait() override {}
     bool done() override { return true; }
 };
@@ -80,7 +80,7 @@ public:
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
     int create_stream(Priority) override { return 1; }
     void release_stream(int) override {}
-    std::shared_ptr<EventState> record(int) override { return std::make_shared<Reached>(); }
+    std::shared_ptr<EventState> record(int) override { return std::make_shared<CaptureEvent>(); }
     std::shared_ptr<TimeStamp> stamp(int) override { refuse("measures times"); }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
     void call(int, std::function<void()>) override { refuse("calls a function of the host on a stream"); }

@@ -90,7 +90,7 @@ void ScalarExpressions::bind(const derive::HostScalars* scalars, int number, int
     bound = scalars;
     if (size_t(number) >= known.size()) known.resize(size_t(number) + 1, -1);
     ScalarExpression e{};
-    e.op = uint32_t(ExpressionOp::scalar), e.type = uint32_t(scalars->step(number).type), e.index = uint32_t(argument);
+    e.op = uint32_t(ExpressionOp::scalar), e.type = uint32_t(scalars->node(number).type), e.index = uint32_t(argument);
     known[size_t(number)] = push(e);
 }
 
@@ -101,15 +101,15 @@ int ScalarExpressions::of(const derive::HostScalars* scalars, int number) {
             "numbers");
     if (size_t(number) >= known.size()) known.resize(size_t(number) + 1, -1);
     if (known[size_t(number)] >= 0) return known[size_t(number)];
-    const derive::HostScalars::Step& step = scalars->step(number);
-    const auto which = expression_op(step.op);
-    if (step.is_input) library_bug("a traced number of a shipped program is no parameter of it");
-    if (!which || (step.type != Scalar::f32 && step.type != Scalar::f64)) refuse(step.op, step.type);
+    const derive::HostScalars::Node& node = scalars->node(number);
+    const auto which = expression_op(node.op);
+    if (node.is_input) library_bug("a traced number of a shipped program is no parameter of it");
+    if (!which || (node.type != Scalar::f32 && node.type != Scalar::f64)) refuse(node.op, node.type);
     ScalarExpression e{};
-    e.op = uint32_t(which->op), e.type = uint32_t(step.type), e.index = which->index;
-    for (int o = 0; o < step.count; ++o) {
-        const auto& operand = step.operands[size_t(o)];
-        e.operands[o] = uint32_t(operand.number >= 0 ? of(scalars, operand.number) : constant(step.type, operand.bits));
+    e.op = uint32_t(which->op), e.type = uint32_t(node.type), e.index = which->index;
+    for (int o = 0; o < node.count; ++o) {
+        const auto& operand = node.operands[size_t(o)];
+        e.operands[o] = uint32_t(operand.number >= 0 ? of(scalars, operand.number) : constant(node.type, operand.bits));
     }
     return known[size_t(number)] = push(e);
 }
@@ -131,25 +131,25 @@ void ScalarExpressions::add_sum(const derive::HostScalars* scalars, int number, 
     swept = true;
 }
 
-int ScalarExpressions::operand_as_double(const derive::HostScalars::Step& step, size_t o) {
-    const auto& operand = step.operands[o];
-    if (operand.number < 0) return constant(Scalar::f64, cast_bits(step.type, Scalar::f64, operand.bits));
-    return convert(step.type, Scalar::f64, of(bound, operand.number));
+int ScalarExpressions::operand_as_double(const derive::HostScalars::Node& node, size_t o) {
+    const auto& operand = node.operands[o];
+    if (operand.number < 0) return constant(Scalar::f64, cast_bits(node.type, Scalar::f64, operand.bits));
+    return convert(node.type, Scalar::f64, of(bound, operand.number));
 }
 
 /// The partial derivative of a number in f64: the column of ops.def as instructions, and these as expressions.
-int ScalarExpressions::partial(const derive::HostScalars::Step& step, int number, int operand) {
+int ScalarExpressions::partial(const derive::HostScalars::Node& node, int number, int operand) {
     ir::Kernel kernel;
     ir::Builder build(kernel);
     build.enter(build.new_block());
     std::vector<ir::Value> operands;
-    for (int o = 0; o <= step.count; ++o) {
+    for (int o = 0; o <= node.count; ++o) {
         kernel.params.push_back({false, Scalar::f64, {}});
         operands.push_back(build.argument(o, Scalar::f64));
     }
     const ir::Value result = operands.back();
     operands.pop_back();
-    const ir::Value made = derive::emit_partial(build, step.op, operand, operands, result, Scalar::f64);
+    const ir::Value made = derive::emit_partial(build, node.op, operand, operands, result, Scalar::f64);
     std::map<uint32_t, int> values;
     const auto value = [&](ir::Value v) { return values.at(v.id); };
     for (const ir::InstId id : kernel.blocks[0].insts) {
@@ -157,8 +157,8 @@ int ScalarExpressions::partial(const derive::HostScalars::Step& step, int number
         const auto given = kernel.operands(inst);
         int& to = values[kernel.result(inst).id];
         if (inst.op == ir::Op::argument)
-            to = int(inst.immediate) < step.count ? operand_as_double(step, inst.immediate)
-                                                  : convert(step.type, Scalar::f64, of(bound, number));
+            to = int(inst.immediate) < node.count ? operand_as_double(node, inst.immediate)
+                                                  : convert(node.type, Scalar::f64, of(bound, number));
         else if (inst.op == ir::Op::constant)
             to = constant(inst.type, inst.immediate);
         else if (inst.op == ir::Op::select)
@@ -179,12 +179,12 @@ void ScalarExpressions::sweep() {
     done = true;
     adjoints.resize(size_t(bound->count()), -1);
     for (int number = bound->count() - 1; number >= 0; --number) {
-        const derive::HostScalars::Step& step = bound->step(number);
-        if (step.is_input || adjoints[size_t(number)] < 0) continue;
-        for (int o = 0; o < step.count; ++o) {
-            const int from = step.operands[size_t(o)].number;
-            if (from < 0 || !bound->step(from).active || derive::vanishes(step.op, o)) continue;
-            const int term = op(ExpressionOp::mul, Scalar::f64, {partial(step, number, o), adjoints[size_t(number)]});
+        const derive::HostScalars::Node& node = bound->node(number);
+        if (node.is_input || adjoints[size_t(number)] < 0) continue;
+        for (int o = 0; o < node.count; ++o) {
+            const int from = node.operands[size_t(o)].number;
+            if (from < 0 || !bound->node(from).active || derive::vanishes(node.op, o)) continue;
+            const int term = op(ExpressionOp::mul, Scalar::f64, {partial(node, number, o), adjoints[size_t(number)]});
             int& adjoint = adjoints[size_t(from)];
             adjoint = op(ExpressionOp::add, Scalar::f64, {adjoint >= 0 ? adjoint : constant(Scalar::f64, 0), term});
         }
@@ -192,7 +192,7 @@ void ScalarExpressions::sweep() {
 }
 
 int ScalarExpressions::derivative(int number) {
-    const Scalar type = bound->step(number).type;
+    const Scalar type = bound->node(number).type;
     if (!done) sweep();
     const int adjoint = adjoints[size_t(number)];
     return convert(Scalar::f64, type, adjoint >= 0 ? adjoint : constant(Scalar::f64, 0));

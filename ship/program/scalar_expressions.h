@@ -37,8 +37,8 @@ private:
     int constant(Scalar type, uint64_t bits);
     int op(pumice_rt::ExpressionOp which, Scalar type, std::initializer_list<int> operands);
     int convert(Scalar from, Scalar to, int a);
-    int operand_as_double(const derive::HostScalars::Step& step, size_t operand);
-    int partial(const derive::HostScalars::Step& step, int number, int operand);
+    int operand_as_double(const derive::HostScalars::Node& node, size_t operand);
+    int partial(const derive::HostScalars::Node& node, int number, int operand);
     void sweep();
 
     std::vector<ScalarExpression>& list;

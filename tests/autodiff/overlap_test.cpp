@@ -41,9 +41,9 @@ bool hangs_without_memory(const Device& device) { return device.name().find("NVI
 /// Mesa 25.0's lavapipe allocates memory by mmap and does not check the result.
 bool crashes_without_memory(const Device& device) {
     if (device.name().find("llvmpipe") == std::string::npos) return false;
-    const std::vector<vulkan::Found> all = vulkan::list();
+    const std::vector<vulkan::PhysicalDevice> all = vulkan::list();
     return std::any_of(all.begin(), all.end(),
-                       [](const vulkan::Found& one) { return one.driver.find("Mesa 25") != std::string::npos; });
+                       [](const vulkan::PhysicalDevice& one) { return one.driver.find("Mesa 25") != std::string::npos; });
 }
 
 /// While it exists, the process can allocate only so many more bytes of memory.

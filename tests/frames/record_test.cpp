@@ -153,7 +153,7 @@ TEST_F(Record, BarriersAreThoseThatTheCommandsAndTheScopesNeed) {
     const Device device = wrap();
     const Array<float> y = device.zeros<float>(64), z = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
     device.synchronize();
-    auto& vk = static_cast<vulkan::Device&>(*device.state->backend).context.vk;
+    auto& vk = static_cast<vulkan::VulkanDevice&>(*device.state->backend).context.vk;
     real_barrier = std::exchange(vk.CmdPipelineBarrier, noted_barrier);
     CommandBuffer commands(*app);
     Recording recording(device);

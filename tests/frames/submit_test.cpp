@@ -139,7 +139,7 @@ TEST_F(Submit, TheApplicationsAllocatorGivesAllMemory) {
         EXPECT_NE(error_of([&] { (void)device.empty<float>(40 << 20); }).find("cannot allocate 167772160 bytes"),
                   std::string::npos);
         // A card copies through memory that the attempt has released.
-        const auto& snapshot = static_cast<vulkan::Device&>(*device.state->backend).context.snapshot;
+        const auto& snapshot = static_cast<vulkan::VulkanDevice&>(*device.state->backend).context.snapshot;
         is_empty = snapshot.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
         saxpy(ndrange(100000), y, x, 2.0f);
         EXPECT_EQ(y.get(99999), 4.0f);

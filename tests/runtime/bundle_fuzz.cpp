@@ -109,7 +109,7 @@ Bytes without_words(const Bytes& b) {
         Bytes contents(&b[section.offset], &b[section.offset] + section.count * section.record_bytes);
         if (section.kind == uint32_t(SectionKind::modules))
             for (uint64_t i = 0; i < section.count; ++i) {
-                const Span words = {0, 16};
+                const RecordRange words = {0, 16};
                 memcpy(&contents[i * section.record_bytes + offsetof(ModuleRecord, words)], &words, sizeof words);
             }
         made.resize((made.size() + 7) / 8 * 8);

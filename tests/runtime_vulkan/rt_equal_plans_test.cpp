@@ -35,7 +35,7 @@ uint64_t properties_of(const library::DevicePlan& p) {
     return all | bit(p.locks, property::locks) | bit(p.cross_loop_cse, property::cheap_private);
 }
 
-void expect_same(const library::DevicePlan& a, const runtime::Plan& b) {
+void expect_same(const library::DevicePlan& a, const runtime::DevicePlan& b) {
     ASSERT_EQ(a.unusable, b.unusable);
     if (!a.unusable.empty()) return;
     EXPECT_EQ(properties_of(a), b.properties)
@@ -76,8 +76,8 @@ void expect_same(const library::DevicePlan& a, const runtime::Plan& b) {
     EXPECT_EQ(a.limits.memory, b.memory_bytes);
 }
 
-runtime::Plan plan_of(const runtime::Facts& facts, const runtime::Switches& switches) {
-    runtime::Plan plan{};
+runtime::DevicePlan plan_of(const runtime::Facts& facts, const runtime::Switches& switches) {
+    runtime::DevicePlan plan{};
     runtime::make_plan(facts, switches, plan);
     return plan;
 }
@@ -214,7 +214,7 @@ TEST(RuntimePlans, RandomDevicesHaveTheLibrarysPlans) {
         library::Switches ours;
         runtime::Switches theirs{};
         devices.next(ours, theirs);
-        const runtime::Plan plan = plan_of(facts_of(snapshot), theirs);
+        const runtime::DevicePlan plan = plan_of(facts_of(snapshot), theirs);
         usable += !plan.unusable[0];
         expect_same(library::make_plan(snapshot, ours), plan);
     }

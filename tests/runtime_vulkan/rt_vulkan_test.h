@@ -117,8 +117,8 @@ private:
         parameters.push_back(r);
     }
 
-    Span steps_of(std::span<const codegen::SizeStep> steps) {
-        const Span span{uint32_t(size_steps.size()), uint32_t(steps.size())};
+    RecordRange steps_of(std::span<const codegen::SizeStep> steps) {
+        const RecordRange span{uint32_t(size_steps.size()), uint32_t(steps.size())};
         for (const codegen::SizeStep& s : steps) {
             SizeStepRecord r{};
             const std::pair<ir::Op, SizeOp> ops[] = {
@@ -169,8 +169,8 @@ private:
         if (record.formats.count > 0) record.flags |= KernelRecord::reports;
     }
 
-    Span add_fields(const std::vector<codegen::Field>& from) {
-        const Span span{uint32_t(fields.size()), uint32_t(from.size())};
+    RecordRange add_fields(const std::vector<codegen::Field>& from) {
+        const RecordRange span{uint32_t(fields.size()), uint32_t(from.size())};
         for (const codegen::Field& f : from)
             fields.push_back({uint32_t(f.kind), uint32_t(f.index), uint32_t(f.axis), f.offset, number_of(f.type)});
         return span;

@@ -309,7 +309,7 @@ TEST_F(Trace, HoldsTapesAndRecomputedCheckpoints) {
 TEST(TraceFile, IsValidAfterEveryWrite) {
     const fs::path path = fs::temp_directory_path() / "pumice_trace_file.json";
     std::string problem;
-    trace::File file(path.string(), problem);
+    trace::TraceFile file(path.string(), problem);
     ASSERT_EQ(problem, "");
     const auto count = [&] {
         std::ifstream in(path);
@@ -338,7 +338,7 @@ TEST(TraceFile, HasNoEventInTwoPages) {
     const fs::path path = fs::temp_directory_path() / "pumice_trace_file_pages.json";
     std::string problem;
     {
-        trace::File file(path.string(), problem);
+        trace::TraceFile file(path.string(), problem);
         ASSERT_EQ(problem, "");
         const int64_t now = trace::now();
         for (int k = 0; k < 800; ++k) {
@@ -364,7 +364,7 @@ TEST(TraceFile, MayHaveAnEventLongerThanAPage) {
     const fs::path path = fs::temp_directory_path() / "pumice_trace_file_long.json";
     std::string problem;
     {
-        trace::File file(path.string(), problem);
+        trace::TraceFile file(path.string(), problem);
         ASSERT_EQ(problem, "");
         for (const size_t size : {4000, 4096, 5000, 70000, 3}) file.event(1, 7, {"launch", std::string(size, 'x'), {}}, 0, 1);
     }

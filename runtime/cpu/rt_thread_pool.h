@@ -18,14 +18,14 @@ namespace pumice_rt {
 /// Priorities of jobs and streams: those of pumice_stream_create, counted from 0.
 constexpr int priorities = 3;
 
-class Pool {
+class ThreadPool {
 public:
     using Body = void(void* context, int part);
 
-    explicit Pool(const pumice_hooks& with) : hooks(with) {}
-    ~Pool();
-    Pool(const Pool&) = delete;
-    Pool& operator=(const Pool&) = delete;
+    explicit ThreadPool(const pumice_hooks& with) : hooks(with) {}
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
     /// Starts the threads; with a hook none are started. `asked`: their number, with the calling one; 0: one for each processor.
     pumice_status start(int asked);
 
@@ -57,7 +57,7 @@ private:
         }
         bool open() const { return (__atomic_load_n(&number, __ATOMIC_SEQ_CST) & 1) != 0 && waits(); }
         /// `helper`: the pool, in its threads, which leave for more urgent jobs; null: the caller.
-        void take_parts(const Pool* helper, int priority);
+        void take_parts(const ThreadPool* helper, int priority);
         bool take_left();
     };
     static void* thread_main(void* pool);

@@ -17,7 +17,7 @@ using detail::ImageState;
 /// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array. Of an image, the
 /// bytes are those of its shadow: texels as kernels see them, level by level, of a level layer by layer, each layer with the extents
 /// of level 0.
-struct Span {
+struct BufferSpan {
     int buffer = -1;
     int64_t offset = 0, bytes = 0;
     const Element* element = nullptr;
@@ -26,7 +26,7 @@ struct Span {
 };
 
 /// One allocation that the program uses: an array's, or an image's.
-struct Buffer {
+struct ProgramBuffer {
     /// A part of the buffer with the shadows that the caller gave, one a direction.
     struct Region {
         int64_t from, to;
@@ -42,17 +42,18 @@ struct Buffer {
     bool zero = false;                   ///< its contents start as zeros
     std::weak_ptr<Allocation> seen;      ///< the allocation that the program itself uses
     std::shared_ptr<Allocation> memory;  ///< the memory that holds the contents now; null: none
-    Intervals varied;                    ///< bytes that depend on a differentiated argument
-    Intervals constant;                  ///< bytes that the caller annotated Const
+    ByteIntervals varied;                ///< bytes that depend on a differentiated argument
+    ByteIntervals constant;              ///< bytes that the caller annotated Const
     std::vector<Region> regions;
     std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };
 
 /// The buffers of one run, with the bytes that depend on differentiated arguments. It passes every call on to the hook
 /// before it.
-class ProgramRecord : public detail::TraceHook {
+class ProgramBuffers : public detail::TraceHook {
 public:
-    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
+    explicit ProgramBuffers(int width)
+        : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {
         scalars->refuses_values = outer && outer->keeps_program();
     }
 
@@ -67,53 +68,54 @@ public:
 
 protected:
     /// The span of an array or image. A buffer that is not known yet is entered.
-    Span span_of(const ArrayState& array);
-    Span span_of(const HostArgument& argument);
+    BufferSpan span_of(const ArrayState& array);
+    BufferSpan span_of(const HostArgument& argument);
     /// The span of one layer of a level of an image, or of all of it.
-    Span span_of(const ImageState& image, int level, int64_t layer);
-    Span span_of(const ImageState& image);
+    BufferSpan span_of(const ImageState& image, int level, int64_t layer);
+    BufferSpan span_of(const ImageState& image);
     /// Enters a buffer for an array or image that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
     int enter_inside(const ImageState& image);
-    bool is_varied(const Span& s) const {
+    bool is_varied(const BufferSpan& s) const {
         return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end());
     }
-    bool is_constant(const Span& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
-    void set_varied(const Span& s, bool varied);
+    bool is_constant(const BufferSpan& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
+    void set_varied(const BufferSpan& s, bool varied);
     /// The array over the current memory of the buffer.
-    std::shared_ptr<ArrayState> array_of(const Span& s) const;
+    std::shared_ptr<ArrayState> array_of(const BufferSpan& s) const;
     /// The image over the current memory of its buffer.
     std::shared_ptr<ImageState> image_of(int buffer) const;
     /// An argument that the span belongs to, over the current memory of the buffer.
-    HostArgument now(const HostArgument& argument, const Span& s, OtherMemory& memory) const;
+    HostArgument now(const HostArgument& argument, const BufferSpan& s, OtherMemory& memory) const;
     /// The contents of a span, in the current memory of its buffer; of an image, always all of it.
-    Contents contents_of(const Span& s) const { return is_image(s) ? Contents(image_of(s.buffer)) : Contents(array_of(s)); }
-    bool is_image(const Span& s) const { return buffers[size_t(s.buffer)].image.has_value(); }
+    Contents contents_of(const BufferSpan& s) const { return is_image(s) ? Contents(image_of(s.buffer)) : Contents(array_of(s)); }
+    bool is_image(const BufferSpan& s) const { return buffers[size_t(s.buffer)].image.has_value(); }
     /// The shadow of a span: the one of the caller, or the one of the buffer.
-    std::shared_ptr<ArrayState> shadow_of(const Span& s, int direction);
+    std::shared_ptr<ArrayState> shadow_of(const BufferSpan& s, int direction);
     /// The shadow of a span; null if there is none yet.
-    std::shared_ptr<ArrayState> shadow_if_any(const Span& s, int direction) const;
+    std::shared_ptr<ArrayState> shadow_if_any(const BufferSpan& s, int direction) const;
     /// Clears the shadow, if it exists.
-    void zero_shadows(const Span& s);
+    void zero_shadows(const BufferSpan& s);
 
     /// The activity of the parameters of a launch, from the spans that vary now. Empty: nothing is differentiated.
-    Signature activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const;
+    Signature activity(const KernelBase& kernel, std::span<const HostArgument> arguments,
+                       const std::vector<BufferSpan>& spans) const;
     /// After a launch: updates the activity of the spans that it has written.
-    void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
-    std::vector<Span> spans_of(std::span<const HostArgument> arguments);
+    void after_launch(const ir::Kernel& kernel, const std::vector<BufferSpan>& spans, const Signature& signature);
+    std::vector<BufferSpan> spans_of(std::span<const HostArgument> arguments);
     /// True if the argument is a number that depends on a differentiated scalar.
-    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get() && scalars->step(a.number).active; }
+    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get() && scalars->node(a.number).active; }
 
-    std::vector<Buffer> buffers;
+    std::vector<ProgramBuffer> buffers;
     detail::TraceHook* const outer;
 
 private:
     int buffer_of(const ImageState& image);
     int known_buffer(const std::shared_ptr<Allocation>& memory) const;
-    int enter(Buffer&& buffer, const std::shared_ptr<Allocation>& memory);
+    int enter(ProgramBuffer&& buffer, const std::shared_ptr<Allocation>& memory);
     void annotate_array(const ArgumentSlot& slot);
     void check_shadows(const std::vector<ArgumentSlot>& slots);
-    const Buffer::Region* region_of(const Span& s) const;
+    const ProgramBuffer::Region* region_of(const BufferSpan& s) const;
     std::map<const Allocation*, int> known;
     std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments
 };

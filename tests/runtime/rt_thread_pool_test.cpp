@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 
 namespace pumice_rt {
 namespace {
@@ -26,7 +26,7 @@ template <class F> bool comes(const F& condition) {
 struct RtPool : testing::Test {
     void SetUp() override { ASSERT_EQ(pool.start(3), PUMICE_OK); }
     pumice_hooks hooks = {};
-    Pool pool{hooks};
+    ThreadPool pool{hooks};
 };
 
 TEST_F(RtPool, JobsOfAllPrioritiesRunEachPartOnce) {
@@ -46,7 +46,7 @@ TEST_F(RtPool, JobsOfAllPrioritiesRunEachPartOnce) {
 
 /// Items that are taken one by one, by a body that leaves for more urgent jobs.
 struct Items {
-    Pool& pool;
+    ThreadPool& pool;
     const int priority;
     const std::thread::id caller = std::this_thread::get_id();
     std::atomic<int> next = 0, done = 0, left = 0, helpers = 0;

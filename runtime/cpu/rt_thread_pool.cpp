@@ -1,4 +1,4 @@
-#include "runtime/cpu/rt_pool.h"
+#include "runtime/cpu/rt_thread_pool.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ void relax() {
 
 }  // namespace
 
-pumice_status Pool::start(int asked) {
+pumice_status ThreadPool::start(int asked) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     count = asked > 0 ? asked : processors > 0 ? int(processors) : 1;
     if (count > most_threads) count = most_threads;
@@ -37,7 +37,7 @@ pumice_status Pool::start(int asked) {
     return PUMICE_OK;
 }
 
-Pool::~Pool() {
+ThreadPool::~ThreadPool() {
     {
         const Lock lock(mutex);
         __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
@@ -47,12 +47,12 @@ Pool::~Pool() {
     release(hooks, handles, size_t(count - 1) * sizeof(pthread_t));
 }
 
-void* Pool::thread_main(void* pool) {
-    static_cast<Pool*>(pool)->work();
+void* ThreadPool::thread_main(void* pool) {
+    static_cast<ThreadPool*>(pool)->work();
     return nullptr;
 }
 
-void Pool::run(int n, Body* function, void* with, int priority) {
+void ThreadPool::run(int n, Body* function, void* with, int priority) {
     if (n <= 0) return;
     if (hooks.parallel && n > 1 && count > 1) return hooks.parallel(hooks.user, n, function, with);
     Job& job = jobs[priority];
@@ -82,7 +82,7 @@ void Pool::run(int n, Body* function, void* with, int priority) {
     job.alone.unlock();
 }
 
-void Pool::Job::take_parts(const Pool* helper, int priority) {
+void ThreadPool::Job::take_parts(const ThreadPool* helper, int priority) {
     while (!helper || !helper->urgent(priority)) {
         const int part = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
         if (part >= parts) return void(take_left());
@@ -91,21 +91,21 @@ void Pool::Job::take_parts(const Pool* helper, int priority) {
     }
 }
 
-bool Pool::Job::take_left() {
+bool ThreadPool::Job::take_left() {
     if (__atomic_load_n(&left, __ATOMIC_RELAXED) < 0) return false;
     const int part = __atomic_exchange_n(&left, -1, __ATOMIC_SEQ_CST);
     if (part >= 0) body(context, part);
     return part >= 0;
 }
 
-bool Pool::urgent(int than) const {
+bool ThreadPool::urgent(int than) const {
     for (int p = priorities - 1; p > than; --p)
         if (jobs[p].open()) return true;
     return false;
 }
 
 /// Waits until there is a job with parts to take; false: the pool stops.
-bool Pool::watch() {
+bool ThreadPool::watch() {
     __atomic_fetch_add(&watching, 1, __ATOMIC_SEQ_CST);
     const int64_t until = clock_ns() + watch_ns;
     while (!open() && !__atomic_load_n(&stops, __ATOMIC_RELAXED) && clock_ns() < until)
@@ -118,7 +118,7 @@ bool Pool::watch() {
     return !__atomic_load_n(&stops, __ATOMIC_SEQ_CST);
 }
 
-void Pool::work() {
+void ThreadPool::work() {
     while (watch())
         for (int p = priorities - 1; p >= 0; --p) {
             Job& job = jobs[p];

@@ -11,7 +11,7 @@
 //
 // Cost: interval operations a command. Limits: activity is by array view, not by element within a view.
 // Textbook name: activity (varied variables) analysis, here on a trace; Griewank and Walther, section 6.2.
-#include "autodiff/program/program_record.h"
+#include "autodiff/program/program_buffers.h"
 
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/reverse_step.h"
@@ -19,7 +19,7 @@
 
 namespace pumice::derive {
 
-void ProgramRecord::annotate(const std::vector<ArgumentSlot>& slots, bool forward) {
+void ProgramBuffers::annotate(const std::vector<ArgumentSlot>& slots, bool forward) {
     for (const ArgumentSlot& slot : slots) {
         if (slot.value.is_array)
             annotate_array(slot);
@@ -29,22 +29,22 @@ void ProgramRecord::annotate(const std::vector<ArgumentSlot>& slots, bool forwar
     check_shadows(slots);
 }
 
-void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
+void ProgramBuffers::annotate_array(const ArgumentSlot& slot) {
     if (slot.activity != Activity::constant)
         if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty())
             fail("the derivative of a program: ", wrong);
-    const Span span = span_of(slot.value);
+    const BufferSpan span = span_of(slot.value);
     if (!span.any()) return;
-    Buffer& buffer = buffers[size_t(span.buffer)];
+    ProgramBuffer& buffer = buffers[size_t(span.buffer)];
     const bool constant = slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array);
     if (!constant && buffer.constant.meets(span.offset, span.end()))
         fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
-    for (const Buffer::Region& r : buffer.regions)
+    for (const ProgramBuffer::Region& r : buffer.regions)
         if (r.from < span.end() && span.offset < r.to)
             fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another",
                  " Duplicated argument in memory");
     if (constant) return buffer.constant.add(span.offset, span.end());
-    Buffer::Region region{span.offset, span.end(), {}, slot.label};
+    ProgramBuffer::Region region{span.offset, span.end(), {}, slot.label};
     for (const HostArgument& shadow : slot.shadows)
         region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
     buffer.regions.push_back(std::move(region));
@@ -52,17 +52,17 @@ void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
 }
 
 /// A shadow must not overlap an argument. Two shadows must not overlap, except for arrays that are only read.
-void ProgramRecord::check_shadows(const std::vector<ArgumentSlot>& slots) {
-    std::vector<Buffer::Region*> regions;
-    for (Buffer& b : buffers)
-        for (Buffer::Region& r : b.regions) regions.push_back(&r);
-    for (Buffer::Region* r : regions)
+void ProgramBuffers::check_shadows(const std::vector<ArgumentSlot>& slots) {
+    std::vector<ProgramBuffer::Region*> regions;
+    for (ProgramBuffer& b : buffers)
+        for (ProgramBuffer::Region& r : b.regions) regions.push_back(&r);
+    for (ProgramBuffer::Region* r : regions)
         for (size_t w = 0; w < r->shadows.size(); ++w) {
             for (const ArgumentSlot& slot : slots)
                 if (slot.value.array && overlap(*r->shadows[w], *slot.value.array))
                     fail("the derivative of a program: the shadow of ", r->label, " overlaps ",
                          slot.label == r->label ? "it" : slot.label, " in memory");
-            for (Buffer::Region* other : regions)
+            for (ProgramBuffer::Region* other : regions)
                 for (size_t v = 0; v < other->shadows.size(); ++v) {
                     if ((other == r && v == w) || !overlap(*r->shadows[w], *other->shadows[v])) continue;
                     if (other == r) fail("the derivative of a program: two shadows of ", r->label, " overlap in memory");
@@ -72,14 +72,14 @@ void ProgramRecord::check_shadows(const std::vector<ArgumentSlot>& slots) {
         }
 }
 
-Span ProgramRecord::span_of(const ArrayState& array) {
-    Span span{-1, array.offset, array.bytes, array.element};
+BufferSpan ProgramBuffers::span_of(const ArrayState& array) {
+    BufferSpan span{-1, array.offset, array.bytes, array.element};
     if (!array.memory) return span;
     for (const auto& [label, shadow] : shadows)
         if (overlap(*shadow, array)) fail("the derivative of a program: the program uses the shadow of ", label);
     span.buffer = known_buffer(array.memory);
     if (span.buffer >= 0) return span;
-    Buffer b;
+    ProgramBuffer b;
     b.device = array.device;
     b.element = array.element;
     b.bytes = array.memory->bytes;
@@ -88,20 +88,20 @@ Span ProgramRecord::span_of(const ArrayState& array) {
 }
 
 /// The buffer with this allocation; -1: none yet. The address of a freed allocation may be used again without notice.
-int ProgramRecord::known_buffer(const std::shared_ptr<Allocation>& memory) const {
+int ProgramBuffers::known_buffer(const std::shared_ptr<Allocation>& memory) const {
     const auto there = known.find(memory.get());
     return there != known.end() && buffers[size_t(there->second)].seen.lock() == memory ? there->second : -1;
 }
 
-int ProgramRecord::enter(Buffer&& buffer, const std::shared_ptr<Allocation>& memory) {
+int ProgramBuffers::enter(ProgramBuffer&& buffer, const std::shared_ptr<Allocation>& memory) {
     buffer.seen = buffer.memory = memory;
     buffers.push_back(std::move(buffer));
     return known[memory.get()] = int(buffers.size()) - 1;
 }
 
-int ProgramRecord::buffer_of(const ImageState& image) {
+int ProgramBuffers::buffer_of(const ImageState& image) {
     if (const int there = known_buffer(image.allocation()); there >= 0) return there;
-    Buffer b;
+    ProgramBuffer b;
     b.device = image.device;
     b.element = &detail::texel_element(image.shape.format);
     b.bytes = image.shape.levels * image.shape.layers * image.shape.texels() * int64_t(b.element->size);
@@ -110,8 +110,8 @@ int ProgramRecord::buffer_of(const ImageState& image) {
     return enter(std::move(b), image.allocation());
 }
 
-Span ProgramRecord::span_of(const HostArgument& argument) {
-    if (!argument.image) return argument.is_array && argument.array ? span_of(*argument.array) : Span{};
+BufferSpan ProgramBuffers::span_of(const HostArgument& argument) {
+    if (!argument.image) return argument.is_array && argument.array ? span_of(*argument.array) : BufferSpan{};
     const ImageState& image = *argument.image->image;
     if (!image.allocation()) return {};
     int64_t bytes = int64_t(argument.element->size);
@@ -119,45 +119,45 @@ Span ProgramRecord::span_of(const HostArgument& argument) {
     return {buffer_of(image), 0, bytes, argument.element};
 }
 
-Span ProgramRecord::span_of(const ImageState& image, int level, int64_t layer) {
+BufferSpan ProgramBuffers::span_of(const ImageState& image, int level, int64_t layer) {
     const Element& texel = detail::texel_element(image.shape.format);
     const int64_t bytes = image.shape.texels() * int64_t(texel.size);
     return {buffer_of(image), (level * image.shape.layers + layer) * bytes, bytes, &texel};
 }
 
-Span ProgramRecord::span_of(const ImageState& image) {
+BufferSpan ProgramBuffers::span_of(const ImageState& image) {
     const int buffer = buffer_of(image);
     return {buffer, 0, buffers[size_t(buffer)].bytes, buffers[size_t(buffer)].element};
 }
 
-int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool zero) {
+int ProgramBuffers::enter_inside(const std::shared_ptr<ArrayState>& array, bool zero) {
     known.erase(array->memory.get());
-    Buffer& b = buffers[size_t(span_of(*array).buffer)];
+    ProgramBuffer& b = buffers[size_t(span_of(*array).buffer)];
     b.inside = true;
     b.zero = zero;
     b.bytes = array->bytes;
     return int(buffers.size()) - 1;
 }
 
-int ProgramRecord::enter_inside(const ImageState& image) {
+int ProgramBuffers::enter_inside(const ImageState& image) {
     known.erase(image.allocation().get());
     const int buffer = buffer_of(image);
     buffers[size_t(buffer)].inside = true;
     return buffer;
 }
 
-void ProgramRecord::set_varied(const Span& s, bool varied) {
+void ProgramBuffers::set_varied(const BufferSpan& s, bool varied) {
     if (!s.any()) return;
-    Buffer& b = buffers[size_t(s.buffer)];
-    for (const Buffer::Region& r : b.regions)
+    ProgramBuffer& b = buffers[size_t(s.buffer)];
+    for (const ProgramBuffer::Region& r : b.regions)
         if (!r.shared_with.empty() && r.from < s.end() && s.offset < r.to)
             fail("the derivative of a program: the shadows of ", r.label, " and ", r.shared_with, " overlap in memory, and ",
                  r.label, " is written");
     varied ? b.varied.add(s.offset, s.end()) : b.varied.remove(s.offset, s.end());
 }
 
-std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
-    const Buffer& b = buffers[size_t(s.buffer)];
+std::shared_ptr<ArrayState> ProgramBuffers::array_of(const BufferSpan& s) const {
+    const ProgramBuffer& b = buffers[size_t(s.buffer)];
     auto array = std::make_shared<ArrayState>();
     array->device = b.device;
     array->memory = b.memory;
@@ -168,20 +168,20 @@ std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
     return array;
 }
 
-std::shared_ptr<ImageState> ProgramRecord::image_of(int buffer) const {
-    const Buffer& b = buffers[size_t(buffer)];
+std::shared_ptr<ImageState> ProgramBuffers::image_of(int buffer) const {
+    const ProgramBuffer& b = buffers[size_t(buffer)];
     return detail::image_over(b.device, *b.image, b.memory, b.native);
 }
 
-HostArgument ProgramRecord::now(const HostArgument& argument, const Span& s, OtherMemory& memory) const {
+HostArgument ProgramBuffers::now(const HostArgument& argument, const BufferSpan& s, OtherMemory& memory) const {
     return is_image(s) ? memory.over(argument, image_of(s.buffer)) : memory.over(argument, array_of(s));
 }
 
 // ---- shadows
 // -----------------------------------------------------------------------------------------------------------------------
 
-const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
-    for (const Buffer::Region& r : buffers[size_t(s.buffer)].regions) {
+const ProgramBuffer::Region* ProgramBuffers::region_of(const BufferSpan& s) const {
+    for (const ProgramBuffer::Region& r : buffers[size_t(s.buffer)].regions) {
         if (r.from <= s.offset && s.end() <= r.to) return &r;
         if (r.from < s.end() && s.offset < r.to)
             fail("the derivative of a program: it uses an array of which only a part is Duplicated (bytes ", r.from, " to ", r.to,
@@ -190,9 +190,9 @@ const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
     return nullptr;
 }
 
-std::shared_ptr<ArrayState> ProgramRecord::shadow_if_any(const Span& s, int direction) const {
-    const Buffer::Region* region = region_of(s);
-    const Buffer& b = buffers[size_t(s.buffer)];
+std::shared_ptr<ArrayState> ProgramBuffers::shadow_if_any(const BufferSpan& s, int direction) const {
+    const ProgramBuffer::Region* region = region_of(s);
+    const ProgramBuffer& b = buffers[size_t(s.buffer)];
     if (!region && b.own.empty()) return nullptr;
     const ArrayState& whole = region ? *region->shadows[size_t(direction)] : *b.own[size_t(direction)];
     auto part = std::make_shared<ArrayState>(whole);
@@ -203,9 +203,9 @@ std::shared_ptr<ArrayState> ProgramRecord::shadow_if_any(const Span& s, int dire
     return part;
 }
 
-std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int direction) {
+std::shared_ptr<ArrayState> ProgramBuffers::shadow_of(const BufferSpan& s, int direction) {
     if (auto shadow = shadow_if_any(s, direction)) return shadow;
-    Buffer& b = buffers[size_t(s.buffer)];
+    ProgramBuffer& b = buffers[size_t(s.buffer)];
     ArrayState like;
     like.device = b.device;
     like.element = s.element;
@@ -214,7 +214,7 @@ std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int directio
     return shadow_if_any(s, direction);
 }
 
-void ProgramRecord::zero_shadows(const Span& s) {
+void ProgramBuffers::zero_shadows(const BufferSpan& s) {
     for (int w = 0; w < width && s.any(); ++w)
         if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);
 }
@@ -222,14 +222,14 @@ void ProgramRecord::zero_shadows(const Span& s) {
 // ---- launches
 // ----------------------------------------------------------------------------------------------------------------------
 
-std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> arguments) {
-    std::vector<Span> spans;
+std::vector<BufferSpan> ProgramBuffers::spans_of(std::span<const HostArgument> arguments) {
+    std::vector<BufferSpan> spans;
     for (const HostArgument& a : arguments) spans.push_back(span_of(a));
     return spans;
 }
 
-Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const HostArgument> arguments,
-                                  const std::vector<Span>& spans) const {
+Signature ProgramBuffers::activity(const KernelBase& kernel, std::span<const HostArgument> arguments,
+                                   const std::vector<BufferSpan>& spans) const {
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const auto written = [&](size_t i) { return spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
     bool varies = false, useful = false;
@@ -254,7 +254,7 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     return signature;
 }
 
-void ProgramRecord::after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature) {
+void ProgramBuffers::after_launch(const ir::Kernel& kernel, const std::vector<BufferSpan>& spans, const Signature& signature) {
     for (size_t i = 0; i < spans.size(); ++i) {
         if (!spans[i].any() || kernel[kernel.params[i].memory].access == ir::Access::in) continue;
         if (signature.params.empty()) {

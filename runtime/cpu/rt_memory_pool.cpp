@@ -1,4 +1,4 @@
-#include "runtime/cpu/rt_host_memory.h"
+#include "runtime/cpu/rt_memory_pool.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
@@ -18,9 +18,9 @@ size_t rounded(size_t bytes) {
 
 }  // namespace
 
-HostMemory::~HostMemory() { trim(0); }
+MemoryPool::~MemoryPool() { trim(0); }
 
-HostMemory::Block HostMemory::map(size_t bytes) {
+MemoryPool::MemoryBlock MemoryPool::map(size_t bytes) {
     const size_t whole = bytes + page;
     char* data = nullptr;
     if (hooks.allocate) {
@@ -46,7 +46,7 @@ HostMemory::Block HostMemory::map(size_t bytes) {
     return {data + shift, bytes};
 }
 
-void HostMemory::unmap(const Block& block) {
+void MemoryPool::unmap(const MemoryBlock& block) {
     char* const begin = block.data - reinterpret_cast<uintptr_t>(block.data) % page;
     if (hooks.allocate)
         release(hooks, begin, block.bytes + page);
@@ -54,25 +54,25 @@ void HostMemory::unmap(const Block& block) {
         munmap(begin, block.bytes + page);
 }
 
-HostMemory::Block HostMemory::take(size_t bytes) {
+MemoryPool::MemoryBlock MemoryPool::take(size_t bytes) {
     const size_t wanted = rounded(bytes);
     {
         const Lock lock(mutex);
         for (size_t n = kept.size(); n-- > 0;) {
             if (kept[n].bytes != wanted) continue;
-            const Block found = kept[n];
+            const MemoryBlock found = kept[n];
             kept.remove_unordered(n), kept_bytes -= wanted;
             memset(found.data, 0, bytes);
             return found;
         }
     }
-    Block made_now = map(wanted);
+    MemoryBlock made_now = map(wanted);
     if (made_now.data) return made_now;
     trim(0);
     return map(wanted);
 }
 
-void HostMemory::give(const Block& block) {
+void MemoryPool::give(const MemoryBlock& block) {
     if (!block.data) return;
     if (block.bytes <= most_kept) {
         trim(most_kept - block.bytes);
@@ -86,7 +86,7 @@ void HostMemory::give(const Block& block) {
 }
 
 /// Unmaps the oldest blocks until at most `most` bytes are kept.
-void HostMemory::trim(size_t most) {
+void MemoryPool::trim(size_t most) {
     const Lock lock(mutex);
     size_t gone = 0;
     while (kept_bytes > most && gone < kept.size()) {

@@ -6,21 +6,21 @@
 namespace pumice_rt {
 
 /// Blocks aligned to 64 bytes. Thread-safe. Blocks that are given back are kept for the next launch, up to `most_kept` bytes.
-class Blocks {
+class ScratchBlocks {
 public:
-    explicit Blocks(const pumice_hooks& with) : hooks(with), free(with) {}
-    ~Blocks() { clear(); }
-    struct Block {
+    explicit ScratchBlocks(const pumice_hooks& with) : hooks(with), free(with) {}
+    ~ScratchBlocks() { clear(); }
+    struct MemoryBlock {
         char* data;
         size_t bytes;
     };
     /// At least `bytes`, uninitialised; data is null if the system gives no more memory.
-    Block take(size_t bytes) {
+    MemoryBlock take(size_t bytes) {
         {
             const Lock lock(mutex);
             for (size_t i = 0; i < free.size(); ++i)
                 if (free[i].bytes >= bytes && free[i].bytes / 4 <= bytes) {
-                    const Block found = free[i];
+                    const MemoryBlock found = free[i];
                     free.remove_unordered(i), kept -= found.bytes;
                     return found;
                 }
@@ -30,7 +30,7 @@ public:
         if (!data) clear(), data = static_cast<char*>(allocate(hooks, rounded, 64));
         return {data, rounded};
     }
-    void give(const Block& block) {
+    void give(const MemoryBlock& block) {
         if (!block.data) return;
         {
             const Lock lock(mutex);
@@ -43,7 +43,7 @@ public:
     }
     void clear() {
         const Lock lock(mutex);
-        for (const Block& block : free) release(hooks, block.data, block.bytes);
+        for (const MemoryBlock& block : free) release(hooks, block.data, block.bytes);
         free.clear(), kept = 0;
     }
 
@@ -51,7 +51,7 @@ private:
     static constexpr size_t most_kept = 64 << 20;
     const pumice_hooks& hooks;
     Mutex mutex;
-    List<Block> free;
+    List<MemoryBlock> free;
     size_t kept = 0;
 };
 
