@@ -113,7 +113,7 @@ Gains gains_of(std::string_view rule, const pumice::Device& all, double budget_m
         // An effect that counts is measured again, and counts as far as both measurements agree on it.
         const auto without_it = work.on(one_less), with_it = work.on(all);
         const auto ratio = [&] {
-            const std::vector<double> ms = measure_in_turns({without_it, with_it}, budget_ms / 2, {}, processor_ms);
+            const std::vector<double> ms = measure_in_blocks({without_it, with_it}, budget_ms / 2, {}, processor_ms);
             return ms[0] / ms[1];
         };
         const double first = ratio(), second = first > counts || first < 1 / counts ? ratio() : first;
