@@ -57,7 +57,7 @@ void ProgramTape::execute(const ProgramCommand& c, int index) {
             detail::write(*array_of(c.spans[0]), c.data.data(), elements, elements);
             break;
         }
-        case ProgramCommand::Kind::copy: detail::copy(*array_of(c.spans[0]), *array_of(c.spans[1])); break;
+        case ProgramCommand::Kind::copy: contents_of(c.spans[0]).copy_to(contents_of(c.spans[1])); break;
         case ProgramCommand::Kind::call: c.host->primal(arguments); break;
     }
     for (size_t i = 0; i < c.spans.size(); ++i) {

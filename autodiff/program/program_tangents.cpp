@@ -116,16 +116,24 @@ void ProgramTangents::filling(const ArrayState& to, const void* value, int size)
     if (outer) outer->filling(to, value, size);
 }
 
+void ProgramTangents::copy_tangents(const BufferSpan& from, const BufferSpan& to) {
+    if (!is_varied(from) || is_constant(to) || derivatives_off()) return end(to);
+    for (int w = 0; w < width; ++w) detail::copy(*shadow_of(from, w), *shadow_of(to, w));
+    set_varied(to, true);
+}
+
 void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
     detail::ScopedTraceHook aside(outer);
-    const BufferSpan source = span_of(from), target = span_of(to);
-    if (is_varied(source) && !is_constant(target) && !derivatives_off()) {
-        for (int w = 0; w < width; ++w) detail::copy(*shadow_of(source, w), *shadow_of(target, w));
-        set_varied(target, true);
-    } else {
-        end(target);
-    }
+    const BufferSpan source = span_of(from);
+    copy_tangents(source, span_of(to));
     if (outer) outer->copying(from, to, stream);
+}
+
+void ProgramTangents::image_copying(const ImageState& from, const ImageState& to) {
+    detail::ScopedTraceHook aside(outer);
+    const BufferSpan source = span_of(from);
+    copy_tangents(source, span_of(to));
+    if (outer) outer->image_copying(from, to);
 }
 
 bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {

@@ -18,11 +18,13 @@ public:
     void image_allocated(const ImageState& image) override;
     void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) override;
     void image_reading(const ImageState& from) override;
+    void image_copying(const ImageState& from, const ImageState& to) override;
 
     /// A copy of the tangent of an array or image.
     std::shared_ptr<ArrayState> tangent(const HostArgument& of, int direction);
 
 private:
+    void copy_tangents(const BufferSpan& from, const BufferSpan& to);
     void end(const BufferSpan& s);
 };
 

@@ -225,20 +225,34 @@ void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
     if (outer) outer->filling(to, value, size);
 }
 
-void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
+/// `streaming`: the device, if the copy is on a stream other than the default one.
+void ProgramTape::record_copy(const BufferSpan& from, const BufferSpan& to,
+                              const std::shared_ptr<detail::DeviceState>& streaming) {
     ProgramCommand c(ProgramCommand::Kind::copy);
-    c.spans = {span_of(from), span_of(to)};
-    const bool varies = is_varied(c.spans[0]) && !is_constant(c.spans[1]) && !derivatives_off();
-    if (is_varied(c.spans[1]) || varies) c.ended = {c.spans[1]};
+    c.spans = {from, to};
+    const bool varies = is_varied(from) && !is_constant(to) && !derivatives_off();
+    if (is_varied(to) || varies) c.ended = {to};
     c.varied = {varies, varies};
     open_group(c, std::span(c.spans).subspan(1));
-    overwrite(c.spans[1], c);
-    streams_used = streams_used || stream;
-    if (stream && !c.saved.empty()) to.device->backend->synchronize();
-    set_varied(c.spans[1], varies);
+    overwrite(to, c);
+    streams_used = streams_used || streaming;
+    if (streaming && !c.saved.empty()) streaming->backend->synchronize();
+    set_varied(to, varies);
     push(std::move(c));
+}
+
+void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
+    const BufferSpan source = span_of(from);
+    record_copy(source, span_of(to), stream ? to.device : nullptr);
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->copying(from, to, stream);
+}
+
+void ProgramTape::image_copying(const ImageState& from, const ImageState& to) {
+    const BufferSpan source = span_of(from);
+    record_copy(source, span_of(to), nullptr);
+    detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_copying(from, to);
 }
 
 bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {

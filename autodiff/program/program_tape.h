@@ -57,6 +57,7 @@ public:
     void image_allocated(const ImageState& image) override;
     void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) override;
     void image_reading(const ImageState& from) override;
+    void image_copying(const ImageState& from, const ImageState& to) override;
 
 private:
     // Recording: program_tape.cpp.
@@ -65,6 +66,7 @@ private:
     Contents kept(const BufferSpan& s) const;
     void keep_arguments(ProgramCommand& command, std::span<const HostArgument> arguments);
     void record_allocation(int buffer);
+    void record_copy(const BufferSpan& from, const BufferSpan& to, const std::shared_ptr<detail::DeviceState>& streaming);
     void record_write(ProgramCommand&& command, bool may_vary);
     void overwrite(const BufferSpan& s, ProgramCommand& command);
     void push(ProgramCommand&& command);

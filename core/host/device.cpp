@@ -19,6 +19,7 @@ bool TraceHook::summing(const ArrayState&, const void*, int) { return false; }
 void TraceHook::image_allocated(const ImageState&) {}
 void TraceHook::image_writing(const ImageState&, int, int64_t, const void*) {}
 void TraceHook::image_reading(const ImageState&) {}
+void TraceHook::image_copying(const ImageState&, const ImageState&) {}
 TraceHook* trace_hook() { return current_trace_hook; }
 ScopedTraceHook::ScopedTraceHook(TraceHook* next) : before(current_trace_hook) { current_trace_hook = next; }
 ScopedTraceHook::~ScopedTraceHook() { current_trace_hook = before; }

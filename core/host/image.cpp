@@ -126,6 +126,7 @@ std::shared_ptr<ImageState> new_image(const std::shared_ptr<DeviceState>& device
         const ScopedTraceHook aside(nullptr);
         image->words = allocate(device, &words, 1, word_element(shape.format), true);
     }
+    if (TraceHook* o = trace_hook()) o->image_allocated(*image);
     return image;
 }
 
@@ -148,6 +149,7 @@ std::shared_ptr<ImageState> image_over(const std::shared_ptr<DeviceState>& devic
 }
 
 void copy_image(const ImageState& from, const ImageState& to) {
+    if (TraceHook* o = trace_hook()) o->image_copying(from, to);
     Backend& backend = *from.device->backend;
     if (from.is_native())
         backend.copy_image(*from.memory, *to.memory, from.shape);
@@ -166,7 +168,6 @@ std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& dev
     const bool native = device->backend->has_image(shape);
     auto binding = std::make_shared<ImageBinding>();
     binding->image = new_image(device, shape, native);
-    if (TraceHook* o = trace_hook()) o->image_allocated(*binding->image);
     binding->info = {ImageInfo::Kind::storage, shape.layout, shape.dimensions, true, native, shape.format, shape.levels};
     return binding;
 }

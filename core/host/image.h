@@ -161,6 +161,7 @@ public:
     explicit Texture(std::shared_ptr<detail::ImageBinding> binding) : binding(std::move(binding)) {}
     /// The image, of which all handles share the memory.
     Image<T, N, L> image() const {
+        detail::held(binding);
         auto plain = std::make_shared<detail::ImageBinding>(*binding);
         plain->info.kind = ImageInfo::Kind::storage;
         return Image<T, N, L>(plain);

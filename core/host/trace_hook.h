@@ -49,6 +49,7 @@ public:
     /// Pixels in the image's format, of one layer of a level.
     virtual void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels);
     virtual void image_reading(const ImageState& from);
+    virtual void image_copying(const ImageState& from, const ImageState& to);  ///< of one shape, all levels and layers
 
     // For hooks that keep the program for later runs with other values (ship/program). The defaults leave everything to the
     // caller.

@@ -101,6 +101,7 @@ public:
     void image_allocated(const detail::ImageState&) override { refuse_images(); }
     void image_writing(const detail::ImageState&, int, int64_t, const void*) override { refuse_images(); }
     void image_reading(const detail::ImageState&) override { refuse_images(); }
+    void image_copying(const detail::ImageState&, const detail::ImageState&) override { refuse_images(); }
     bool keeps_program() const override { return true; }
     bool scanning(const detail::ArrayState& counts, int64_t most, int64_t& total) override;
     bool summing(const detail::ArrayState& sum, const void* followed_by, int number) override;

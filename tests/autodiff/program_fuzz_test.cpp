@@ -162,6 +162,12 @@ private:
         const auto inner = [&](Array<T>& v) {
             wave(over(n), v, T(0.9));
             axpy(over(n - 2), v, c, v.clone());
+            if constexpr (std::is_same_v<T, float>) {
+                const auto own = v.device().template image<float>(Format::r32_float, {n});
+                own.copy_from(v);
+                for (int step = 0; step < which; ++step) paint(ndrange(n), own, 0.5f, v);
+                own.copy_to(v);
+            }
             wave(ndrange(n), v, T(0.2));
         };
         if (which == 0)

@@ -84,6 +84,11 @@ TEST(ImageErrors, integers_are_not_filtered) {
               "levels are filtered by Filter::nearest or linear");
 }
 
+TEST(ImageErrors, the_image_of_a_texture_that_was_never_made) {
+    const Texture<float> none;
+    expect_in(message_of([&] { none.image(); }), "an image that was never made is used");
+}
+
 TEST(ImageErrors, an_atomic_of_an_image) {
     const auto add = kernel("add", [](InOut<Image<uint32_t, 1>> image) { atomic_add(image(global_index()), 1u); });
     expect_in(message_of([&] { add.ir(); }), "atomics need an array or local memory");

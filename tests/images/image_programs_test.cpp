@@ -111,6 +111,39 @@ TEST(ImagePrograms, an_overwritten_image_comes_back_for_its_adjoint_and_keeps_it
     }
 }
 
+// Inner: the sum of x^4 by two squarings in place, whose gradient is 4 x^3. Outer: its derivative, 12 x^2.
+TEST(ImagePrograms, a_derivative_within_a_program_keeps_its_images_as_the_program_does) {
+    const Device d = device();
+    const auto gradient = [&](int states) {
+        return [&, states](const Array<float, 2>& g, const Array<float, 2>& x) {
+            const auto own = d.zeros<float>({height, width}), out = d.zeros<float>({height, width}),
+                       seed = d.full<float>({height, width}, 1.0f);
+            const auto fourth = [&](const Array<float, 2>& to, const Array<float, 2>& from) {
+                const auto image = d.image<float>(Format::r32_float, {height, width});
+                image.copy_from(from);
+                square_image(ndrange(height, width), image);
+                square_image(ndrange(height, width), image);
+                image.copy_to(to);
+            };
+            autodiff(states ? Reverse.checkpoints(states) : Reverse, fourth, Duplicated(out, seed), Duplicated(x, own));
+            g.copy_from(own);
+        };
+    };
+    for (const int inner : {0, 1, 2}) {
+        const auto x = d.full<float>({height, width}, 0.5f), dx = d.full<float>({height, width}, 1.0f);
+        const auto g = d.zeros<float>({height, width}), dg = d.zeros<float>({height, width});
+        autodiff(Forward, gradient(inner), Duplicated(g, dg), Duplicated(x, dx));
+        EXPECT_EQ(g.download(), std::vector<float>(texels, 0.5f)) << inner;
+        EXPECT_EQ(dg.download(), std::vector<float>(texels, 3.0f)) << inner;
+        for (const int outer : {0, 1, 2}) {
+            const auto back = d.zeros<float>({height, width});
+            autodiff(outer ? Reverse.checkpoints(outer) : Reverse, gradient(inner), Duplicated(g, dg), Duplicated(x, back));
+            EXPECT_EQ(back.download(), std::vector<float>(texels, 9.0f)) << inner << ", " << outer;
+            dg.fill(3.0f);
+        }
+    }
+}
+
 TEST(ImagePrograms, samples_within_a_program_have_the_derivatives_of_the_kernel) {
     const Device d = device();
     constexpr int64_t samples = 30;
