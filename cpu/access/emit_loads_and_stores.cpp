@@ -194,9 +194,6 @@ std::string LlvmEmitter::pointer_along(const Inst& i, const std::string& index_t
 Address LlvmEmitter::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);
-    if (const auto pointer = incremented_pointers.find(&i); pointer != incremented_pointers.end() && !restoring)
-        return {Address::How::contiguous, incremented_address(i, pointer->second),
-                alignment(m.element, m.element.leaves[i.leaf])};
     const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
     const std::string t = wide ? "i64" : "i32";
     bool contiguous = false;

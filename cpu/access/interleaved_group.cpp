@@ -40,7 +40,7 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 int64_t LlvmEmitter::stride_of(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
         return 0;
-    if (in_tiles.count(&i) || incremented_pointers.count(&i)) return 0;
+    if (in_tiles.count(&i)) return 0;
     const auto indices = indices_of(k, i);
     const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
     if (kind_of(indices.back()) != ValueKind::affine) return 0;

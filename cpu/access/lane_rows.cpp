@@ -49,7 +49,7 @@ bool LlvmEmitter::may_lie_in_lane_rows(const Inst& i) const {
     // Scalars of local memory were often stored a short while ago, one by one: processors forward these to loads of one only.
     if (k[i.memory].kind == MemoryKind::local && k[i.memory].element.leaves.size() == 1) return false;
     if (!memory_offsets.empty() && staged(i.memory)) return false;  // LLVM promotes it to registers
-    if (in_tiles.count(&i) || incremented_pointers.count(&i) || i.type == Scalar::boolean) return false;
+    if (in_tiles.count(&i) || i.type == Scalar::boolean) return false;
     const int word = size_of(i.type);
     if ((word != 4 && word != 8) || int(k[i.memory].element.size) % word != 0) return false;
     const auto indices = indices_of(k, i);

@@ -9,7 +9,7 @@
 //
 // Partial packets at the ends of a row are written in power-of-two pieces (4, 8, 16 ... bytes), since there is no masked
 // streaming store. A fence after the groups of a thread orders the stores (cpu/runtime/cpu_launch.cpp).
-// Cost: an alignment test for each store, unless pointer_strength_reduction.cpp tests all rows at once.
+// Cost: an alignment test for each store.
 // Limits: variants for large arrays only (Variant::streaming); arrays that the kernel only stores to, outside loops and outside
 // conditions other than in_range; contiguous packets of at least 32 bytes.
 // Textbook: non-temporal stores, write-combining (Intel Optimization Reference Manual, "Non-temporal Store Instructions").
@@ -71,8 +71,6 @@ void LlvmEmitter::streaming_store(const Inst& i, const std::string& value, const
     if (!running.all()) return partial_streaming_store(i, value, a);
     const std::string type = vector_type(memory_type(i.type));
     const int align = std::min(size_of(i.type) * width, line_bytes);
-    if (on_lines && incremented_pointers.count(&i))
-        return line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));
     const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
     branch(aligned_for_streaming(i, a), aligned, other);
     start(aligned);

@@ -164,18 +164,13 @@ void LlvmEmitter::transposed_rows(const Body& body) {
                 });
                 const bool before = std::exchange(unrolled, unrolled || stays_short());
                 for (const InstId id : transposed_loads) in_tiles[&k[id]];
-                if (unrolled) open_incremented_pointers(row_insts);
-                with_incremented_pointers([&] {
-                    counted("row", std::to_string(width), [&](const std::string& row) {
-                        local_at[1] = let(text("add i32 ", first, ", ", row));
-                        const std::string begin = let(text("mul i32 ", row, ", ", together));
-                        each_block(x, [&](const std::string& block) {
-                            const std::string at = let(text("add i32 ", begin, ", ", block));
-                            for (size_t n = 0; n < transposed_loads.size(); ++n)
-                                in_tiles[&k[transposed_loads[n]]] = address(n, at);
-                            packet({}, body);
-                        });
-                        increment_pointers();
+                counted("row", std::to_string(width), [&](const std::string& row) {
+                    local_at[1] = let(text("add i32 ", first, ", ", row));
+                    const std::string begin = let(text("mul i32 ", row, ", ", together));
+                    each_block(x, [&](const std::string& block) {
+                        const std::string at = let(text("add i32 ", begin, ", ", block));
+                        for (size_t n = 0; n < transposed_loads.size(); ++n) in_tiles[&k[transposed_loads[n]]] = address(n, at);
+                        packet({}, body);
                     });
                 });
                 unrolled = before;

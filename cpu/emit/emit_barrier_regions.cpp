@@ -101,7 +101,7 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
-    if (!packet_returns && !bound && !scans) row_insts = insts, transposed_loads = find_transposed_loads(insts);
+    if (!packet_returns && !bound && !scans) transposed_loads = find_transposed_loads(insts);
     open_group_operations(insts);
     packets_of_group(
         [&] {
@@ -140,7 +140,7 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
         },
         bound ? bounded_row(bound) : "");
     unrolled = false;
-    row_insts = {}, transposed_loads.clear();
+    transposed_loads.clear();
     if (has_live_outs) save_live_outs(end, given, false);
 }
 

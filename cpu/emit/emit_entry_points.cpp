@@ -227,8 +227,7 @@ void LlvmEmitter::group_without_barriers() {
         counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
     all_in_range = !k.whole_groups || variant.full;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0")), keep_area();
-    row_insts = k.body().insts;
-    transposed_loads = find_transposed_loads(row_insts);
+    transposed_loads = find_transposed_loads(k.body().insts);
     boundaries = find_boundary_indices();
     rows(counts, trimmed, [&] { interior_and_boundary_versions([&] { sequence(k.body().insts); }); });
 }

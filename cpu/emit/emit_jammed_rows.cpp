@@ -47,7 +47,6 @@ std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
     local_at = {"0", "%row", "%plane"};
     place_group();
     all_in_range = true;
-    row_insts = k.body().insts;
     boundaries = find_boundary_indices();
     const std::string slot = alloca_of("i32", "x");
     line(text("store i32 0, ptr ", slot));

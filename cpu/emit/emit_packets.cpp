@@ -8,8 +8,7 @@
 // items along axis 0; the loops over axes 1 and 2 are around it. Alignment peeling (cpu/plan/alignment_peeling.h) starts each row's
 // first packet early, by the distance of the main access from a boundary of a cache line (or of a vector, if that is shorter). The
 // main access is the first store whose index steps by 1 along the row, else the first such load. Groups with transposed loads take
-// their rows together (cpu/access/transposed_loads.cpp); in unrolled rows pointers are incremented
-// (cpu/access/pointer_strength_reduction.cpp).
+// their rows together (cpu/access/transposed_loads.cpp).
 // Cost: the body's code twice. Limits: peeling only without barriers, at a width of at most the device's.
 // Textbook name: strip-mining with a remainder loop; loop peeling for alignment (Eichenberger, Wu and O'Brien, PLDI 2004).
 #include <algorithm>
@@ -243,16 +242,12 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
     counted("z", counts[2], [&](const std::string& z) {
         local_at = {"0", "0", z};
         if (jam) return jammed_rows(counts, trimmed, body);
-        if (unrolled && !main) open_incremented_pointers(row_insts);
-        with_incremented_pointers([&] {
-            counted("y", counts[1], [&](const std::string& y) {
-                local_at[1] = y;
-                if (main)
-                    peeled_row(body);
-                else
-                    packets_of_row(counts[0], trimmed, body);
-                increment_pointers();
-            });
+        counted("y", counts[1], [&](const std::string& y) {
+            local_at[1] = y;
+            if (main)
+                peeled_row(body);
+            else
+                packets_of_row(counts[0], trimmed, body);
         });
     });
 }

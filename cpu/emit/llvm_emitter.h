@@ -257,14 +257,6 @@ private:
     void fill_transposed(const ir::Inst& load, const std::string& tile, int64_t row_stride,
                          const std::function<std::string(int lane)>& steps = {});
 
-    // ---- pointers incremented from row to row (pointer_strength_reduction.cpp) ----
-    bool is_incremented(const ir::Inst& i) const;
-    void open_incremented_pointers(std::span<const ir::InstId> insts);
-    void increment_pointers();
-    std::string incremented_address(const ir::Inst& i, const IncrementedPointer& w);
-    std::string incremented_stores_on_lines();
-    void with_incremented_pointers(const Body& packets);
-
     // ---- transposes in registers (register_transpose.cpp) ----
     static constexpr int quad = 4;  ///< lanes that a shuffle keeps together: 128 bits
     std::string shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
@@ -513,17 +505,14 @@ private:
     bool open = true;                           ///< the current LLVM block has no terminator yet
     bool lost = false;                          ///< items may have become inactive since the block began
     Mask running;
-    std::span<const ir::InstId> row_insts;                 ///< the instructions that the current rows of packets run
     std::vector<ir::InstId> transposed_loads;              ///< transposed loads of the current rows
     std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
     std::vector<PendingGroupStore> pending_stores;
     std::vector<PendingVectorAdd> pending_adds;
-    std::map<const ir::Inst*, IncrementedPointer> incremented_pointers;  ///< of the current rows
-    std::vector<BoundaryIndex> boundaries;                               ///< of a kernel without barriers
+    std::vector<BoundaryIndex> boundaries;  ///< of a kernel without barriers
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
-    bool on_lines = false;                          ///< streaming stores of the current rows cover whole lines
     std::vector<ValueRep> values;
     std::vector<bool> has_value;
     std::vector<LoopState> loops;

@@ -102,14 +102,6 @@ struct RowTiling {
     std::string column;         ///< distance from the first index to the lowest, an i64
 };
 
-/// An address that is incremented from row to row (pointer_strength_reduction.cpp).
-struct IncrementedPointer {
-    std::string first;       ///< ptr: the address in the first row
-    std::string row_stride;  ///< bytes from row to row, an i64
-    std::string slot;        ///< the slot of the row's address, for the packet at `x`
-    std::string x;
-};
-
 /// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each (emit_private_sums.cpp).
 struct DeferredReduction {
     ir::InstId loop;
