@@ -45,6 +45,7 @@ void VulkanDevice::copy_texels(Image& image, const BufferAccess& buffer_access, 
 void VulkanDevice::clear(Image& image) {
     queue.make_room();
     const std::lock_guard lock(queue.mutex);
+    borrow(image);
     Transitions transitions;
     transitions.add(image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     const BufferAccess all = image.access(0, image.shape.levels, true);

@@ -124,13 +124,14 @@ std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int wi
                     slot.value.element->is_scalar() ? name_of(slot.value.element->leaves[0].type) : "struct without floats",
                     ", which has no derivative: write Const");
     if (const std::string wrong = wrong_width(slot, who, width); !wrong.empty()) return wrong;
+    if (slot.value.image && slot.value.image->image->released) return who + " is an image that was released";
     for (const HostArgument& shadow : slot.shadows) {
         if (!shadow.array && slot.mixed) continue;
         if (!slot.value.array && !slot.value.image) return who + " is an array that was never allocated";
         if (!shadow.array) return text("the shadow of ", who, " is an array that was never allocated");
         if (shadow.extents != slot.value.extents)
-            return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ",
-                        extents_of(slot.value));
+            return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the ",
+                        slot.value.image ? "image" : "array", " has ", extents_of(slot.value));
         if (shadow.device()->backend != slot.value.device()->backend)
             return text("the shadow of ", who, " lies on ", shadow.device()->name, ", and the array on ",
                         slot.value.device()->name);

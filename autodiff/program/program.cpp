@@ -25,9 +25,9 @@ namespace pumice {
 namespace derive {
 
 namespace {
-thread_local int derivatives_off_depth = 0;
+thread_local int off_depth = 0;
 }
-bool derivatives_off() { return derivatives_off_depth > 0; }
+int derivatives_off_depth() { return off_depth; }
 
 ProgramDerivative::ProgramDerivative(ReverseMode mode, int width)
     : record(std::make_unique<ProgramTape>(width, mode.states)), is_forward(false) {}
@@ -67,7 +67,7 @@ void ProgramDerivative::seed(const HostArgument& array) {
 }
 
 void ProgramDerivative::reverse() {
-    if (is_forward) return;
+    if (is_forward) return static_cast<ProgramTangents&>(*record).check_results();
     static_cast<ProgramTape&>(*record).reverse();
     for (const ScalarShadow& s : scalar_shadows) add_to(s.to, s.number.type, derivative(s.number, 0));
 }
@@ -79,14 +79,14 @@ std::shared_ptr<detail::ArrayState> ProgramDerivative::tangent(const HostArgumen
 }  // namespace derive
 
 void no_derivative(const std::function<void()>& act) {
-    ++derive::derivatives_off_depth;
+    ++derive::off_depth;
     try {
         act();
     } catch (...) {
-        --derive::derivatives_off_depth;
+        --derive::off_depth;
         throw;
     }
-    --derive::derivatives_off_depth;
+    --derive::off_depth;
 }
 
 }  // namespace pumice

@@ -29,7 +29,7 @@ public:
     void run(const std::function<void()>& function);
     /// The function has returned this array: its shadow starts as 1 everywhere.
     void seed(const HostArgument& array);
-    /// Reverse mode: the reverse sweep over the recorded commands.
+    /// Reverse mode: the reverse sweep over the recorded commands. Forward mode: checks that no result has lost its tangent.
     void reverse();
     /// A followed number for a differentiated scalar argument.
     HostScalar follow(const ArgumentSlot& slot);
@@ -288,6 +288,8 @@ private:
     template <class T> static T value_of(const detail::HostArgument& a) {
         if constexpr (ScalarType<T>)
             return derive::from_bits<T>(a.bits);
+        else if constexpr (detail::is_image<T>::value)
+            return T(a.image ? std::make_shared<detail::ImageBinding>(*a.image) : nullptr);
         else
             return derive::RuleArgumentFrom<T>::take(slot(a, {})).value;
     }

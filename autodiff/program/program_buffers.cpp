@@ -99,6 +99,13 @@ int ProgramBuffers::enter(ProgramBuffer&& buffer, const std::shared_ptr<Allocati
     return known[memory.get()] = int(buffers.size()) - 1;
 }
 
+void ProgramBuffers::fail_cut(int64_t elements) {
+    fail("the derivative of a program: it writes ", elements,
+         " elements from the host that the result depends on, after it has read back an array or image that depends on what is "
+         "differentiated; the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is "
+         "meant to end");
+}
+
 int ProgramBuffers::buffer_of(const ImageState& image) {
     if (const int there = known_buffer(image.allocation()); there >= 0) return there;
     ProgramBuffer b;
@@ -123,6 +130,12 @@ BufferSpan ProgramBuffers::span_of(const ImageState& image, int level, int64_t l
     const Element& texel = detail::texel_element(image.shape.format);
     const int64_t bytes = image.shape.texels() * int64_t(texel.size);
     return {buffer_of(image), (level * image.shape.layers + layer) * bytes, bytes, &texel};
+}
+
+BufferSpan ProgramBuffers::span_of_level(const ImageState& image, int level) {
+    BufferSpan span = span_of(image, level, 0);
+    span.bytes *= image.shape.layers;
+    return span;
 }
 
 BufferSpan ProgramBuffers::span_of(const ImageState& image) {

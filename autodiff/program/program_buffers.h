@@ -48,6 +48,9 @@ struct ProgramBuffer {
     std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };
 
+/// Number of no_derivative() around this point of the thread.
+int derivatives_off_depth();
+
 /// The buffers of one run, with the bytes that depend on differentiated arguments. It passes every call on to the hook
 /// before it.
 class ProgramBuffers : public detail::TraceHook {
@@ -67,12 +70,18 @@ public:
     const std::shared_ptr<HostScalars> scalars;  ///< the differentiated scalars
 
 protected:
+    /// True inside a no_derivative() of this program, not of one around it.
+    bool derivatives_off() const { return derivatives_off_depth() > off_around; }
+    /// Throws Error: the host has written elements that the result depends on after it has read active data.
+    [[noreturn]] static void fail_cut(int64_t elements);
     /// The span of an array or image. A buffer that is not known yet is entered.
     BufferSpan span_of(const ArrayState& array);
     BufferSpan span_of(const HostArgument& argument);
     /// The span of one layer of a level of an image, or of all of it.
     BufferSpan span_of(const ImageState& image, int level, int64_t layer);
     BufferSpan span_of(const ImageState& image);
+    /// All layers of a level.
+    BufferSpan span_of_level(const ImageState& image, int level);
     /// Enters a buffer for an array or image that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
     int enter_inside(const ImageState& image);
@@ -108,6 +117,7 @@ protected:
 
     std::vector<ProgramBuffer> buffers;
     detail::TraceHook* const outer;
+    const int off_around = derivatives_off_depth();
 
 private:
     int buffer_of(const ImageState& image);
@@ -119,8 +129,5 @@ private:
     std::map<const Allocation*, int> known;
     std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments
 };
-
-/// True inside no_derivative().
-bool derivatives_off();
 
 }  // namespace pumice::derive

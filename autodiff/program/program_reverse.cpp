@@ -32,9 +32,13 @@ void ProgramTape::reverse() {
     for (const BufferSpan& s : seeds)
         for (int w = 0; w < width; ++w) {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);
-            if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type))
-                fail("a program whose derivative is asked for returns an array that has no float elements");
             const Scalar type = s.element->leaves[0].type;
+            const auto is_like = [&](const Leaf& leaf) { return leaf.type == type; };
+            if (!is_float(type) || !std::all_of(s.element->leaves.begin(), s.element->leaves.end(), is_like) ||
+                int64_t(s.element->size) != size_of(type) * int64_t(s.element->leaves.size()))
+                fail(
+                    "a program whose derivative is asked for returns an array or image whose elements are not floats of one "
+                    "type");
             const uint64_t one = real_bits(type, 1);
             detail::fill(*shadow, &one, size_of(type));
         }
@@ -65,12 +69,7 @@ void ProgramTape::find_live() {
 
     for (size_t n = commands.size(); n-- > 0;) {
         ProgramCommand& c = commands[n];
-        if (c.cut && is_live(c.spans[0]))
-            fail("the derivative of a program: it writes ", c.spans[0].bytes / int64_t(c.spans[0].element->size),
-                 " elements from the host that the result depends on, after it has read back an array that depends on what is "
-                 "differentiated; "
-                 "the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to "
-                 "end");
+        if (c.cut && is_live(c.spans[0])) fail_cut(c.spans[0].bytes / int64_t(c.spans[0].element->size));
         for (const BufferSpan& s : c.ended) c.live = c.live || is_live(s);
         for (const BufferSpan& s : c.ended) live[size_t(s.buffer)].remove(s.offset, s.end());
         if (c.kind == ProgramCommand::Kind::allocate) live[size_t(c.spans[0].buffer)].clear();

@@ -27,10 +27,48 @@ void ProgramTangents::end(const BufferSpan& s) {
     set_varied(s, false);
 }
 
+void ProgramTangents::note_read(const BufferSpan& s) {
+    if (is_varied(s) && !derivatives_off()) read_what_varies = true;
+}
+
+/// A write from the host.
+void ProgramTangents::write(const BufferSpan& s) {
+    end(s);
+    const bool is = read_what_varies && s.any() && has_floats(*s.element) && !derivatives_off();
+    if (is && lost_elements == 0) lost_elements = s.bytes / int64_t(s.element->size);
+    set_lost(s, is);
+}
+
+bool ProgramTangents::is_lost(const BufferSpan& s) const {
+    return s.any() && size_t(s.buffer) < lost.size() && lost[size_t(s.buffer)].meets(s.offset, s.end());
+}
+
+void ProgramTangents::set_lost(const BufferSpan& s, bool is) {
+    if (!s.any() || (!is && size_t(s.buffer) >= lost.size())) return;
+    if (lost.size() < buffers.size()) lost.resize(buffers.size());
+    is ? lost[size_t(s.buffer)].add(s.offset, s.end()) : lost[size_t(s.buffer)].remove(s.offset, s.end());
+}
+
+/// A launch or call, if it has a derivative, makes what it writes lost where what it reads is.
+void ProgramTangents::pass_loss(bool active, const std::vector<BufferSpan>& spans, const std::function<bool(size_t)>& reads,
+                                const std::function<bool(size_t)>& writes) {
+    bool any = false;
+    for (size_t i = 0; i < spans.size() && active; ++i) any = any || (reads(i) && is_lost(spans[i]));
+    for (size_t i = 0; i < spans.size() && any; ++i)
+        if (spans[i].any() && writes(i) && has_floats(*spans[i].element) && !is_constant(spans[i])) set_lost(spans[i], true);
+}
+
+void ProgramTangents::check_results() const {
+    for (size_t b = 0; b < lost.size(); ++b)
+        for (const ProgramBuffer::Region& r : buffers[b].regions)
+            if (lost[b].meets(r.from, r.to)) fail_cut(lost_elements);
+}
+
 std::shared_ptr<ArrayState> ProgramTangents::tangent(const HostArgument& of, int direction) {
     detail::ScopedTraceHook aside(outer);
     if (!of.array && !of.image) return nullptr;
     const BufferSpan span = span_of(of);
+    if (is_lost(span)) fail_cut(lost_elements);
     ArrayState like;
     like.device = of.device();
     like.element = of.element;
@@ -49,10 +87,15 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const std::vector<BufferSpan> spans = spans_of(arguments);
     const Signature signature = activity(kernel, arguments, spans);
+    const auto access = [&](size_t i) { return (*primal)[primal->params[i].memory].access; };
+    pass_loss(
+        !is_inactive(kernel) && !derivatives_off(), spans,
+        [&](size_t i) { return spans[i].any() && access(i) != ir::Access::out; },
+        [&](size_t i) { return access(i) != ir::Access::in; });
     detail::ScopedTraceHook aside(outer);
     if (signature.params.empty()) {
         for (size_t i = 0; i < spans.size(); ++i)
-            if (spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in) end(spans[i]);
+            if (spans[i].any() && access(i) != ir::Access::in) end(spans[i]);
         return outer && outer->launching(kernel, range, arguments);
     }
     OtherMemory memory;
@@ -90,33 +133,38 @@ void ProgramTangents::image_allocated(const ImageState& image) {
 
 void ProgramTangents::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
     detail::ScopedTraceHook aside(outer);
-    end(span_of(to, level, layer));
+    write(span_of(to, level, layer));
     if (outer) outer->image_writing(to, level, layer, pixels);
 }
 
 void ProgramTangents::image_reading(const ImageState& from) {
+    if (from.allocation()) note_read(span_of(from));
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->image_reading(from);
 }
 
 void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
     detail::ScopedTraceHook aside(outer);
-    end(span_of(to));
+    write(span_of(to));
     if (outer) outer->writing(to, from, stream);
 }
 
 void ProgramTangents::reading(const ArrayState& from) {
+    if (from.memory) note_read(span_of(from));
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->reading(from);
 }
 
 void ProgramTangents::filling(const ArrayState& to, const void* value, int size) {
     detail::ScopedTraceHook aside(outer);
-    end(span_of(to));
+    const BufferSpan span = span_of(to);
+    end(span);
+    set_lost(span, false);
     if (outer) outer->filling(to, value, size);
 }
 
 void ProgramTangents::copy_tangents(const BufferSpan& from, const BufferSpan& to) {
+    set_lost(to, is_lost(from) && !is_constant(to) && !derivatives_off());
     if (!is_varied(from) || is_constant(to) || derivatives_off()) return end(to);
     for (int w = 0; w < width; ++w) detail::copy(*shadow_of(from, w), *shadow_of(to, w));
     set_varied(to, true);
@@ -131,8 +179,11 @@ void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int 
 
 void ProgramTangents::image_copying(const ImageState& from, const ImageState& to) {
     detail::ScopedTraceHook aside(outer);
-    const BufferSpan source = span_of(from);
-    copy_tangents(source, span_of(to));
+    // By level, as the shadow of an image has level 0 only where that of a texture has all.
+    for (int level = 0; level < from.shape.levels; ++level) {
+        const BufferSpan source = span_of_level(from, level);
+        copy_tangents(source, span_of_level(to, level));
+    }
     if (outer) outer->image_copying(from, to);
 }
 
@@ -146,6 +197,8 @@ bool ProgramTangents::calling(const detail::HostCall& call, std::span<const Host
         fail("the host step \"", call.name,
              "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or "
              ".inactive()");
+    const bool passes = !call.inactive && !derivatives_off();
+    pass_loss(passes, spans, [](size_t) { return true; }, [&](size_t i) { return bool(call.written[i]); });
     for (int w = 0; w < width && active; ++w) {
         OtherMemory memory;
         std::vector<HostArgument> tangents(arguments.begin(), arguments.end());

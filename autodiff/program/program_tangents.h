@@ -22,10 +22,22 @@ public:
 
     /// A copy of the tangent of an array or image.
     std::shared_ptr<ArrayState> tangent(const HostArgument& of, int direction);
+    /// Throws Error where an annotated array has lost its tangent: it depends on what the host has written after reading active data.
+    void check_results() const;
 
 private:
+    void note_read(const BufferSpan& s);
+    void write(const BufferSpan& s);
+    bool is_lost(const BufferSpan& s) const;
+    void set_lost(const BufferSpan& s, bool is);
+    void pass_loss(bool active, const std::vector<BufferSpan>& spans, const std::function<bool(size_t)>& reads,
+                   const std::function<bool(size_t)>& writes);
     void copy_tangents(const BufferSpan& from, const BufferSpan& to);
     void end(const BufferSpan& s);
+
+    bool read_what_varies = false;
+    std::vector<ByteIntervals> lost;  ///< by buffer: what the host wrote after that, and what was computed from it
+    int64_t lost_elements = 0;        ///< of the first such write
 };
 
 }  // namespace pumice::derive

@@ -21,6 +21,8 @@
 namespace pumice::derive {
 
 void ProgramTape::seed(const HostArgument& array) {
+    if (array.image ? array.image->image->released : array.array ? array.array->released : true)
+        fail("a program whose derivative is asked for returns an array or image that was never allocated, or was released");
     if (const BufferSpan span = span_of(array); span.any()) seeds.push_back(span);
 }
 
@@ -39,17 +41,19 @@ void ProgramTape::open_group(ProgramCommand& command, std::span<const BufferSpan
 /// A copy of the contents of the span. Where there is no memory, the error says what would need less.
 Contents ProgramTape::kept(const BufferSpan& s) const {
     const Contents now = contents_of(s);
-    try {
-        const Contents copy = now.room();
-        now.copy_to(copy);
-        return copy;
-    } catch (const Error& e) {
-        if (states > 0)
-            throw e.within(text("while keeping the states of a program, ", states,
-                                " at most: a smaller n in Reverse.checkpoints(n) needs less"));
-        throw e.within(text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
-                            " commands: Reverse.checkpoints(n) needs less"));
-    }
+    const Contents copy = [&] {
+        try {
+            return now.room();
+        } catch (const Error& e) {
+            if (states > 0)
+                throw e.within(text("while keeping the states of a program, ", states,
+                                    " at most: a smaller n in Reverse.checkpoints(n) needs less"));
+            throw e.within(text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
+                                " commands: Reverse.checkpoints(n) needs less"));
+        }
+    }();
+    now.copy_to(copy);
+    return copy;
 }
 
 /// The command is about to overwrite the span: saves it if an adjoint needs it.
@@ -249,8 +253,11 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
 }
 
 void ProgramTape::image_copying(const ImageState& from, const ImageState& to) {
-    const BufferSpan source = span_of(from);
-    record_copy(source, span_of(to), nullptr);
+    // By level, as the shadow of an image has level 0 only where that of a texture has all.
+    for (int level = 0; level < from.shape.levels; ++level) {
+        const BufferSpan source = span_of_level(from, level);
+        record_copy(source, span_of_level(to, level), nullptr);
+    }
     detail::ScopedTraceHook aside(outer);
     if (outer) outer->image_copying(from, to);
 }

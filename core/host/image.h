@@ -143,6 +143,7 @@ public:
 
 private:
     void check_extents(const Array<T, N>& array) const {
+        detail::held(array.state);
         for (int d = 0; d < N; ++d)
             if (array.size(d) != extent(d))
                 fail("an ", detail::held(binding).shape.text(), " and an array of extent ", array.size(d), " along dimension ", d,

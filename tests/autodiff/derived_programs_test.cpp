@@ -259,7 +259,7 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
                  dy = device().full<float>(4, 1.0f);
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, through_the_host, Duplicated(y, dy), Duplicated(x, dx)); }),
               "the derivative of a program: it writes 4 elements from the host that the result depends on, after it has read "
-              "back an array that depends "
+              "back an array or image that depends "
               "on what is differentiated; the derivative ends there: make this a host_step with a rule, or write under "
               "no_derivative() if it is meant to end");
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));  // no launch was reversed
@@ -330,6 +330,56 @@ TEST(AutodiffPrograms, AThousandStepsWithTenCheckpoints) {
     EXPECT_LE(counter.most, int64_t(12 * 4 + 4) * n * int64_t(sizeof(float)));
     RecordProperty("forward_steps", counter.launches);
     RecordProperty("most_bytes", int(counter.most));
+}
+
+// A derivative inside no_derivative() is a number like any other; one around it stops there.
+TEST(AutodiffPrograms, ADerivativeWithinNoDerivativeIsRight) {
+    const Device d = device();
+    const auto twice = kernel("twice", [](Out<float> to, In<float> from) {
+        auto i = global_index();
+        to[i] = from[i] * from[i];
+    });
+    const auto program = [&](const Array<float>& to, const Array<float>& from) { twice(ndrange(2), to, from); };
+    const Array<float> x = d.full<float>(2, 1.5f), dx = d.zeros<float>(2), y = d.zeros<float>(2), dy = d.full<float>(2, 1.0f);
+    no_derivative([&] { autodiff(Reverse, program, Duplicated(y, dy), Duplicated(x, dx)); });
+    EXPECT_EQ(dx.download(), std::vector<float>(2, 3.0f));
+    const Array<float> tangent = d.zeros<float>(2), along = d.full<float>(2, 1.0f);
+    no_derivative([&] { autodiff(Forward, program, Duplicated(y, tangent), Duplicated(x, along)); });
+    EXPECT_EQ(tangent.download(), std::vector<float>(2, 3.0f));
+
+    // The gradient is a constant of the program around: y = x + (2 x), of which the second term has no derivative.
+    const Array<float> seed = d.full<float>(2, 1.0f), back = d.zeros<float>(2);
+    const auto add = kernel("add", [](Out<float> to, In<float> a, In<float> b) {
+        auto i = global_index();
+        to[i] = a[i] + b[i];
+    });
+    autodiff(
+        Reverse,
+        [&](const Array<float>& to, const Array<float>& from) {
+            const Array<float> gradient = d.zeros<float>(2), value = d.zeros<float>(2), one = d.full<float>(2, 1.0f);
+            no_derivative([&] { autodiff(Reverse, program, Duplicated(value, one), Duplicated(from, gradient)); });
+            add(ndrange(2), to, from, gradient);
+        },
+        Duplicated(y, seed), Duplicated(x, back));
+    EXPECT_EQ(y.download(), std::vector<float>(2, 4.5f));
+    EXPECT_EQ(back.download(), std::vector<float>(2, 1.0f));
+}
+
+TEST(AutodiffPrograms, ForwardModeReportsWhatTheHostMadeOfActiveData) {
+    const Device d = device();
+    const Array<float> x = d.full<float>(2, 1.5f), dx = d.full<float>(2, 1.0f), y = d.zeros<float>(2), dy = d.zeros<float>(2);
+    const auto through_host = [](const Array<float>& to, const Array<float>& from) { to.copy_from(from.download()); };
+    try {
+        autodiff(Forward, through_host, Duplicated(y, dy), Duplicated(x, dx));
+        ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find("it writes 2 elements from the host that the result depends on"), std::string::npos)
+            << e.what();
+    }
+    autodiff(
+        Forward, [](const Array<float>& to, const Array<float>& from) { no_derivative([&] { to.copy_from(from.download()); }); },
+        Duplicated(y, dy), Duplicated(x, dx));
+    EXPECT_EQ(dy.download(), std::vector<float>(2, 0.0f));
 }
 
 }  // namespace

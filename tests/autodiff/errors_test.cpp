@@ -172,7 +172,7 @@ TEST_F(AutodiffErrors, ArraysOfPrograms) {
         return d.zeros<int>(4);
     };
     EXPECT_EQ(message_of([&] { autodiff(Reverse, counts, Duplicated(x, dx)); }),
-              "a program whose derivative is asked for returns an array that has no float elements");
+              "a program whose derivative is asked for returns an array or image whose elements are not floats of one type");
 }
 
 TEST_F(AutodiffErrors, HostStepsWithoutARule) {

@@ -77,6 +77,48 @@ TEST_F(RecordImages, ImagesOfTheApplicationAreLeftInTheLayoutThatItWasPromised) 
     }
 }
 
+TEST_F(RecordImages, ImagesThatAreMadeWhileRecordingAreZeroAtEachExecution) {
+    const Device device = wrap();
+    const auto square = kernel("square", [](InOut<Image<float>> image) {
+        auto [y, x] = global_index<2>();
+        image(y, x) = image(y, x) * image(y, x) + 2.0f;
+    });
+    const auto made = [&] { return device.image<float>(Format::r32_float, {30, 50}); };
+    const Array<float, 2> out = device.zeros<float>({30, 50}), in = device.full<float>({30, 50}, 0.5f);
+    const Array<float, 2> d_out = device.zeros<float>({30, 50}), d_in = device.zeros<float>({30, 50});
+    const auto program = [&](const Array<float, 2>& to, const Array<float, 2>& from) {
+        const Image<float> image = made();
+        image.copy_from(from);
+        for (int step = 0; step < 3; ++step) square(ndrange(30, 50), image);
+        image.copy_to(to);
+    };
+    CommandBuffer commands(*app);
+    commands.begin();
+    Image<float> kept;
+    Array<float, 2> squared = device.zeros<float>({30, 50});
+    const vulkan::Recording recording = vulkan::record(device, commands.handle, [&] {
+        for (int unused = 0; unused < 3; ++unused) made();
+        kept = made();
+        square(ndrange(30, 50), kept);
+        square(ndrange(30, 50), kept);  // (0 * 0 + 2)^2 + 2
+        kept.copy_to(squared);
+        for (const int states : {0, 1}) {
+            d_out.fill(1.0f);
+            d_in.fill(0.0f);
+            autodiff(states ? Reverse.checkpoints(states) : Reverse, program, Duplicated(out, d_out), Duplicated(in, d_in));
+        }
+    });
+    commands.end();
+    for (int time = 0; time < 2; ++time) {
+        commands.execute();
+        EXPECT_EQ(squared.download(), std::vector<float>(1500, 6.0f));
+        float x = 0.5f, by_x = 1;
+        for (int step = 0; step < 3; ++step) by_x *= 2 * x, x = x * x + 2;
+        for (const float got : out.download()) ASSERT_FLOAT_EQ(got, x);
+        for (const float got : d_in.download()) ASSERT_FLOAT_EQ(got, by_x);
+    }
+}
+
 TEST_F(RecordImages, ADownloadOfAnImageIsRefusedAndTheBufferTakesMore) {
     const Device device = wrap();
     const Image<float> image = device.image<float>(Format::r32_float, {8, 16});

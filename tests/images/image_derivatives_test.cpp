@@ -166,7 +166,7 @@ TEST(ImageDerivatives, a_shadow_of_other_extents_is_refused) {
     const std::string message = suite::message_of([&] {
         autodiff(Reverse, look, ndrange(samples), Duplicated(out, positions_of), Duplicated(texture(image), wrong), Const(at));
     });
-    EXPECT_NE(message.find("the shadow of argument 2 has extents [9, 6], and the array has [6, 9]"), std::string::npos)
+    EXPECT_NE(message.find("the shadow of argument 2 has extents [9, 6], and the image has [6, 9]"), std::string::npos)
         << message;
 }
 

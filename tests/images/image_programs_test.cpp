@@ -329,6 +329,49 @@ TEST(ImagePrograms, misuse_is_an_error_and_nothing_is_lost) {
     EXPECT_EQ(d_image.download(), std::vector<float>(texels, 0.0f));
 }
 
+TEST(ImagePrograms, what_the_host_made_of_active_texels_is_an_error_in_forward_mode_too) {
+    const Device d = device();
+    const auto image = d.image<float>(Format::r32_float, {height, width});
+    image.upload(suite::numbers(texels, 4));
+    const auto d_image = d.full<float>({height, width}, 1.0f);
+    const auto out = d.zeros<float>({height, width}), d_out = d.zeros<float>({height, width});
+    const auto through_host = [](const Array<float, 2>& to, const Image<float>& from) {
+        const auto other = to.device().image<float>(Format::r32_float, {height, width});
+        other.upload(from.download());
+        other.copy_to(to);
+    };
+    EXPECT_NE(message_of([&] {
+                  autodiff(Forward, through_host, Duplicated(out, d_out), Duplicated(image, d_image));
+              }).find("it writes 35 elements from the host that the result depends on, after it has read back"),
+              std::string::npos);
+    // What does not reach a result, or is overwritten before, is no error.
+    const auto aside = [](const Array<float, 2>& to, const Image<float>& from) {
+        const auto other = to.device().image<float>(Format::r32_float, {height, width});
+        other.upload(from.download());
+        other.copy_from(to);
+        from.copy_to(to);
+    };
+    autodiff(Forward, aside, Duplicated(out, d_out), Duplicated(image, d_image));
+    EXPECT_EQ(d_out.download(), std::vector<float>(texels, 1.0f));
+}
+
+TEST(ImagePrograms, a_step_without_rules_takes_a_texture_of_several_levels) {
+    const Device d = device();
+    const auto image = d.image<float>(Format::r32_float, {4, 4}, {.levels = 3});
+    const auto x = d.full<float>(2, 3.0f), dx = d.zeros<float>(2), y = d.zeros<float>(2), dy = d.full<float>(2, 1.0f);
+    int levels = 0;
+    const auto look = host_step("look", [&](const Texture<float>& t) { levels = t.image().levels(); }).inactive();
+    autodiff(
+        Reverse,
+        [&](const Array<float>& to, const Array<float>& from) {
+            look(texture(image));
+            to.copy_from(from);
+        },
+        Duplicated(y, dy), Duplicated(x, dx));
+    EXPECT_EQ(levels, 3);
+    EXPECT_EQ(dx.download(), std::vector<float>(2, 1.0f));
+}
+
 TEST(ImagePrograms, copies_between_arrays_and_images_are_those_of_the_host) {
     const Device d = device();
     const std::vector<float> x = suite::numbers(4 * texels, 3);
