@@ -109,6 +109,7 @@ TEST_F(RecordImages, ImagesThatAreMadeWhileRecordingAreZeroAtEachExecution) {
         }
     });
     commands.end();
+    vulkan::submit(device);
     for (int time = 0; time < 2; ++time) {
         commands.execute();
         EXPECT_EQ(squared.download(), std::vector<float>(1500, 6.0f));
