@@ -433,6 +433,10 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
 void detail::compile_ahead(const KernelBase& kernel, const Device& device, const PrepareOptions& options,
                            const std::function<void(double)>& report) {
     const std::shared_ptr<const ir::Kernel> recorded = kernel.state->without_calls(kernel.recorded());
+    if (ir::has_unresolved_images(*recorded))
+        fail("kernel \"", recorded->name, "\" (", recorded->where(recorded->loc),
+             ") takes images and is to be prepared: it is compiled for the formats and samplers of the images of a launch, which "
+             "are not known before");
     const DescribedArguments described(*recorded, device, options);
     report(0.25);
     detail::LaunchCheck check(*recorded, options.range, described.arguments);

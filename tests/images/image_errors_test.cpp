@@ -89,6 +89,15 @@ TEST(ImageErrors, the_image_of_a_texture_that_was_never_made) {
     expect_in(message_of([&] { none.image(); }), "an image that was never made is used");
 }
 
+TEST(ImageErrors, a_kernel_that_takes_images_is_prepared) {
+    const auto invert = kernel("invert", [](InOut<Image<float, 1>> image) {
+        auto i = global_index();
+        image(i) = 1.0f - image(i);
+    });
+    expect_in(message_of([&] { prepare(invert, device(), {.range = ndrange(4)}); }),
+              "takes images and is to be prepared: it is compiled for the formats and samplers of the images of a launch");
+}
+
 TEST(ImageErrors, an_atomic_of_an_image) {
     const auto add = kernel("add", [](InOut<Image<uint32_t, 1>> image) { atomic_add(image(global_index()), 1u); });
     expect_in(message_of([&] { add.ir(); }), "atomics need an array or local memory");

@@ -41,6 +41,8 @@ public:
     }
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override {
+        // The driver ends the process where an image is made on its null device.
+        if (std::any_of(arguments.begin(), arguments.end(), [](const HostArgument& a) { return a.image; })) return false;
         if (is_new(kernel, range)) {
             const detail::ScopedTraceHook aside(nullptr);
             try {
@@ -73,25 +75,11 @@ private:
         return ranges.insert({range.rank, range.from, range.to, range.group_extents}).second;
     }
 
-    std::unique_ptr<const detail::ImageBinding> on_card(const detail::ImageBinding& image) const {
-        auto binding = std::make_unique<detail::ImageBinding>(image);
-        const ImageShape& shape = image.image->shape;
-        binding->image = detail::new_image(card->state, shape, card->state->backend->has_image(shape));
-        binding->info.native = binding->image->is_native();
-        return binding;
-    }
-
     void launch_on_card(const KernelBase& kernel, Range range, std::span<const HostArgument> arguments) {
         std::vector<HostArgument> own(arguments.begin(), arguments.end());
         std::vector<std::shared_ptr<ArrayState>> states;
-        std::vector<std::unique_ptr<const detail::ImageBinding>> images;
         for (HostArgument& a : own) {
             if (!a.is_array) continue;
-            if (a.image) {
-                images.push_back(on_card(*a.image));
-                a.image = images.back().get(), a.array = a.image->image->words.get();
-                continue;
-            }
             const int64_t elements = a.array->bytes / a.element->size;
             states.push_back(detail::allocate(card->state, &elements, 1, *a.element, false));
             a.array = states.back().get();
