@@ -136,9 +136,10 @@ private:
         b.loc = i.loc;
         if (i.result_count == 1 && chosen[from.result(i).id]) {
             Value& made = narrow[from.result(i).id];
-            if (i.op == Op::select)
-                made = b.select(of(o[0]), narrow_form(o[1]), narrow_form(o[2]));
-            else if (o.size() == 1)
+            if (i.op == Op::select) {
+                const Value first = narrow_form(o[1]), second = narrow_form(o[2]);
+                made = b.select(of(o[0]), first, second);
+            } else if (o.size() == 1)
                 made = b.op(i.op, {narrow_form(o[0])});
             else
                 made = b.op(i.op, {narrow_form(o[0]), narrow_form(o[1])});
