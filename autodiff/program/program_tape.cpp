@@ -237,7 +237,8 @@ void ProgramTape::record_copy(const BufferSpan& from, const BufferSpan& to,
     const bool varies = is_varied(from) && !is_constant(to) && !derivatives_off();
     if (is_varied(to) || varies) c.ended = {to};
     c.varied = {varies, varies};
-    open_group(c, std::span(c.spans).subspan(1));
+    const BufferSpan written = is_image(to) ? whole(to.buffer) : to;  // a copy of an image runs again for all its levels
+    open_group(c, {&written, 1});
     overwrite(to, c);
     streams_used = streams_used || streaming;
     if (streaming && !c.saved.empty()) streaming->backend->synchronize();

@@ -144,6 +144,41 @@ TEST(ImagePrograms, a_derivative_within_a_program_keeps_its_images_as_the_progra
     }
 }
 
+// The inner derivative keeps an image of two levels, of which it overwrites level 0.
+TEST(ImagePrograms, a_derivative_within_a_program_keeps_all_levels) {
+    const Device d = device();
+    const auto weigh = kernel("weigh", [](InOut<float, 2> to, In<Texture<float>> t) {
+        auto [y, x] = global_index<2>();
+        to(y, x) += t.fetch(0, y, x) * t.fetch(0, y, x) * t.fetch(1, y / 2, x / 2);
+    });
+    const auto square = kernel("square", [](InOut<Image<float>> image) {
+        auto [y, x] = global_index<2>();
+        image(y, x) = image(y, x) * image(y, x);
+    });
+    const auto second = [&](int inner, int outer) {
+        const auto gradient = [&](const Array<float, 2>& g, const Array<float, 2>& x) {
+            const auto own = d.zeros<float>({4, 4}), out = d.zeros<float>({4, 4}), seed = d.full<float>({4, 4}, 1.0f);
+            const auto f = [&](const Array<float, 2>& to, const Array<float, 2>& from) {
+                const auto image = d.image<float>(Format::r32_float, {4, 4}, {.levels = 2});
+                image.upload(std::vector<float>(4, 3.0f), 1);
+                image.copy_from(from);
+                weigh(ndrange(4, 4), to, texture(image));  // 3 x^2
+                square(ndrange(4, 4), image);
+                weigh(ndrange(4, 4), to, texture(image));  // 3 x^4
+            };
+            autodiff(inner ? Reverse.checkpoints(inner) : Reverse, f, Duplicated(out, seed), Duplicated(x, own));
+            g.copy_from(own);
+        };
+        const auto x = d.full<float>({4, 4}, 0.5f), g = d.zeros<float>({4, 4}), dg = d.full<float>({4, 4}, 1.0f),
+                   dx = d.zeros<float>({4, 4});
+        autodiff(outer ? Reverse.checkpoints(outer) : Reverse, gradient, Duplicated(g, dg), Duplicated(x, dx));
+        return dx.download();
+    };
+    for (const int inner : {0, 1, 2})
+        for (const int outer : {0, 1, 2, 4})
+            EXPECT_EQ(second(inner, outer), std::vector<float>(16, 15.0f)) << inner << ", " << outer;  // 6 + 36 x^2
+}
+
 TEST(ImagePrograms, samples_within_a_program_have_the_derivatives_of_the_kernel) {
     const Device d = device();
     constexpr int64_t samples = 30;
@@ -344,7 +379,7 @@ TEST(ImagePrograms, what_the_host_made_of_active_texels_is_an_error_in_forward_m
                   autodiff(Forward, through_host, Duplicated(out, d_out), Duplicated(image, d_image));
               }).find("it writes 35 elements from the host that the result depends on, after it has read back"),
               std::string::npos);
-    // What does not reach a result, or is overwritten before, is no error.
+    // An upload that reaches no result, or is overwritten before, is no error.
     const auto aside = [](const Array<float, 2>& to, const Image<float>& from) {
         const auto other = to.device().image<float>(Format::r32_float, {height, width});
         other.upload(from.download());
