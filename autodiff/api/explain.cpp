@@ -8,9 +8,9 @@
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "core/host/trace_hook.h"
 #include "core/ir/named.h"
 #include "core/kernel/host_argument.h"
+#include "core/kernel/launch_hook.h"
 #include "core/passes/inlining.h"
 #include "core/support/error.h"
 #include "core/tools/explain_kernel.h"
@@ -141,7 +141,7 @@ std::string explain(const KernelBase& kernel) {
 namespace {
 
 /// Notes the launches of a program, which run as they would without it.
-class LaunchNotes : public detail::TraceHook {
+class LaunchNotes : public detail::LaunchHook {
 public:
     struct KernelLaunches {
         KernelBase kernel;
@@ -176,12 +176,6 @@ public:
         at->operations += counts.float_operations() * items;
         return false;
     }
-    void allocated(const std::shared_ptr<detail::ArrayState>&, bool) override {}
-    void writing(const detail::ArrayState&, const void*, int) override {}
-    void reading(const detail::ArrayState&) override {}
-    void filling(const detail::ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
-    void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
 };
 
 std::string amount(const tools::Bounds& b) {

@@ -43,12 +43,6 @@ HostArgument rebound(const HostArgument& argument, const detail::ArrayState& arr
     return a;
 }
 
-HostArgument shadow_argument(const HostArgument& argument, const detail::ArrayState& shadow) {
-    HostArgument a = rebound(argument, shadow);
-    a.image = nullptr;
-    return a;
-}
-
 HostArgument OtherMemory::over(const HostArgument& argument, std::shared_ptr<detail::ArrayState> array) {
     const HostArgument a = rebound(argument, *array);
     kept.push_back(std::move(array));
@@ -56,12 +50,11 @@ HostArgument OtherMemory::over(const HostArgument& argument, std::shared_ptr<det
 }
 
 HostArgument OtherMemory::over(const HostArgument& argument, std::shared_ptr<detail::ImageState> image) {
-    const auto binding =
-        std::make_shared<const detail::ImageBinding>(detail::ImageBinding{std::move(image), argument.image->info});
+    auto binding = std::make_shared<detail::ImageBinding>(detail::ImageBinding{std::move(image), argument.image->info});
     HostArgument a = argument;
     a.image = binding.get();
     a.array = binding->image->words.get();
-    kept.push_back(std::const_pointer_cast<detail::ImageBinding>(binding));
+    kept.push_back(std::move(binding));
     return a;
 }
 
@@ -78,8 +71,8 @@ HostArgument OtherMemory::copy_of(const HostArgument& argument, bool contents) {
 }
 
 HostArgument OtherMemory::shadow(const HostArgument& argument, std::shared_ptr<detail::ArrayState> array) {
-    const HostArgument a = shadow_argument(argument, *array);
-    kept.push_back(std::move(array));
+    HostArgument a = over(argument, std::move(array));
+    a.image = nullptr;
     return a;
 }
 

@@ -14,8 +14,6 @@ void fill_zero(const detail::ArrayState& array);
 HostArgument argument_of(const detail::ArrayState& array);
 /// The same argument over other memory.
 HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array);
-/// The shadow of an argument, an array or image, as an argument. A shadow is an array.
-HostArgument shadow_argument(const HostArgument& argument, const detail::ArrayState& shadow);
 
 /// Arguments over other memory, which lives as long as this.
 class OtherMemory {
@@ -24,6 +22,7 @@ public:
     HostArgument over(const HostArgument& argument, std::shared_ptr<detail::ImageState> image);
     /// The argument, an allocated array or image, over new memory. `contents`: with what it holds.
     HostArgument copy_of(const HostArgument& argument, bool contents);
+    /// The shadow of an argument, an array or image, as an argument. A shadow is an array.
     HostArgument shadow(const HostArgument& argument, std::shared_ptr<detail::ArrayState> array);
 
 private:

@@ -7,11 +7,9 @@ namespace pumice::derive {
 /// An array, or all of an image: its memory, and what lies there.
 class Contents {
 public:
-    Contents() = default;
     explicit Contents(std::shared_ptr<detail::ArrayState> array) : array(std::move(array)) {}
     explicit Contents(std::shared_ptr<detail::ImageState> image) : image(std::move(image)) {}
 
-    explicit operator bool() const { return array || image; }
     const std::shared_ptr<Allocation>& memory() const { return image ? image->allocation() : array->memory; }
     int64_t bytes() const { return image ? image->allocation()->bytes : array->bytes; }
     /// New memory of the same size. Throws Error where there is none.

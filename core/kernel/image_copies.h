@@ -8,7 +8,7 @@
 namespace pumice {
 namespace detail {
 
-/// Calls `act(from, indices...)` for the item's texel: `to(indices...) = from(indices...)`.
+/// Copies the item's own texel.
 template <int N, class To, class From> void copy_texel(const To& to, const From& from) {
     if constexpr (N == 1) {
         const auto x = global_index();

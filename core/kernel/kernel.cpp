@@ -13,6 +13,7 @@
 #include "core/kernel/image_arguments.h"
 #include "core/kernel/indirect.h"
 #include "core/kernel/launch_check.h"
+#include "core/kernel/launch_hook.h"
 #include "core/kernel/prepare.h"
 #include "core/kernel/traced_launch.h"
 #include "core/lowering/barrier_divergence.h"
@@ -309,19 +310,13 @@ const KernelBase& KernelBase::for_images(std::span<const detail::HostArgument> a
 namespace {
 
 /// Tells a hook of a launch as the program made it, in place of the launch over resolved images or words.
-class LaunchAsGiven final : public detail::TraceHook {
+class LaunchAsGiven final : public detail::LaunchHook {
 public:
     LaunchAsGiven(TraceHook& hook, const KernelBase& kernel, std::span<const detail::HostArgument> arguments)
         : hook(hook), kernel(kernel), arguments(arguments) {}
     bool launching(const KernelBase&, const Range& range, std::span<const detail::HostArgument>) override {
         return hook.launching(kernel, range, arguments);
     }
-    void allocated(const std::shared_ptr<detail::ArrayState>&, bool) override {}
-    void writing(const detail::ArrayState&, const void*, int) override {}
-    void reading(const detail::ArrayState&) override {}
-    void filling(const detail::ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
-    void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
 
 private:
     TraceHook& hook;

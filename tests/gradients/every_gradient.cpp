@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/ir/evaluate.h"
+#include "core/kernel/launch_hook.h"
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -143,7 +144,7 @@ private:
     rng::Splittable random;
 };
 
-class EveryKernel : public detail::TraceHook, public testing::Environment {
+class EveryKernel : public detail::LaunchHook, public testing::Environment {
 public:
     void SetUp() override { watching.emplace(this); }
     void TearDown() override {
@@ -169,12 +170,6 @@ public:
         }
         return false;
     }
-    void allocated(const State&, bool) override {}
-    void writing(const ArrayState&, const void*, int) override {}
-    void reading(const ArrayState&) override {}
-    void filling(const ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const HostArgument>) override { return false; }
-    void copying(const ArrayState&, const ArrayState&, int) override {}
 
 private:
     /// True for small launches that change floats and print nothing.

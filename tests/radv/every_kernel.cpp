@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-#include "core/host/trace_hook.h"
+#include "core/kernel/launch_hook.h"
 #include "tests/device/suite.h"
 #include "tests/radv/pipelines.h"
 
@@ -21,7 +21,7 @@ using detail::HostArgument;
 
 namespace {
 
-class EveryKernel : public detail::TraceHook, public testing::Environment {
+class EveryKernel : public detail::LaunchHook, public testing::Environment {
 public:
     void SetUp() override {
         pipelines.emplace();
@@ -60,12 +60,6 @@ public:
         }
         return false;
     }
-    void allocated(const std::shared_ptr<ArrayState>&, bool) override {}
-    void writing(const ArrayState&, const void*, int) override {}
-    void reading(const ArrayState&) override {}
-    void filling(const ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const HostArgument>) override { return false; }
-    void copying(const ArrayState&, const ArrayState&, int) override {}
 
 private:
     /// The inputs on which a pipeline depends, except arrays of 2 GiB and more.
