@@ -235,8 +235,23 @@ void write(const std::filesystem::path& path, const std::string& text) {
     if (!file.flush()) pumice::fail("the results cannot be written to ", path.string());
 }
 
+/// Where PUMICE_CPU_TARGET has the device cpu compile for an older processor, its peers are those compiled for that one. The loader
+/// looks for them when a process begins, so that this one begins again.
+void take_the_peers_of_the_target(char** argv) {
+    const char* const target = std::getenv("PUMICE_CPU_TARGET");
+    const std::string folder = std::string(PUMICE_BENCH_PEERS) + (target ? target : "");
+    if (!target || !std::filesystem::exists(folder)) return;
+    const char* const now = std::getenv("LD_LIBRARY_PATH");
+    const std::string path = now ? now : "";
+    if (path == folder || path.starts_with(folder + ":")) return;
+    setenv("LD_LIBRARY_PATH", (path.empty() ? folder : folder + ":" + path).c_str(), 1);
+    execv("/proc/self/exe", argv);
+    pumice::fail("the benchmark cannot be started again with the peers in ", folder);
+}
+
 int run(int argc, char** argv) {
     const Options options = parse(argc, argv);
+    take_the_peers_of_the_target(argv);
     if (options.help) return std::fputs(usage, stdout), 0;
     const std::vector<Case> cases = chosen_cases(options.filter);
     if (options.list && options.corpus) return corpus::list(options.filter), 0;
