@@ -9,14 +9,23 @@
 //
 // The test is one comparison for each such index and packet, from the packet's first (and last) lane. In the interior the index
 // is the interior value: the selected operand, the affine operand of min or max, or for `%` the affine remainder.
+//
+// An index may move with the counter of a loop, as `clamp(j + c - radius, 0, n - 1)` of a filter does. The packet tests it for the
+// first and the last value of the counter, before the loop:
+//
+//     for %c = %from to %to { %j = max(min(%i + %c, n-1), 0); gather }   the interior for c = from and for c = to - 1: so for all c
+//
 // Cost: the kernel's body is written twice, so only for kernels of at most 300 instructions.
 // Limits: i32 indices that step by 1 from lane to lane against a uniform limit; select by a comparison, min, max, rem, and chains
-// of these; no kernels with barriers; the index must reach the last dimension of an array access through add and sub only.
+// of these; no kernels with barriers; the index must reach the last dimension of an array access through add and sub only. Of
+// loops: one counter an index, which moves it by a constant; steps of 1 or -1; bounds that are known before the packet; no rem, ==
+// or !=, whose interiors are not the values between two limits.
 // Textbook: loop versioning / index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <algorithm>
 #include <set>
 #include <tuple>
 
+#include "core/analysis/loop_info.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
@@ -28,7 +37,50 @@ namespace {
 constexpr int most_steps = 16;      ///< instructions that an index may take to recompute
 constexpr int most_depth = 8;       ///< of add and sub between a boundary index and an access
 constexpr size_t most_twice = 300;  ///< instructions of a kernel that is written twice
+// An index that moves by so much an iteration, over so many, does not come round the 2^32 values of its type.
+constexpr int64_t most_moved = 1 << 10, most_iterations = 1 << 20;
 }  // namespace
+
+/// The loop whose counter the value is, if the counter is the same in all lanes and takes all values between bounds that are known
+/// before the packet.
+const Inst* LlvmEmitter::counted_loop_of(Value v) const {
+    if (k[v].block.id == none || k[v].index != 0 || kind_of(v) != ValueKind::uniform) return nullptr;
+    for (const InstId id : uniformity.structure().order()) {
+        const Inst& loop = k[id];
+        if (loop.op != Op::for_ || loop.blocks[0] != k[v].block) continue;
+        int steps = most_steps;
+        const auto known = [&](size_t bound) { return is_rematerialisable(k.operands(loop)[bound], steps, true); };
+        return unit_step(k, loop) != 0 && known(0) && known(1) ? &loop : nullptr;
+    }
+    return nullptr;
+}
+
+/// What an i32 gains with each iteration of a loop; none if that is not a constant. `counter` becomes the loop's counter.
+std::optional<int64_t> LlvmEmitter::moved_by_counter(Value v, Value& counter, int depth) const {
+    const InstId source = k[v].inst;
+    if (source.id == none) {
+        if ((counter && counter != v) || !counted_loop_of(v)) return std::nullopt;
+        counter = v;
+        return 1;
+    }
+    const Inst& i = k[source];
+    int steps = most_steps;
+    if (is_rematerialisable(v, steps, true)) return 0;
+    if (depth > most_depth || !is_pure(i.op) || i.type != Scalar::i32 || i.result_count != 1) return std::nullopt;
+    const auto o = k.operands(i);
+    if (i.op != Op::add && i.op != Op::sub && i.op != Op::mul) return std::nullopt;
+    const auto a = moved_by_counter(o[0], counter, depth + 1), b = moved_by_counter(o[1], counter, depth + 1);
+    if (!a || !b) return std::nullopt;
+    int64_t moved = i.op == Op::add ? *a + *b : *a - *b;
+    if (i.op == Op::mul) {
+        const auto c0 = constant_integer(k, o[0]), c1 = constant_integer(k, o[1]);
+        if ((!c1 && !c0) || (c1 ? *b : *a) != 0) return std::nullopt;
+        const WideInt product = c1 ? *c1 * *a : *c0 * *b;
+        if (product > most_moved || product < -most_moved) return std::nullopt;
+        moved = int64_t(product);
+    }
+    return std::abs(moved) <= most_moved ? std::optional(moved) : std::nullopt;
+}
 
 /// Boundary index: matches select(x == limit, wrapped, interior), also by another comparison, and min(x, limit), max(x,
 /// limit), x % limit; gives the value of the interior and the condition for it. In chains (clamp() is max of min), x and
@@ -72,10 +124,12 @@ std::optional<BoundaryIndex> LlvmEmitter::boundary_index_of(const Inst& i, std::
     boundary.interior = i.op == Op::select ? resolved(boundary.interior) : boundary.x;
     int steps = most_steps;
     if (!even(boundary.x) || !even(boundary.interior) || kind_of(boundary.limit) != ValueKind::uniform ||
-        !is_rematerialisable(boundary.x, steps, true) || !is_rematerialisable(boundary.interior, steps, true) ||
         !is_rematerialisable(boundary.limit, steps, true))
         return std::nullopt;
-    return boundary;
+    if (is_rematerialisable(boundary.x, steps, true) && is_rematerialisable(boundary.interior, steps, true)) return boundary;
+    const bool between = boundary.op != Op::rem && boundary.op != Op::eq && boundary.op != Op::ne;
+    const bool moves = between && moved_by_counter(boundary.x, boundary.counter) && boundary.counter;
+    return moves ? std::optional(boundary) : std::nullopt;
 }
 
 /// The boundary indices of the kernel that take part in an array access.
@@ -111,8 +165,30 @@ std::vector<BoundaryIndex> LlvmEmitter::find_boundary_indices() const {
     return found;
 }
 
-/// An i1: the index is in the interior in all lanes of this packet.
+/// An i1: the index is in the interior in all lanes of this packet and in all iterations.
 std::string LlvmEmitter::is_interior(const BoundaryIndex& b) {
+    if (!b.counter) return is_interior_now(b);
+    const auto before = std::make_tuple(values, has_value);
+    const Inst& loop = *counted_loop_of(b.counter);
+    const auto o = k.operands(loop);
+    rematerialise(o[0]), rematerialise(o[1]);
+    const bool up = unit_step(k, loop) > 0;
+    const std::string from = scalar(o[0]), last = let(text(up ? "sub" : "add", " i32 ", scalar(o[1]), ", 1"));
+    const std::string apart = let(text("sub i32 ", up ? last : from, ", ", up ? from : last));
+    std::string all = let(text("icmp ult i32 ", apart, ", ", most_iterations));
+    const auto at_begin = std::make_tuple(values, has_value);
+    for (const std::string& now : {from, last}) {
+        std::tie(values, has_value) = at_begin;
+        values[b.counter.id] = {ValueKind::uniform, now, "", 0}, has_value[b.counter.id] = true;
+        const std::string inside = is_interior_now(b);
+        all = let(text("and i1 ", all, ", ", inside));
+    }
+    std::tie(values, has_value) = before;
+    return all;
+}
+
+/// The same for the iteration whose counter has a value.
+std::string LlvmEmitter::is_interior_now(const BoundaryIndex& b) {
     rematerialise(b.x), rematerialise(b.limit);
     const std::string first = scalar(b.x), limit = scalar(b.limit);
     if (b.op == Op::eq || b.op == Op::ne)

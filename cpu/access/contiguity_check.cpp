@@ -16,6 +16,9 @@
 // Others would pay for a test that fails. Stores make the same check before they scatter. Examples: the partner `lane ^ distance` of a
 // butterfly, the pair `2 * p - (p & (distance - 1))` of a bitonic network.
 // Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
+// Of sums, minima and maxima the test compares the last lane's index with the first one's: two scalars, since such an index grows by
+// 0 or 1 from lane to lane. The address of the whole vector is made from scalars, too.
+//
 // Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
 // Limits: the packet is complete; the other indices are uniform; elements are single scalars. In kernels without loops and
 // barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
@@ -112,54 +115,101 @@ std::string LlvmEmitter::permuted_by(const std::string& type, const std::string&
     return type == lanes ? moved : convert("bitcast", lanes, moved, type);
 }
 
-/// An i1: the lanes of an index lie side by side.
-std::string LlvmEmitter::in_a_row(const std::string& index) {
-    const std::string t = vector_type("i32"), begin = splat("i32", extract("i32", index, "0"));
-    const std::string apart = let(text("sub ", t, " ", index, ", ", begin));
-    const std::string same = let(text("icmp eq ", t, " ", apart, ", ", lanes("i32", 1)));
-    return let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1"));
+/// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and maxima
+/// of a value with step 1 and uniform ones. A vector is not computed for them.
+std::optional<std::pair<std::string, std::string>> LlvmEmitter::ends_of(Value v, int depth) {
+    using Ends = std::pair<std::string, std::string>;
+    if (!has_value[v.id] || k.type_of(v) != Scalar::i32 || depth > most_nested) return std::nullopt;
+    const ValueRep& rep = rep_of(v);
+    if (rep.kind == ValueKind::uniform) return Ends{rep.scalar, rep.scalar};
+    if (rep.kind == ValueKind::affine && rep.step == 1)
+        return Ends{rep.scalar, let(text("add i32 ", rep.scalar, ", ", width - 1))};
+    const InstId source = k[v].inst;
+    if (rep.kind != ValueKind::vector || source.id == none) return std::nullopt;
+    const Inst& i = k[source];
+    if (i.op != Op::min && i.op != Op::max && i.op != Op::add && i.op != Op::sub) return std::nullopt;
+    const auto o = k.operands(i);
+    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
+    if (!uniform(1) && (i.op == Op::sub || !uniform(0))) return std::nullopt;
+    const auto a = ends_of(o[0], depth + 1), b = a ? ends_of(o[1], depth + 1) : std::nullopt;
+    if (!b) return std::nullopt;
+    const auto of = [&](const std::string& x, const std::string& y) {
+        if (i.op == Op::add || i.op == Op::sub) return let(text(i.op == Op::add ? "add" : "sub", " i32 ", x, ", ", y));
+        const std::string less = let(text("icmp ", i.op == Op::min ? "slt" : "sgt", " i32 ", x, ", ", y));
+        return let(text("select i1 ", less, ", i32 ", x, ", i32 ", y));
+    };
+    const std::string first = of(a->first, b->first);
+    return Ends{first, of(a->second, b->second)};
+}
+
+/// Tests whether the lanes of an index lie side by side.
+LlvmEmitter::RowTest LlvmEmitter::test_of_row(Value index) {
+    if (const auto ends = ends_of(index)) {
+        const std::string grown = let(text("sub i32 ", ends->second, ", ", ends->first));
+        return {let(text("icmp eq i32 ", grown, ", ", width - 1)), ends->first};
+    }
+    const std::string lanes_of = vector(index), t = vector_type("i32"), first = extract("i32", lanes_of, "0");
+    const std::string same = let(text("icmp eq ", t, " ", apart(lanes_of, first), ", ", lanes("i32", 1)));
+    return {let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1")), first};
+}
+
+/// The distances of an index's lanes from the first one.
+std::string LlvmEmitter::apart(const std::string& index, const std::string& first) {
+    return let(text("sub ", vector_type("i32"), " ", index, ", ", splat("i32", first)));
+}
+
+/// The address of the element whose last index is `last`, a scalar of the index's type.
+std::string LlvmEmitter::pointer_at(const Inst& i, const std::string& last) {
+    const auto indices = indices_of(k, i);
+    const Value index = indices.back();
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    const std::string t = wide ? "i64" : "i32";
+    const ValueRep whole = std::exchange(values[index.id], ValueRep{ValueKind::uniform, last, "", 0});
+    bool contiguous = false;
+    int64_t more = 0;
+    // A single index may have a constant split off, which `last` has not.
+    const ValueRep at = indices.size() == 1 ? integer(index, wide) : offset(i, wide, contiguous, more);
+    values[index.id] = whole;
+    return pointer_to(i, t, at.scalar, more);
 }
 
 /// The store in two ways.
-void LlvmEmitter::checked_store(const Inst& i, const Address& a, const std::string& whole, const std::string& value) {
-    const auto indices = indices_of(k, i);
+void LlvmEmitter::checked_store(const Inst& i, const std::string& whole, const std::string& value) {
+    const RowTest test = test_of_row(indices_of(k, i).back());
     const std::string row = label("row"), scattered = label("scattered"), end = label("stored");
-    branch(in_a_row(vector(indices.back())), row, scattered);
+    branch(test.holds, row, scattered);
     start(row);
-    line(text("store ", whole, " ", value, ", ptr ", extract("ptr", a.pointer, "0"), ", align ", a.align));
+    line(text("store ", whole, " ", value, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i)));
     jump(end);
     start(scattered);
-    masked_store(i, value, a);
+    masked_store(i, value, access(i));
     start(end);
 }
 
 /// The load in two or three ways. Returns the loaded vector, of type `whole`.
-std::string LlvmEmitter::checked_load(const Inst& i, const Address& a, const std::string& whole,
-                                      const std::function<std::string()>& gather) {
-    const std::string index = vector(indices_of(k, i).back()), t = vector_type("i32"), slot = alloca_of(whole, "checked");
-    const std::string begin = splat("i32", extract("i32", index, "0"));
-    const std::string apart = let(text("sub ", t, " ", index, ", ", begin));
-    const std::string same = let(text("icmp eq ", t, " ", apart, ", ", lanes("i32", 1)));
-    const std::string bits = let(text("bitcast ", vector_type("i1"), " ", same, " to i", width));
-    const std::string row = label("row"), scattered = label("scattered"), end = label("loaded");
-    branch(let(text("icmp eq i", width, " ", bits, ", -1")), row, scattered);
+std::string LlvmEmitter::checked_load(const Inst& i, const std::string& whole) {
+    const Value index = indices_of(k, i).back();
+    const std::string slot = alloca_of(whole, "checked"), row = label("row"), scattered = label("scattered"), end = label("loaded");
+    const auto loaded = [&](const std::string& v) { line(text("store ", whole, " ", v, ", ptr ", slot)); };
+    const RowTest test = test_of_row(index);
+    branch(test.holds, row, scattered);
     start(row);
-    const std::string first = extract("ptr", a.pointer, "0");
-    line(text("store ", whole, " ", let(text("load ", whole, ", ptr ", first, ", align ", a.align)), ", ptr ", slot));
+    loaded(let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i))));
     jump(end);
     start(scattered);
     if (permutes_window(i)) {
-        const std::string near = label("near"), far = label("far");
-        const std::string inside = let(text("icmp ult ", t, " ", apart, ", ", splat("i32", std::to_string(width))));
+        const std::string near = label("near"), far = label("far"), from_first = apart(vector(index), test.first);
+        const std::string inside =
+            let(text("icmp ult ", vector_type("i32"), " ", from_first, ", ", splat("i32", std::to_string(width))));
         const std::string lanes_inside = let(text("bitcast ", vector_type("i1"), " ", inside, " to i", width));
         branch(let(text("icmp eq i", width, " ", lanes_inside, ", -1")), near, far);
         start(near);
-        const std::string window = let(text("load ", whole, ", ptr ", extract("ptr", a.pointer, "0"), ", align ", a.align));
-        line(text("store ", whole, " ", permuted_by(whole, window, apart), ", ptr ", slot));
+        const std::string window = let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i)));
+        loaded(permuted_by(whole, window, from_first));
         jump(end);
         start(far);
     }
-    line(text("store ", whole, " ", gather(), ", ptr ", slot));
+    loaded(masked_load(i, access(i)));
     start(end);
     return let(text("load ", whole, ", ptr ", slot));
 }

@@ -30,12 +30,12 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-namespace {
-/// Alignment: the largest power of two that divides the element's size, the member's offset and the member's size.
-int alignment(const Element& e, const Leaf& l) {
+/// Alignment of an access: the largest power of two that divides the element's size, the member's offset and the member's size.
+int LlvmEmitter::alignment_of(const Inst& i) const {
+    const Element& e = k[i.memory].element;
+    const Leaf& l = e.leaves[i.leaf];
     return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type))));
 }
-}  // namespace
 
 /// The modulus, as 32 or 64 bits, in which an index has to be known to determine the address. A valid index is in [0, 2^31) if
 /// offsets are narrow or the index is a signed 32-bit integer. Two such indices that are equal modulo 2^32 are equal; if their
@@ -201,7 +201,7 @@ Address LlvmEmitter::access(const Inst& i) {
     const ValueRep index = offset(i, wide, contiguous, more);
     const Leaf& leaf = m.element.leaves[i.leaf];
     Address a;
-    a.align = alignment(m.element, leaf);
+    a.align = alignment_of(i);
     if (index.kind == ValueKind::uniform || width == 1) {
         a.pointer = pointer_to(i, t, index.scalar, more);
     } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
@@ -273,6 +273,8 @@ void LlvmEmitter::load(InstId id) {
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
     if (loads_interleaved(id)) return;
+    if (running.all() && checks_contiguity(i) && rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
+        return define_lanes(r, from_memory(i.type, checked_load(i, whole), true));
     const Address a = access(i);
     prefetch(id, a);
     if (a.how == Address::How::scalar) {
@@ -288,8 +290,6 @@ void LlvmEmitter::load(InstId id) {
         const std::string part =
             let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
         loaded = resized(scalar, part, running.first, width);
-    } else if (a.how == Address::How::scattered && running.all() && checks_contiguity(i)) {
-        loaded = checked_load(i, a, whole, [&] { return masked_load(i, a); });
     } else {
         loaded = masked_load(i, a);
     }
@@ -325,6 +325,8 @@ void LlvmEmitter::store(InstId id) {
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
         return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
     if (stores_interleaved(id)) return;
+    if (running.all() && checks_contiguity(i) && rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
+        return checked_store(i, whole, to_memory(i.type, vector(given), true));
     const Address a = access(i);
     if (a.how == Address::How::scalar) {
         std::string value;
@@ -354,7 +356,6 @@ void LlvmEmitter::store(InstId id) {
         const std::string part = resized(scalar_text, value, width, running.first);
         return line(text("store <", running.first, " x ", scalar_text, "> ", part, ", ptr ", a.pointer, ", align ", a.align));
     }
-    if (a.how == Address::How::scattered && running.all() && checks_contiguity(i)) return checked_store(i, a, whole, value);
     masked_store(i, value, a);
 }
 

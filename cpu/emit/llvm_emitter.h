@@ -145,6 +145,7 @@ private:
     ValueRep integer(ir::Value v, bool wide);
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
+    int alignment_of(const ir::Inst& i) const;
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
     bool short_packet() const;
     std::string at_row_begin(ir::Value v, int depth = 0);
@@ -162,10 +163,16 @@ private:
     bool checks_contiguity(const ir::Inst& i) const;
     bool permutes_window(const ir::Inst& i) const;
     std::string permuted_by(const std::string& type, const std::string& vector, const std::string& of);
-    std::string in_a_row(const std::string& index);
-    void checked_store(const ir::Inst& i, const Address& a, const std::string& whole, const std::string& value);
-    std::string checked_load(const ir::Inst& i, const Address& a, const std::string& whole,
-                             const std::function<std::string()>& gather);
+    std::optional<std::pair<std::string, std::string>> ends_of(ir::Value v, int depth = 0);
+    struct RowTest {
+        std::string holds;  ///< an i1
+        std::string first;  ///< the first lane's index
+    };
+    RowTest test_of_row(ir::Value index);
+    std::string apart(const std::string& index, const std::string& first);
+    std::string pointer_at(const ir::Inst& i, const std::string& last);
+    void checked_store(const ir::Inst& i, const std::string& whole, const std::string& value);
+    std::string checked_load(const ir::Inst& i, const std::string& whole);
 
     // ---- interleaved groups: accesses at constant strides (interleaved_group.cpp) ----
     int64_t stride_of(const ir::Inst& i) const;
@@ -420,7 +427,10 @@ private:
     // ---- wrapped and clamped indices (boundary_index.cpp) ----
     std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
     std::vector<BoundaryIndex> find_boundary_indices() const;
+    const ir::Inst* counted_loop_of(ir::Value v) const;
+    std::optional<int64_t> moved_by_counter(ir::Value v, ir::Value& counter, int depth = 0) const;
     std::string is_interior(const BoundaryIndex& b);
+    std::string is_interior_now(const BoundaryIndex& b);
     std::string are_interior();
     void interior_version(const Body& body);
     void interior_and_boundary_versions(const Body& body);

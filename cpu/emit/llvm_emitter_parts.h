@@ -147,6 +147,7 @@ struct BoundaryIndex {
     bool x_first = true;                ///< order of the comparison's operands
     bool holds = false;                 ///< outcome of the comparison in the interior
     std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
+    ir::Value counter = {};             ///< of the loop that moves x, or none
 };
 
 /// The place in which a value is saved that items need after a barrier (emit_barrier_regions.cpp).
