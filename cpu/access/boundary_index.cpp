@@ -34,7 +34,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int most_steps = 16;      ///< instructions that an index may take to recompute
+constexpr int most_steps = 24;      ///< instructions that an index may take to recompute
 constexpr int most_depth = 8;       ///< of add and sub between a boundary index and an access
 constexpr size_t most_twice = 300;  ///< instructions of a kernel that is written twice
 // An index that moves by so much an iteration, over so many, does not come round the 2^32 values of its type.
@@ -126,7 +126,9 @@ std::optional<BoundaryIndex> LlvmEmitter::boundary_index_of(const Inst& i, std::
     if (!even(boundary.x) || !even(boundary.interior) || kind_of(boundary.limit) != ValueKind::uniform ||
         !is_rematerialisable(boundary.limit, steps, true))
         return std::nullopt;
-    if (is_rematerialisable(boundary.x, steps, true) && is_rematerialisable(boundary.interior, steps, true)) return boundary;
+    const bool same = boundary.interior == boundary.x;
+    if (is_rematerialisable(boundary.x, steps, true) && (same || is_rematerialisable(boundary.interior, steps, true)))
+        return boundary;
     const bool between = boundary.op != Op::rem && boundary.op != Op::eq && boundary.op != Op::ne;
     const bool moves = between && moved_by_counter(boundary.x, boundary.counter) && boundary.counter;
     return moves ? std::optional(boundary) : std::nullopt;

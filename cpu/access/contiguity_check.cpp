@@ -194,7 +194,9 @@ std::string LlvmEmitter::checked_load(const Inst& i, const std::string& whole) {
     const RowTest test = test_of_row(index);
     branch(test.holds, row, scattered);
     start(row);
-    loaded(let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i))));
+    const std::string begin = pointer_at(i, test.first);
+    if (loads_rows_of_tile(i)) prefetch_next_tile(i, begin);
+    loaded(let(text("load ", whole, ", ptr ", begin, ", align ", alignment_of(i))));
     jump(end);
     start(scattered);
     if (permutes_window(i)) {

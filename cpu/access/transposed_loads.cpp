@@ -44,8 +44,10 @@ constexpr int bytes_ahead = 256;             ///< prefetch distance along rows, 
 /// True if a value is rematerialisable by cheap arithmetic, from the item's indices, from values of the launch and, unless
 /// `anywhere`, from values that the group has outside packets.
 bool LlvmEmitter::is_rematerialisable(Value v, int& steps, bool anywhere) const {
+    // A uniform value costs little before the packets: LLVM computes it once for a row.
+    const auto costly = [&](const Inst& i) { return is_costly(i) && !(anywhere && kind_of(k.result(i)) == ValueKind::uniform); };
     Rematerialisation cheaply(
-        k, [&](const Inst& i) { return is_pure(i.op) && !is_costly(i); },
+        k, [&](const Inst& i) { return is_pure(i.op) && !costly(i); },
         [&](Value o) { return !anywhere && has_barriers && context_saves[o.id].outer; });
     return cheaply.within(v, steps);
 }

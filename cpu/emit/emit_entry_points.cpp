@@ -151,6 +151,11 @@ void LlvmEmitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
     if (interior_value(i)) return;
+    if (const auto known = row_values.find(r.id); known != row_values.end()) {
+        values[r.id] = known->second;
+        has_value[r.id] = true;
+        return;
+    }
     if (is_proven(r)) {
         values[r.id] = {ValueKind::uniform, "true", "", 0};
         has_value[r.id] = true;

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "core/analysis/rematerialisation.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
@@ -244,12 +245,35 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
         if (jam) return jammed_rows(counts, trimmed, body);
         counted("y", counts[1], [&](const std::string& y) {
             local_at[1] = y;
+            compute_row_values();
             if (main)
                 peeled_row(body);
             else
                 packets_of_row(counts[0], trimmed, body);
+            row_values.clear();
         });
     });
+}
+
+/// Computes the divisions and other costly values that all packets of a row share. LLVM moves them out of the loop over packets only
+/// where each packet computes them for certain, which it does not see where packets have versions.
+void LlvmEmitter::compute_row_values() {
+    Rematerialisation in_row(k, [&](const Inst& i) {
+        const bool of_packet = i.immediate == 0 && (i.op == Op::global_index || i.op == Op::local_index);
+        return is_pure(i.op) && !of_packet && !asks_subgroup(i.op) && i.op != Op::in_range && i.result_count == 1 &&
+               kind_of(k.result(i)) == ValueKind::uniform;
+    });
+    const auto before = std::make_tuple(values, has_value);
+    for (const InstId id : k.body().insts) {
+        const Inst& i = k[id];
+        if (!is_pure(i.op) || i.result_count != 1 || !is_costly(i)) continue;
+        const Value v = k.result(i);
+        int steps = most_steps;
+        if (!in_row.within(v, steps)) continue;
+        rematerialise(v);
+        row_values[v.id] = rep_of(v);
+    }
+    std::tie(values, has_value) = before;
 }
 
 /// Number of items of the group inside the range along an axis.

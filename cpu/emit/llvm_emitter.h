@@ -206,6 +206,8 @@ private:
     void emit_prefetch(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Address& a);
     void prefetch_interleaved(const InterleavedGroup& s, const std::string& address);
+    bool loads_rows_of_tile(const ir::Inst& i) const;
+    void prefetch_next_tile(const ir::Inst& i, const std::string& address);
     void prefetch_ahead(const std::string& address, int64_t bytes);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Address& a);
     bool is_index(ir::Value v, ir::Op op) const;
@@ -396,6 +398,7 @@ private:
     std::string peel_of_row();
     void peeled_row(const Body& body);
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void compute_row_values();
     void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void repeat(const std::string& loop);
@@ -522,6 +525,7 @@ private:
     std::vector<BoundaryIndex> boundaries;  ///< of a kernel without barriers
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
+    std::map<uint32_t, ValueRep> row_values;                ///< what all packets of the row share, computed before them
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
     std::vector<ValueRep> values;
     std::vector<bool> has_value;
