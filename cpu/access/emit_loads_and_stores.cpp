@@ -272,6 +272,10 @@ void LlvmEmitter::load(InstId id) {
             return define_lanes(r, splat_constant(i.type, is_float(i.type) ? real_bits(i.type, -0.0) : 0, true));
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
+    if (const auto known = row_values.find(r.id); known != row_values.end()) {
+        values[r.id] = known->second, has_value[r.id] = true;
+        return;
+    }
     if (loads_interleaved(id)) return;
     if (running.all() && checks_contiguity(i) && rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return define_lanes(r, from_memory(i.type, checked_load(i, whole), true));

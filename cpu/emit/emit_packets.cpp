@@ -255,22 +255,51 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
     });
 }
 
-/// Computes the divisions and other costly values that all packets of a row share. LLVM moves them out of the loop over packets only
-/// where each packet computes them for certain, which it does not see where packets have versions.
+/// Computes once what all packets of a row share and LLVM computes for each of them:
+///
+///     a[j + i * n] -= a[k + i * n] * b[j]       a[k + i * n] is loaded before the row, although the packets write to `a`: an item that
+///                                               wrote there would race with those that read
+///     (i + rows - 1) % rows                     LLVM moves a division out of the loop over packets only where each packet divides for
+///                                               certain, which it does not see where packets have versions
 void LlvmEmitter::compute_row_values() {
-    Rematerialisation in_row(k, [&](const Inst& i) {
-        const bool of_packet = i.immediate == 0 && (i.op == Op::global_index || i.op == Op::local_index);
-        return is_pure(i.op) && !of_packet && !asks_subgroup(i.op) && i.op != Op::in_range && i.result_count == 1 &&
-               kind_of(k.result(i)) == ValueKind::uniform;
-    });
+    if (has_barriers) return;  // a region is not the whole body
+    Rematerialisation in_row(
+        k,
+        [&](const Inst& i) {
+            const bool of_packet = i.immediate == 0 && (i.op == Op::global_index || i.op == Op::local_index);
+            return is_pure(i.op) && !of_packet && !asks_subgroup(i.op) && i.op != Op::in_range && i.result_count == 1 &&
+                   kind_of(k.result(i)) == ValueKind::uniform;
+        },
+        [&](Value v) { return row_values.count(v.id) > 0; });
+    const auto known = [&](std::span<const Value> all) {
+        int steps = most_steps;
+        return std::all_of(all.begin(), all.end(), [&](Value v) { return in_row.within(v, steps); });
+    };
     const auto before = std::make_tuple(values, has_value);
+    std::set<uint32_t> written;
     for (const InstId id : k.body().insts) {
         const Inst& i = k[id];
-        if (!is_pure(i.op) || i.result_count != 1 || !is_costly(i)) continue;
+        bool leaves = false;
+        const auto note = [&](InstId inner) {
+            leaves = leaves || k[inner].op == Op::return_;
+            if (k[inner].memory.id != ir::none && k[inner].op != Op::load && !is_pure(k[inner].op)) written.insert(k[inner].memory.id);
+        };
+        note(id), each_inside(k, i, note);
+        if (leaves) break;  // some items may miss what follows
+        if (i.result_count != 1 || kind_of(k.result(i)) != ValueKind::uniform) continue;
         const Value v = k.result(i);
-        int steps = most_steps;
-        if (!in_row.within(v, steps)) continue;
-        rematerialise(v);
+        if (i.op == Op::load) {
+            const auto indices = indices_of(k, i);
+            if (k[i.memory].kind != MemoryKind::array || written.count(i.memory.id) || !known(indices)) continue;
+            for (const Value index : indices) rematerialise(index);
+            const Address a = access(i);
+            const std::string type = memory_type(i.type);
+            define(v, from_memory(i.type, let(text("load ", type, ", ptr ", a.pointer, ", align ", a.align)), false));
+        } else if (is_pure(i.op) && is_costly(i) && known({&v, 1})) {
+            rematerialise(v);
+        } else {
+            continue;
+        }
         row_values[v.id] = rep_of(v);
     }
     std::tie(values, has_value) = before;

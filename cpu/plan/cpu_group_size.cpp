@@ -5,6 +5,7 @@
 //     kernel                         range           group
 //     y[i] += x[i]                   1048576         {1024, 1, 1}    long rows: little cost per group
 //     b[i, j] = a[j, i]              4096 x 4096     {16, 16, 1}     square tile: both arrays use whole lines
+//     y[i, j] = x[i, j] + a[j]       4096 x 4096     {1024, 1, 1}    rows of one use are long, too
 //     y[i, j] = x[i-1, j] + x[i, j]  4094 x 4094     {256 + 16, 4, 1}  4 rows: a group loads a row once for all its uses
 //
 // (the 16 extra items only where the row length is no multiple of 256: they make room for alignment peeling).
@@ -31,6 +32,8 @@ namespace {
 /// cache; row by row, each row would be loaded for each of the 3 rows that use it. More rows would exceed the streams that the
 /// hardware prefetcher follows.
 constexpr int64_t rows_together = 4;
+/// Bytes of a row of such a group: all rows of a few arrays fit into the first-level cache.
+constexpr int64_t row_bytes = 1024;
 
 /// For an index that the kernel linearises by hand: is the difference `by` a sum of strides of range axes? `along`: bit set of
 /// those axes.
@@ -98,13 +101,26 @@ uint32_t axes_of_stencils(const ir::Kernel& k) {
     return axes & 6;
 }
 
-std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes) {
-    std::array<int64_t, 3> group{step(extent[0], {16, 64, 256}), 1, 1};
+int64_t largest_element(const ir::Kernel& k) {
+    int64_t bytes = 1;
+    for (const ir::Memory& m : k.memories)
+        if (m.kind == ir::MemoryKind::array) bytes = std::max<int64_t>(bytes, m.element.size);
+    return bytes;
+}
+
+std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group) {
+    if (group[0] == 256 && group[1] == 1) group[0] = max_group_items;
+    return group;
+}
+
+std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes, int64_t bytes) {
+    const int64_t row = std::max<int64_t>(256, row_bytes / bytes);
+    std::array<int64_t, 3> group{step(extent[0], {16, 64, row}), 1, 1};
     group[axes & 4 ? 2 : 1] = rows_together;
-    group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
+    group[1] = std::max(group[1], std::min<int64_t>(row / group[0], step(extent[1], {1, 4, 16})));
     // Rows of an array's interior start inside a cache line. Alignment peeling then shifts items into one more group; the larger
     // group takes these few items in, where a further group would hold next to none.
-    if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_peeled;
+    if (group[0] == row && extent[0] % row != 0) group[0] += most_peeled;
     return group;
 }
 

@@ -23,8 +23,15 @@ ir::Kernel with_axes_swapped(const ir::Kernel& kernel);
 /// Bit set of the axes 1 and 2 along which neighbouring items load the same elements, as in a stencil.
 uint32_t axes_of_stencils(const ir::Kernel& kernel);
 
-/// The group size for a stencil with these axes. Only for kernels whose result does not depend on the group size.
-std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes);
+/// Bytes of the largest element of the kernel's arrays.
+int64_t largest_element(const ir::Kernel& kernel);
+
+/// The group size for a stencil with these axes over elements of at most so many bytes. Only for kernels whose result does not
+/// depend on the group size.
+std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes, int64_t bytes = 4);
+
+/// The group size of such a kernel over rows, each of which it loads once: a group costs as much as some packets.
+std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group);
 
 /// The group size for a kernel with an argument_across. With alignment peeling (cpu/plan/alignment_peeling.h) each row of a group
 /// loads one packet more than it stores; wider groups have fewer such packets.

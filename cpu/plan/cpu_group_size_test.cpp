@@ -65,6 +65,16 @@ TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
     EXPECT_EQ(group_of_stencil({256, 256, 256}, 6), (Extents{256, 1, 4}));
     EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2), (Extents{272, 4, 1}));
     EXPECT_EQ(group_of_stencil({60, 300, 300}, 4), (Extents{64, 4, 4}));
+    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2, 8), (Extents{272, 4, 1}));
+    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2, 2), (Extents{528, 4, 1}));
+    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2, 1), (Extents{1040, 4, 1}));
+    EXPECT_EQ(group_of_stencil({60, 300, 1}, 2, 1), (Extents{64, 16, 1}));
+}
+
+TEST(GroupTest, LongRowsWhereEachIsLoadedOnce) {
+    EXPECT_EQ(with_long_rows({256, 1, 1}), (Extents{1024, 1, 1}));
+    EXPECT_EQ(with_long_rows({64, 4, 1}), (Extents{64, 4, 1}));
+    EXPECT_EQ(with_long_rows({256, 4, 1}), (Extents{256, 4, 1}));
 }
 
 TEST(GroupTest, StencilsOverHandwrittenLinearIndices) {

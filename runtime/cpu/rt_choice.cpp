@@ -10,7 +10,7 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
 // Private copies of sums pay up to here (cpu/plan/reduction_privatisation.cpp).
 constexpr int64_t most_copied_bytes = 64 << 20, most_bytes_in_lanes = 1 << 20, most_elements_an_item = 4;
-constexpr int64_t rows_of_stencil = 4;
+constexpr int64_t rows_of_stencil = 4, row_bytes = 1024;
 
 using Group = int64_t[3];
 
@@ -46,11 +46,15 @@ void default_group(const Launch& l, Group& group) {
 
 void stencil_group(const Launch& l, Group& group) {
     const auto& e = l.extent;
-    group[0] = step(e[0], 16, 64, 256), group[1] = group[2] = 1;
+    int64_t bytes = 1;  // of the largest element
+    for (uint32_t i = 0; i < l.argument_count; ++i)
+        if (l.arguments[i].memory && l.parameter(i).element_bytes > bytes) bytes = l.parameter(i).element_bytes;
+    const int64_t row = bytes < 4 ? row_bytes / bytes : 256;
+    group[0] = step(e[0], 16, 64, row), group[1] = group[2] = 1;
     group[l.record().stencil & 4 ? 2 : 1] = rows_of_stencil;
-    const int64_t rows = step(e[1], 1, 4, 16), most = 256 / group[0], fits = rows < most ? rows : most;
+    const int64_t rows = step(e[1], 1, 4, 16), most = row / group[0], fits = rows < most ? rows : most;
     if (fits > group[1]) group[1] = fits;
-    if (group[0] == 256 && e[0] % 256 != 0) group[0] += most_peeled;
+    if (group[0] == row && e[0] % row != 0) group[0] += most_peeled;
 }
 
 /// True if some row may not begin at a cache line. Unknown cases count as true.
@@ -77,6 +81,10 @@ void choose_group(const Launch& l, const Wanted& wanted, int threads, Group& gro
     if (!any_group(k)) return;
     if (group[1] < int64_t(k.jammed_rows) && k.across < 0 && l.extent[1] >= 2 * threads * int64_t(k.jammed_rows)) {
         group[1] = k.jammed_rows;
+        return;
+    }
+    if (l.rank > 1 && k.across < 0 && !k.stencil && !(k.flags & KernelRecord::swapped)) {
+        if (group[0] == 256 && group[1] == 1) group[0] = 1024;
         return;
     }
     if (items_in(l.extent) < long_range) return;
