@@ -150,7 +150,8 @@ LlvmEmitter::RowTest LlvmEmitter::test_of_row(Value index) {
     }
     const std::string lanes_of = vector(index), t = vector_type("i32"), first = extract("i32", lanes_of, "0");
     const std::string same = let(text("icmp eq ", t, " ", apart(lanes_of, first), ", ", lanes("i32", 1)));
-    return {let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1")), first};
+    return {let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1")),
+            first};
 }
 
 /// The distances of an index's lanes from the first one.
@@ -189,7 +190,8 @@ void LlvmEmitter::checked_store(const Inst& i, const std::string& whole, const s
 /// The load in two or three ways. Returns the loaded vector, of type `whole`.
 std::string LlvmEmitter::checked_load(const Inst& i, const std::string& whole) {
     const Value index = indices_of(k, i).back();
-    const std::string slot = alloca_of(whole, "checked"), row = label("row"), scattered = label("scattered"), end = label("loaded");
+    const std::string slot = alloca_of(whole, "checked"), row = label("row"), scattered = label("scattered"),
+                      end = label("loaded");
     const auto loaded = [&](const std::string& v) { line(text("store ", whole, " ", v, ", ptr ", slot)); };
     const RowTest test = test_of_row(index);
     branch(test.holds, row, scattered);

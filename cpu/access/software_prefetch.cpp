@@ -42,7 +42,7 @@ constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 /// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
 /// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
 constexpr int64_t most_streams = 32;
-constexpr int64_t least_rows = 8, most_row_bytes = 256;           ///< of a tile whose successor is prefetched
+constexpr int64_t least_rows = 8, most_row_bytes = 256;          ///< of a tile whose successor is prefetched
 constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows; known strides are clamped to it

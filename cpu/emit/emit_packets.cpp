@@ -262,7 +262,7 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
 ///     (i + rows - 1) % rows                     LLVM moves a division out of the loop over packets only where each packet divides for
 ///                                               certain, which it does not see where packets have versions
 void LlvmEmitter::compute_row_values() {
-    if (has_barriers) return;  // a region is not the whole body
+    if (has_barriers || !target.rules.has(Rule::row_values)) return;  // a region is not the whole body
     Rematerialisation in_row(
         k,
         [&](const Inst& i) {
@@ -282,7 +282,8 @@ void LlvmEmitter::compute_row_values() {
         bool leaves = false;
         const auto note = [&](InstId inner) {
             leaves = leaves || k[inner].op == Op::return_;
-            if (k[inner].memory.id != ir::none && k[inner].op != Op::load && !is_pure(k[inner].op)) written.insert(k[inner].memory.id);
+            if (k[inner].memory.id != ir::none && k[inner].op != Op::load && !is_pure(k[inner].op))
+                written.insert(k[inner].memory.id);
         };
         note(id), each_inside(k, i, note);
         if (leaves) break;  // some items may miss what follows

@@ -525,7 +525,7 @@ private:
     std::vector<BoundaryIndex> boundaries;  ///< of a kernel without barriers
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
-    std::map<uint32_t, ValueRep> row_values;                ///< what all packets of the row share, computed before them
+    std::map<uint32_t, ValueRep> row_values;        ///< what all packets of the row share, computed before them
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
     std::vector<ValueRep> values;
     std::vector<bool> has_value;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "tests/fuzz/random_indices.h"
@@ -75,6 +76,7 @@ private:
         return each_dimension<R>([&](size_t d) -> Val<int> {
             const Val<int> i = own[d];
             const int n = extents[d], off = roll(2) ? 0 : int(roll(5)) - 2;
+            if (counter && roll(3) != 0) return moved(i, n);
             switch (way) {
                 case 4: return (i + (off + n)) % n;
                 case 5: return clamp(n - 1 - i + off, 0, n - 1);
@@ -89,6 +91,18 @@ private:
                 default: return clamp(i + off, 0, n - 1);
             }
         });
+    }
+
+    /// An index that moves with the counter of the loop, as that of a filter.
+    Val<int> moved(Val<int> i, int n) {
+        constexpr int factors[] = {1, 1, -1, 2, 3};
+        const Val<int> m = i + factors[roll(5)] * *counter + (int(roll(12)) - 8);
+        switch (roll(4)) {
+            case 0: return clamp(m, 0, n - 1);
+            case 1: return select(m < 0, Val<int>(0), min(m, n - 1));
+            case 2: return clamp(n - 1 - m, 0, n - 1);
+            default: return max(min(n - 1, m), 0);
+        }
     }
 
     /// Whole numbers below 64, which all types hold exactly.
@@ -131,9 +145,15 @@ private:
                 }
                 $else { sum = sum + T(1); }
                 break;
-            case 1: $for(k, range(times)) { sum = tamed(sum + load() + cast<T>(k));
+            case 1: {
+                const bool down = roll(3) == 0;
+                $for(k, down ? range(times, -2, -1) : range(0, times, roll(4) == 0 ? 2 : 1)) {
+                    counter = &k;
+                    sum = tamed(sum + load() + cast<T>(k) + load());
+                    counter = nullptr;
                 }
                 break;
+            }
             case 2:
                 $for(k, range(cast<int>(sum) & 7)) {
                     sum = tamed(sum + term(2));
@@ -161,7 +181,13 @@ private:
             sum = sum + all[local_index_linear()];
         }
         sum = tamed(sum);
-        if (roll(2)) {
+        if (R == 2 && roll(4) == 0) {
+            // All items of a row read what none of them writes, from an array that they write.
+            const int column = extents[1] / 2;
+            const Index pivot = each_dimension<R>([&](size_t d) -> Val<int> { return d == R - 1 ? Val<int>(column) : p[d]; });
+            sum = tamed(sum + at(own, pivot));
+            $if(p[R - 1] != column) { at(own, p) = tamed(at(own, p) + sum); }
+        } else if (roll(2)) {
             const Val<T> old = at(own, p);
             at(own, p) = tamed(old + sum);
         }
@@ -217,6 +243,7 @@ private:
         return all;
     }
 
+    const Val<int>* counter = nullptr;  ///< of the loop that is being recorded
     std::mt19937_64 random;
     const uint64_t seed;
     std::array<int, 3> extents, from{}, to{};
