@@ -114,12 +114,6 @@ void LlvmEmitter::keep_staging_on_stack() {
         const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
         if (bytes <= most_staged) memory_offsets[m] = -1;
     }
-    allocate_staging();
-}
-
-/// Allocates the staging buffers. The version for groups that pass all conditions gets buffers of its own; sharing them with the
-/// masked version would keep them out of registers.
-void LlvmEmitter::allocate_staging() {
     for (uint32_t m = 0; m < k.memories.size(); ++m)
         if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
 }

@@ -10,8 +10,8 @@
 //     }                                }
 //
 // A construct around a barrier runs once for the group, with a condition that is uniform in the group (emit_region_constructs.cpp).
-// The plan says what a region saves and restores (plan_barrier_regions.cpp). Short regions without control flow are unrolled over
-// the packets where local memory then becomes registers.
+// The plan says what a region saves and restores (plan_barrier_regions.cpp). Groups that lie in the range have a version without the
+// masks of in_range.
 // Cost: one loop a region; loads and stores of the saved context. Limits: a region without live-outs whose effects have an upper
 // bound runs over fewer packets (emit_iteration_space_narrowing.cpp); packets past the range run, too: predicate_range_tail has put
 // their effects under `if in_range`.
@@ -25,12 +25,39 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-namespace {
-constexpr int64_t most_unrolled = 2048;  ///< instructions in all unrolled packets
-}  // namespace
+/// An i1: all items of the group are in the range.
+std::string LlvmEmitter::group_inside() {
+    std::string inside = "true";
+    for (size_t axis = 0; axis < 3 && !variant.full; ++axis) {
+        if (axis > 0 && variant.group[axis] == 1) continue;
+        const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
+        const std::string left = let(text("sub i32 ", axis_text("extent", int(axis)), ", ", base));
+        const std::string fits = let(text("icmp sge i32 ", left, ", ", variant.group[axis]));
+        inside = inside == "true" ? fits : let(text("and i1 ", inside, ", ", fits));
+    }
+    return inside;
+}
+
+/// Writes a group in two versions if it asks which items are in the range: for groups that lie in it, and for the others.
+void LlvmEmitter::full_and_partial_groups(const Body& whole) {
+    const auto& order = uniformity.structure().order();
+    const bool asks = !variant.full && std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });
+    const std::string inside = asks ? group_inside() : "true";
+    all_in_range = variant.full;
+    if (inside == "true") return whole();
+    const std::string end = return_label, full = label("full"), partial = label("partial");
+    branch(inside, full, partial);
+    start(full);
+    all_in_range = true;
+    whole();
+    if (open) jump(end);
+    start(partial);
+    all_in_range = variant.full;
+    whole();
+}
 
 void LlvmEmitter::group_with_barriers() {
-    condition_versions([&] {
+    full_and_partial_groups([&] {
         const std::vector<ValueRep> before_values = values;
         const std::vector<bool> before_has = has_value;
         if (packet_returns)
@@ -97,7 +124,6 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
     const bool has_live_outs = end.id != none && k[end].op != Op::return_ && !given.empty();
     const bool condition = end.id != none && k[end].op == Op::test && !context_saves[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !has_live_outs && !condition) return;
-    unrolled = unrolls(insts);
     const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
@@ -139,7 +165,6 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
             }
         },
         bound ? bounded_row(bound) : "");
-    unrolled = false;
     transposed_loads.clear();
     if (has_live_outs) save_live_outs(end, given, false);
 }
@@ -151,7 +176,7 @@ std::vector<InstId> LlvmEmitter::executed(std::span<const InstId> insts) const {
         const Inst& i = k[id];
         const Value condition = i.op == Op::if_ ? k.operands(i)[0] : Value{};
         const InstId source = condition ? k[condition].inst : InstId{};
-        if (!condition || (!is_proven(condition) && !(all_in_range && source.id != none && k[source].op == Op::in_range))) {
+        if (!condition || !all_in_range || source.id == none || k[source].op != Op::in_range) {
             all.push_back(id);
             continue;
         }
@@ -159,16 +184,6 @@ std::vector<InstId> LlvmEmitter::executed(std::span<const InstId> insts) const {
         all.insert(all.end(), inner.begin(), inner.end());
     }
     return all;
-}
-
-/// True if the packets are unrolled: staged memory becomes registers.
-bool LlvmEmitter::unrolls(std::span<const InstId> insts) const {
-    if (!target.rules.has(Rule::unrolled_regions)) return false;
-    const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
-    const std::vector<InstId> all = executed(insts);
-    const auto any = [&](auto what) { return std::any_of(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
-    return int64_t(all.size()) * packets <= most_unrolled && !any([](const Inst& i) { return is_control(i.op); }) &&
-           any([&](const Inst& i) { return i.op == Op::store && staged(i.memory); });
 }
 
 /// Restores an operand of the terminator, unless this region's instructions compute it.

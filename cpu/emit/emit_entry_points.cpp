@@ -101,7 +101,7 @@ void LlvmEmitter::lay_out_memories() {
 
 std::string LlvmEmitter::memory_text(MemoryId m) {
     if (k[m].kind == MemoryKind::array) return text("%array", k[m].argument);
-    return text("%local", m.id, staged(m) && !proven.empty() ? "free" : "");
+    return text("%local", m.id);
 }
 
 std::string LlvmEmitter::private_text(MemoryId m, uint32_t leaf) {
@@ -153,11 +153,6 @@ void LlvmEmitter::pure_value(const Inst& i) {
     if (interior_value(i)) return;
     if (const auto known = row_values.find(r.id); known != row_values.end()) {
         values[r.id] = known->second;
-        has_value[r.id] = true;
-        return;
-    }
-    if (is_proven(r)) {
-        values[r.id] = {ValueKind::uniform, "true", "", 0};
         has_value[r.id] = true;
         return;
     }

@@ -255,7 +255,6 @@ private:
     bool stays_short() const;
     bool only_transposed_loads(ir::MemoryId m) const;
     void keep_staging_on_stack();
-    void allocate_staging();
     bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_offsets[m.id] < 0; }
     void transposed_rows(const Body& body);
     void peeled_transposed_rows(const Body& body);
@@ -439,16 +438,6 @@ private:
     void interior_and_boundary_versions(const Body& body);
     bool interior_value(const ir::Inst& i);
 
-    // ---- conditions that hold for all of a group (emit_condition_versioning.cpp) ----
-    std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
-    bool is_group_condition(ir::Value condition) const;
-    std::string holds_in_group(ir::Value condition);
-    std::pair<std::string, std::string> bounds_in_group(ir::Value v);
-    std::string group_inside();
-    void find_group_conditions(ir::BlockId block, std::vector<ir::Value>& found) const;
-    bool is_proven(ir::Value condition) const;
-    void condition_versions(const Body& whole);
-
     // ---- the plan of regions between barriers (plan_barrier_regions.cpp) ----
     void plan_regions();
     void plan_block(ir::BlockId b, int& region);
@@ -464,7 +453,8 @@ private:
     void region_block(ir::BlockId b);
     void region(std::span<const ir::InstId> insts, ir::InstId end);
     std::vector<ir::InstId> executed(std::span<const ir::InstId> insts) const;
-    bool unrolls(std::span<const ir::InstId> insts) const;
+    std::string group_inside();
+    void full_and_partial_groups(const Body& whole);
     void restore(ir::Value v);
     void restore_operand(ir::Value v, std::span<const ir::InstId> insts);
     void save_if_live_out(ir::Value v);
@@ -537,7 +527,6 @@ private:
     std::map<std::string, std::string> frame_texts;
     std::array<std::string, 3> group_slots;  ///< slots that count group_at
     bool all_in_range = false;
-    std::vector<ir::Value> proven;  ///< conditions that hold for all items of the current group
     int64_t scratch_bytes = 0, read_past_end = 0;
     std::vector<int64_t> memory_offsets;  ///< local memory: offset in the scratch memory
     std::vector<std::vector<std::string>> private_names;
