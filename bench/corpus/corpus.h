@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -82,6 +83,7 @@ public:
     explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) { set(from); }
     void set(const std::vector<T>& from) const { std::copy(from.begin(), from.end(), memory.get()); }
     T* data() const { return memory.get(); }
+    operator T*() const { return memory.get(); }
     size_t size() const { return count; }
     std::vector<T> vector() const { return {memory.get(), memory.get() + count}; }
 
@@ -89,6 +91,56 @@ private:
     size_t count;
     std::shared_ptr<T[]> memory;
 };
+
+/// Appends the elements of an output; those of several arrays one after the other, those of short vectors by components.
+template <class T> void append(std::vector<Values>& all, const Buffer<T>& from) { all.emplace_back(from.vector()); }
+template <class T, int rank> void append(std::vector<Values>& all, const pumice::Array<T, rank>& from) {
+    if constexpr (requires(T v) { v.x; }) {
+        std::vector<decltype(T::x)> parts(size_t(from.size()) * (sizeof(T) / sizeof(T::x)));
+        std::memcpy(parts.data(), from.download().data(), parts.size() * sizeof(T::x));
+        all.emplace_back(std::move(parts));
+    } else {
+        all.emplace_back(from.download());
+    }
+}
+template <class Array> void append(std::vector<Values>& all, const std::vector<Array>& from) {
+    for (const Array& array : from) append(all, array);
+}
+
+/// The results of a form that leaves them in these arrays or buffers.
+template <class... Outputs> std::function<std::vector<Values>()> results_in(const Outputs&... outputs) {
+    return [=] {
+        std::vector<Values> all;
+        (append(all, outputs), ...);
+        return all;
+    };
+}
+inline Side side(std::function<std::vector<Values>()> results, std::function<void()> once) {
+    return {std::move(once), std::move(results)};
+}
+/// The same for launches on a device, which has done them when `once` returns.
+template <class Launches>
+Side side(const pumice::Device& device, std::function<std::vector<Values>()> results, const Launches& launches) {
+    return side(std::move(results), [=] { launches(), device.synchronize(); });
+}
+/// A gradient whose functions launch; all but `seed` then wait for the device.
+template <class Seed, class Primal, class Reverse, class ByHand>
+Gradient::Sides sides(const pumice::Device& device, std::function<std::vector<Values>()> results, const Seed& seed,
+                      const Primal& primal, const Reverse& reverse, const ByHand& by_hand) {
+    const auto done = [&](const auto& launches) { return [=] { launches(), device.synchronize(); }; };
+    return {seed, done(primal), done(reverse), done(by_hand), std::move(results)};
+}
+
+/// A kernel whose forms take what `shape_of` makes of the size: extents, input and parameters.
+template <class ShapeOf, class Ours, class Openmp>
+Kernel compared(const char* name, double tolerance, const ShapeOf& shape_of, const Ours& ours, const Openmp& openmp) {
+    return {name, tolerance, [=](const pumice::Device& device, Size size) { return ours(device, shape_of(size)); },
+            [=](Size size) { return openmp(shape_of(size)); }};
+}
+template <class Shape, class Ours, class Openmp>
+Kernel compared(const char* name, double tolerance, const Ours& ours, const Openmp& openmp) {
+    return compared(name, tolerance, [](Size size) { return Shape(size); }, ours, openmp);
+}
 
 /// Deterministic numbers in [low, high).
 template <class T> std::vector<T> uniform(size_t count, uint32_t seed, T low = T(0), T high = T(1)) {

@@ -43,28 +43,19 @@ Kernel tridiagonal() {
         std::vector<double> side(uint32_t seed) const { return uniform<double>(size_t(systems) * system_rows, seed, -1.0, 1.0); }
         std::vector<double> diagonal() const { return uniform<double>(size_t(systems) * system_rows, 4, 2.5, 4.0); }
     };
-    return {"tridiagonal", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto upload = [&](const std::vector<double>& of) { return d.upload(of, {s.systems, system_rows}); };
-                const Array<double, 2> lower = upload(s.side(1)), upper = upload(s.side(2)), right = upload(s.side(3)),
-                                       diagonal = upload(s.diagonal()), x = d.zeros<double>({s.systems, system_rows});
-                return Side{[=] {
-                                cyclic_reduction(ndrange(s.systems, system_rows), x, lower, diagonal, upper, right);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> lower(s.side(1)), upper(s.side(2)), right(s.side(3)), diagonal(s.diagonal()),
-                    x(lower.size());
-                return Side{[=] {
-                                openmp::tridiagonal(x.data(), lower.data(), diagonal.data(), upper.data(), right.data(),
-                                                    s.systems, system_rows);
-                            },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+    return compared<Shape>(
+        "tridiagonal", 1e-13,
+        [](const Device& d, const Shape& s) {
+            const auto upload = [&](const std::vector<double>& of) { return d.upload(of, {s.systems, system_rows}); };
+            const Array<double, 2> lower = upload(s.side(1)), upper = upload(s.side(2)), right = upload(s.side(3)),
+                                   diagonal = upload(s.diagonal()), x = d.zeros<double>({s.systems, system_rows});
+            return side(d, results_in(x),
+                        [=] { cyclic_reduction(ndrange(s.systems, system_rows), x, lower, diagonal, upper, right); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> lower(s.side(1)), upper(s.side(2)), right(s.side(3)), diagonal(s.diagonal()), x(lower.size());
+            return side(results_in(x), [=] { openmp::tridiagonal(x, lower, diagonal, upper, right, s.systems, system_rows); });
+        });
 }
 
 // ---- fft_256: many transforms of 256 complex numbers in double, each by Stockham's steps of radix 4 in local memory ----
@@ -110,33 +101,23 @@ Kernel fft_256() {
             return all;
         }
     };
-    return {"fft_256", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto complex = [](const std::vector<double>& parts) {
-                    std::vector<double2> all;
-                    for (size_t k = 0; k < parts.size(); k += 2) all.push_back({parts[k], parts[k + 1]});
-                    return all;
-                };
-                const Array<double2, 2> in = d.upload(complex(s.input()), {s.count, points}),
-                                        out = d.zeros<double2>({s.count, points});
-                const Array<double2> roots = d.upload(complex(s.roots()));
-                return Side{[=] {
-                                fft(ndrange(s.count, quarter), out, in, roots);
-                                d.synchronize();
-                            },
-                            [=] {
-                                std::vector<double> parts;
-                                for (const double2& v : out.download()) parts.push_back(v.x), parts.push_back(v.y);
-                                return std::vector<Values>{parts};
-                            }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> in(s.input()), out(in.size()), roots(s.roots());
-                return Side{[=] { openmp::fft_256(out.data(), in.data(), roots.data(), s.count); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared<Shape>(
+        "fft_256", 1e-13,
+        [](const Device& d, const Shape& s) {
+            const auto complex = [](const std::vector<double>& parts) {
+                std::vector<double2> all;
+                for (size_t k = 0; k < parts.size(); k += 2) all.push_back({parts[k], parts[k + 1]});
+                return all;
+            };
+            const Array<double2, 2> in = d.upload(complex(s.input()), {s.count, points}),
+                                    out = d.zeros<double2>({s.count, points});
+            const Array<double2> roots = d.upload(complex(s.roots()));
+            return side(d, results_in(out), [=] { fft(ndrange(s.count, quarter), out, in, roots); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> in(s.input()), out(in.size()), roots(s.roots());
+            return side(results_in(out), [=] { openmp::fft_256(out, in, roots, s.count); });
+        });
 }
 
 // ---- softmax: the softmax of each row, one group a row ----
@@ -164,22 +145,16 @@ Kernel softmax() {
         int rows, columns;
         std::vector<float> input() const { return uniform<float>(size_t(rows) * size_t(columns), 1, -8.0f, 8.0f); }
     };
-    return {"softmax", 1e-7,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 2> x = d.upload(s.input(), {s.rows, s.columns}), y = d.zeros<float>({s.rows, s.columns});
-                return Side{[=] {
-                                softmax_rows(ndrange(s.rows, row_items), y, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.input()), y(x.size());
-                return Side{[=] { openmp::softmax(y.data(), x.data(), s.rows, s.columns); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared<Shape>(
+        "softmax", 1e-7,
+        [](const Device& d, const Shape& s) {
+            const Array<float, 2> x = d.upload(s.input(), {s.rows, s.columns}), y = d.zeros<float>({s.rows, s.columns});
+            return side(d, results_in(y), [=] { softmax_rows(ndrange(s.rows, row_items), y, x); });
+        },
+        [](const Shape& s) {
+            const Buffer<float> x(s.input()), y(x.size());
+            return side(results_in(y), [=] { openmp::softmax(y, x, s.rows, s.columns); });
+        });
 }
 
 }  // namespace

@@ -63,28 +63,23 @@ Kernel bitonic_sort() {
         int n;
         std::vector<uint32_t> input() const { return uniform<uint32_t>(size_t(n), 1, 0, 1u << 31); }
     };
-    return {"bitonic_sort", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> input = d.upload(s.input()), keys = d.zeros<uint32_t>(s.n);
-                return Side{[=] {
-                                const Range pairs = ndrange(s.n / 2);
-                                sort_blocks(pairs, keys, input);
-                                for (int size = 2 * sort_block; size <= s.n; size *= 2) {
-                                    for (int distance = size / 2; distance > sort_items; distance /= 2)
-                                        sort_step(pairs, keys, size, distance);
-                                    merge_blocks(pairs, keys, size);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{keys.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> input(s.input()), keys(input.size());
-                return Side{[=] { openmp::bitonic_sort(keys.data(), input.data(), s.n); },
-                            [=] { return std::vector<Values>{keys.vector()}; }};
-            }};
+    return compared<Shape>(
+        "bitonic_sort", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<uint32_t> input = d.upload(s.input()), keys = d.zeros<uint32_t>(s.n);
+            return side(d, results_in(keys), [=] {
+                const Range pairs = ndrange(s.n / 2);
+                sort_blocks(pairs, keys, input);
+                for (int size = 2 * sort_block; size <= s.n; size *= 2) {
+                    for (int distance = size / 2; distance > sort_items; distance /= 2) sort_step(pairs, keys, size, distance);
+                    merge_blocks(pairs, keys, size);
+                }
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<uint32_t> input(s.input()), keys(input.size());
+            return side(results_in(keys), [=] { openmp::bitonic_sort(keys, input, s.n); });
+        });
 }
 
 // ---- exclusive_scan: sums of all elements before each; sums of blocks, their scan, the scan of each block ----
@@ -119,26 +114,22 @@ Kernel exclusive_scan() {
         int n;
         std::vector<uint32_t> input() const { return uniform<uint32_t>(size_t(n), 1, 0, 1000); }
     };
-    return {"exclusive_scan", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> x = d.upload(s.input()), y = d.zeros<uint32_t>(s.n),
-                                      sums = d.zeros<uint32_t>((s.n + scan_items - 1) / scan_items);
-                return Side{[=] {
-                                const Range blocks = ndrange(s.n).group(scan_items);
-                                sum_blocks(blocks, sums, x);
-                                scan_in_place(ndrange(scan_items), sums);
-                                scan_blocks(blocks, y, x, sums);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> x(s.input()), y(x.size());
-                return Side{[=] { openmp::exclusive_scan(y.data(), x.data(), s.n); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared<Shape>(
+        "exclusive_scan", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<uint32_t> x = d.upload(s.input()), y = d.zeros<uint32_t>(s.n),
+                                  sums = d.zeros<uint32_t>((s.n + scan_items - 1) / scan_items);
+            return side(d, results_in(y), [=] {
+                const Range blocks = ndrange(s.n).group(scan_items);
+                sum_blocks(blocks, sums, x);
+                scan_in_place(ndrange(scan_items), sums);
+                scan_blocks(blocks, y, x, sums);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<uint32_t> x(s.input()), y(x.size());
+            return side(results_in(y), [=] { openmp::exclusive_scan(y, x, s.n); });
+        });
 }
 
 // ---- radix_pass: keys and values stably by 4 bits of the key; counts of the digits, their scan, places by splits of a block ----
@@ -197,28 +188,23 @@ Kernel radix_pass() {
         std::vector<uint32_t> keys() const { return uniform<uint32_t>(size_t(n), 1, 0, 1u << 31); }
         std::vector<uint32_t> values() const { return uniform<uint32_t>(size_t(n), 2, 0, 1u << 31); }
     };
-    return {"radix_pass", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> keys_in = d.upload(s.keys()), values_in = d.upload(s.values()),
-                                      keys = d.zeros<uint32_t>(s.n), values = d.zeros<uint32_t>(s.n);
-                const Array<uint32_t, 2> counts = d.zeros<uint32_t>({digits, s.blocks});
-                return Side{[=] {
-                                const Range blocks = ndrange(s.n).group(radix_items);
-                                count_digits(blocks, counts, keys_in, s.shift);
-                                scan_in_place(ndrange(scan_items), counts.flat());
-                                scatter_digits(blocks, keys, values, keys_in, values_in, counts, s.shift);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{keys.download(), values.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> keys_in(s.keys()), values_in(s.values()), keys(keys_in.size()), values(keys_in.size());
-                return Side{
-                    [=] { openmp::radix_pass(keys.data(), values.data(), keys_in.data(), values_in.data(), s.n, s.shift); },
-                    [=] { return std::vector<Values>{keys.vector(), values.vector()}; }};
-            }};
+    return compared<Shape>(
+        "radix_pass", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<uint32_t> keys_in = d.upload(s.keys()), values_in = d.upload(s.values()), keys = d.zeros<uint32_t>(s.n),
+                                  values = d.zeros<uint32_t>(s.n);
+            const Array<uint32_t, 2> counts = d.zeros<uint32_t>({digits, s.blocks});
+            return side(d, results_in(keys, values), [=] {
+                const Range blocks = ndrange(s.n).group(radix_items);
+                count_digits(blocks, counts, keys_in, s.shift);
+                scan_in_place(ndrange(scan_items), counts.flat());
+                scatter_digits(blocks, keys, values, keys_in, values_in, counts, s.shift);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<uint32_t> keys_in(s.keys()), values_in(s.values()), keys(keys_in.size()), values(keys_in.size());
+            return side(results_in(keys, values), [=] { openmp::radix_pass(keys, values, keys_in, values_in, s.n, s.shift); });
+        });
 }
 
 }  // namespace

@@ -43,35 +43,28 @@ Kernel bfs() {
         int n;
         Rows edges;
     };
-    return {"bfs", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.edges.starts), targets = d.upload(s.edges.columns),
-                                 level = d.zeros<int>(s.n);
-                const Array<bool> frontier = d.zeros<bool>(s.n), reached = d.zeros<bool>(s.n), visited = d.zeros<bool>(s.n),
-                                  more = d.zeros<bool>(1);
-                return Side{[=] {
-                                level.fill(-1), frontier.fill(false), reached.fill(false), visited.fill(false);
-                                level.slice(0, 1).fill(0), frontier.slice(0, 1).fill(true), visited.slice(0, 1).fill(true);
-                                const Range nodes = ndrange(starts.size() - 1);
-                                do {
-                                    more.fill(false);
-                                    bfs_expand(nodes, level, frontier, reached, visited, starts, targets);
-                                    bfs_advance(nodes, reached, frontier, visited, more);
-                                } while (more.get(0));
-                            },
-                            [=] { return std::vector<Values>{level.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.edges.starts), targets(s.edges.columns), level(size_t(s.n));
-                const Buffer<bool> frontier(size_t(s.n)), reached(size_t(s.n)), visited(size_t(s.n));
-                return Side{[=] {
-                                openmp::bfs(level.data(), frontier.data(), reached.data(), visited.data(), starts.data(),
-                                            targets.data(), s.n);
-                            },
-                            [=] { return std::vector<Values>{level.vector()}; }};
-            }};
+    return compared<Shape>(
+        "bfs", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<int> starts = d.upload(s.edges.starts), targets = d.upload(s.edges.columns), level = d.zeros<int>(s.n);
+            const Array<bool> frontier = d.zeros<bool>(s.n), reached = d.zeros<bool>(s.n), visited = d.zeros<bool>(s.n),
+                              more = d.zeros<bool>(1);
+            return side(results_in(level), [=] {
+                level.fill(-1), frontier.fill(false), reached.fill(false), visited.fill(false);
+                level.slice(0, 1).fill(0), frontier.slice(0, 1).fill(true), visited.slice(0, 1).fill(true);
+                const Range nodes = ndrange(starts.size() - 1);
+                do {
+                    more.fill(false);
+                    bfs_expand(nodes, level, frontier, reached, visited, starts, targets);
+                    bfs_advance(nodes, reached, frontier, visited, more);
+                } while (more.get(0));
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<int> starts(s.edges.starts), targets(s.edges.columns), level(size_t(s.n));
+            const Buffer<bool> frontier(size_t(s.n)), reached(size_t(s.n)), visited(size_t(s.n));
+            return side(results_in(level), [=] { openmp::bfs(level, frontier, reached, visited, starts, targets, s.n); });
+        });
 }
 
 // ---- components: the least node of each connected component; each edge lowers the labels of its ends until none changes ----
@@ -102,28 +95,24 @@ Kernel components() {
         int n;
         std::vector<int> from, to;
     };
-    return {
+    return compared<Shape>(
         "components", 0,
-        [](const Device& d, Size size) {
-            const Shape s(size);
+        [](const Device& d, const Shape& s) {
             const Array<int> from = d.upload(s.from), to = d.upload(s.to), label = d.zeros<int>(s.n), before = d.zeros<int>(s.n);
             const Array<bool> changed = d.zeros<bool>(1);
-            return Side{[=] {
-                            number(ndrange(label.size()), label);
-                            do {
-                                changed.fill(false);
-                                before.copy_from(label);
-                                lower_labels(ndrange(from.size()), label, before, changed, from, to);
-                            } while (changed.get(0));
-                        },
-                        [=] { return std::vector<Values>{label.download()}; }};
+            return side(results_in(label), [=] {
+                number(ndrange(label.size()), label);
+                do {
+                    changed.fill(false);
+                    before.copy_from(label);
+                    lower_labels(ndrange(from.size()), label, before, changed, from, to);
+                } while (changed.get(0));
+            });
         },
-        [](Size size) {
-            const Shape s(size);
+        [](const Shape& s) {
             const Buffer<int> from(s.from), to(s.to), label(size_t(s.n)), before(size_t(s.n));
-            return Side{[=] { openmp::components(label.data(), before.data(), from.data(), to.data(), s.n, int(from.size())); },
-                        [=] { return std::vector<Values>{label.vector()}; }};
-        }};
+            return side(results_in(label), [=] { openmp::components(label, before, from, to, s.n, int(from.size())); });
+        });
 }
 
 // ---- pagerank: steps of pulling ranks over the edges that come in, in double, of mean 1 ----
@@ -152,31 +141,25 @@ Kernel pagerank() {
         Rows edges;
         std::vector<int> degree;
     };
-    return {"pagerank", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.edges.starts), sources = d.upload(s.edges.columns),
-                                 degree = d.upload(s.degree);
-                const Array<double> rank = d.zeros<double>(s.n), share = d.zeros<double>(s.n);
-                return Side{[=, steps = s.steps] {
-                                rank.fill(1);
-                                const Range nodes = ndrange(rank.size());
-                                for (int t = 0; t < steps; ++t)
-                                    share_ranks(nodes, share, rank, degree), pull_ranks(nodes, rank, share, starts, sources);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{rank.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.edges.starts), sources(s.edges.columns), degree(s.degree);
-                const Buffer<double> rank(size_t(s.n)), share(size_t(s.n));
-                return Side{[=, steps = s.steps] {
-                                openmp::pagerank(rank.data(), share.data(), starts.data(), sources.data(), degree.data(),
-                                                 int(rank.size()), steps, damping);
-                            },
-                            [=] { return std::vector<Values>{rank.vector()}; }};
-            }};
+    return compared<Shape>(
+        "pagerank", 1e-13,
+        [](const Device& d, const Shape& s) {
+            const Array<int> starts = d.upload(s.edges.starts), sources = d.upload(s.edges.columns), degree = d.upload(s.degree);
+            const Array<double> rank = d.zeros<double>(s.n), share = d.zeros<double>(s.n);
+            return side(d, results_in(rank), [=, steps = s.steps] {
+                rank.fill(1);
+                const Range nodes = ndrange(rank.size());
+                for (int t = 0; t < steps; ++t)
+                    share_ranks(nodes, share, rank, degree), pull_ranks(nodes, rank, share, starts, sources);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<int> starts(s.edges.starts), sources(s.edges.columns), degree(s.degree);
+            const Buffer<double> rank(size_t(s.n)), share(size_t(s.n));
+            return side(results_in(rank), [=, steps = s.steps] {
+                openmp::pagerank(rank, share, starts, sources, degree, int(rank.size()), steps, damping);
+            });
+        });
 }
 
 // ---- spmv_csr: a sparse matrix with rows of uneven length times a vector in double, one item a row ----
@@ -199,25 +182,18 @@ Kernel spmv_csr() {
         Rows matrix;
         std::vector<double> values, x;
     };
-    return {"spmv_csr", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.matrix.starts), columns = d.upload(s.matrix.columns);
-                const Array<double> values = d.upload(s.values), x = d.upload(s.x), y = d.zeros<double>(s.n);
-                return Side{[=] {
-                                multiply_csr(ndrange(y.size()), y, starts, columns, values, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.matrix.starts), columns(s.matrix.columns);
-                const Buffer<double> values(s.values), x(s.x), y(size_t(s.n));
-                return Side{
-                    [=] { openmp::spmv_csr(y.data(), starts.data(), columns.data(), values.data(), x.data(), int(y.size())); },
-                    [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared<Shape>(
+        "spmv_csr", 1e-13,
+        [](const Device& d, const Shape& s) {
+            const Array<int> starts = d.upload(s.matrix.starts), columns = d.upload(s.matrix.columns);
+            const Array<double> values = d.upload(s.values), x = d.upload(s.x), y = d.zeros<double>(s.n);
+            return side(d, results_in(y), [=] { multiply_csr(ndrange(y.size()), y, starts, columns, values, x); });
+        },
+        [](const Shape& s) {
+            const Buffer<int> starts(s.matrix.starts), columns(s.matrix.columns);
+            const Buffer<double> values(s.values), x(s.x), y(size_t(s.n));
+            return side(results_in(y), [=] { openmp::spmv_csr(y, starts, columns, values, x, int(y.size())); });
+        });
 }
 
 // ---- spmv_ell: a sparse matrix with equally many entries a row, entry by entry for all rows, times a vector in float ----
@@ -240,25 +216,19 @@ Kernel spmv_ell() {
         std::vector<float> values() const { return uniform<float>(size_t(n) * size_t(width), 2, -1.0f, 1.0f); }
         std::vector<float> x() const { return uniform<float>(size_t(n), 3, -1.0f, 1.0f); }
     };
-    return {"spmv_ell", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int, 2> columns = d.upload(s.columns(), {s.width, s.n});
-                const Array<float, 2> values = d.upload(s.values(), {s.width, s.n});
-                const Array<float> x = d.upload(s.x()), y = d.zeros<float>(s.n);
-                return Side{[=] {
-                                multiply_ell(ndrange(y.size()), y, columns, values, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> columns(s.columns());
-                const Buffer<float> values(s.values()), x(s.x()), y(size_t(s.n));
-                return Side{[=] { openmp::spmv_ell(y.data(), columns.data(), values.data(), x.data(), s.n, s.width); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared<Shape>(
+        "spmv_ell", 1e-5,
+        [](const Device& d, const Shape& s) {
+            const Array<int, 2> columns = d.upload(s.columns(), {s.width, s.n});
+            const Array<float, 2> values = d.upload(s.values(), {s.width, s.n});
+            const Array<float> x = d.upload(s.x()), y = d.zeros<float>(s.n);
+            return side(d, results_in(y), [=] { multiply_ell(ndrange(y.size()), y, columns, values, x); });
+        },
+        [](const Shape& s) {
+            const Buffer<int> columns(s.columns());
+            const Buffer<float> values(s.values()), x(s.x()), y(size_t(s.n));
+            return side(results_in(y), [=] { openmp::spmv_ell(y, columns, values, x, s.n, s.width); });
+        });
 }
 
 }  // namespace

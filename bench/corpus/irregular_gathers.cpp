@@ -86,33 +86,27 @@ Kernel mesh_flux() {
         std::vector<int> neighbours;
         std::vector<float> normals_x, normals_y, start;
     };
-    return {"mesh_flux", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int, 2> neighbours = d.upload(s.neighbours, {faces, s.n});
-                const auto upload = [&](const std::vector<float>& v) { return d.upload(v, {4, s.n}); };
-                const Array<float, 2> x = upload(s.normals_x), y = upload(s.normals_y), input = upload(s.start),
-                                      a = d.zeros<float>({4, s.n}), b = d.zeros<float>({4, s.n});
-                return Side{[=, steps = s.steps, step = s.step] {
-                                a.copy_from(input);
-                                const Range cells = ndrange(a.size(1));
-                                for (int t = 0; t < steps; t += 2)
-                                    mesh_step(cells, b, a, neighbours, x, y, step),
-                                        mesh_step(cells, a, b, neighbours, x, y, step);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> neighbours(s.neighbours);
-                const Buffer<float> x(s.normals_x), y(s.normals_y), input(s.start), a(input.size()), b(input.size());
-                return Side{[=, n = s.n, steps = s.steps, step = s.step] {
-                                openmp::mesh_flux(a.data(), b.data(), input.data(), neighbours.data(), x.data(), y.data(), n,
-                                                  steps, step);
-                            },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>(
+        "mesh_flux", 1e-5,
+        [](const Device& d, const Shape& s) {
+            const Array<int, 2> neighbours = d.upload(s.neighbours, {faces, s.n});
+            const auto upload = [&](const std::vector<float>& v) { return d.upload(v, {4, s.n}); };
+            const Array<float, 2> x = upload(s.normals_x), y = upload(s.normals_y), input = upload(s.start),
+                                  a = d.zeros<float>({4, s.n}), b = d.zeros<float>({4, s.n});
+            return side(d, results_in(a), [=, steps = s.steps, step = s.step] {
+                a.copy_from(input);
+                const Range cells = ndrange(a.size(1));
+                for (int t = 0; t < steps; t += 2)
+                    mesh_step(cells, b, a, neighbours, x, y, step), mesh_step(cells, a, b, neighbours, x, y, step);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<int> neighbours(s.neighbours);
+            const Buffer<float> x(s.normals_x), y(s.normals_y), input(s.start), a(input.size()), b(input.size());
+            return side(results_in(a), [=, n = s.n, steps = s.steps, step = s.step] {
+                openmp::mesh_flux(a, b, input, neighbours, x, y, n, steps, step);
+            });
+        });
 }
 
 // ---- cell_list_forces: Lennard-Jones forces and energies of particles in periodic cells of fixed capacity ----
@@ -169,32 +163,21 @@ Kernel cell_list_forces() {
         std::vector<float> places;
         std::vector<int> counts;
     };
-    return {"cell_list_forces", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                std::vector<float4> four;
-                for (size_t k = 0; k < s.places.size(); k += 4)
-                    four.push_back({s.places[k], s.places[k + 1], s.places[k + 2], 0});
-                const Array<float4, 2> places = d.upload(four, {s.cells, capacity}),
-                                       forces = d.zeros<float4>({s.cells, capacity});
-                const Array<int> counts = d.upload(s.counts);
-                return Side{[=, edge = s.edge] {
-                                cell_forces(ndrange(counts.size(), capacity), forces, places, counts, edge);
-                                d.synchronize();
-                            },
-                            [=] {
-                                std::vector<float> all;
-                                for (const float4& f : forces.download()) all.insert(all.end(), {f.x, f.y, f.z, f.w});
-                                return std::vector<Values>{all};
-                            }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> places(s.places), forces(places.size());
-                const Buffer<int> counts(s.counts);
-                return Side{[=, edge = s.edge] { openmp::cell_list_forces(forces.data(), places.data(), counts.data(), edge); },
-                            [=] { return std::vector<Values>{forces.vector()}; }};
-            }};
+    return compared<Shape>(
+        "cell_list_forces", 1e-5,
+        [](const Device& d, const Shape& s) {
+            std::vector<float4> four;
+            for (size_t k = 0; k < s.places.size(); k += 4) four.push_back({s.places[k], s.places[k + 1], s.places[k + 2], 0});
+            const Array<float4, 2> places = d.upload(four, {s.cells, capacity}), forces = d.zeros<float4>({s.cells, capacity});
+            const Array<int> counts = d.upload(s.counts);
+            return side(d, results_in(forces),
+                        [=, edge = s.edge] { cell_forces(ndrange(counts.size(), capacity), forces, places, counts, edge); });
+        },
+        [](const Shape& s) {
+            const Buffer<float> places(s.places), forces(places.size());
+            const Buffer<int> counts(s.counts);
+            return side(results_in(forces), [=, edge = s.edge] { openmp::cell_list_forces(forces, places, counts, edge); });
+        });
 }
 
 // ---- neighbour_count: how many points lie within a radius of each, points sorted by the cells of a grid as wide as the radius ----
@@ -234,25 +217,17 @@ Kernel neighbour_count() {
         int n, edge;
         std::vector<int> x, y, starts;
     };
-    return {"neighbour_count", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> x = d.upload(s.x), y = d.upload(s.y), starts = d.upload(s.starts), near = d.zeros<int>(s.n);
-                return Side{[=, edge = s.edge] {
-                                count_near(ndrange(near.size()), near, x, y, starts, edge);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{near.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> x(s.x), y(s.y), starts(s.starts), near(x.size());
-                return Side{[=, edge = s.edge] {
-                                openmp::neighbour_count(near.data(), x.data(), y.data(), starts.data(), int(near.size()), edge,
-                                                        radius);
-                            },
-                            [=] { return std::vector<Values>{near.vector()}; }};
-            }};
+    return compared<Shape>(
+        "neighbour_count", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<int> x = d.upload(s.x), y = d.upload(s.y), starts = d.upload(s.starts), near = d.zeros<int>(s.n);
+            return side(d, results_in(near), [=, edge = s.edge] { count_near(ndrange(near.size()), near, x, y, starts, edge); });
+        },
+        [](const Shape& s) {
+            const Buffer<int> x(s.x), y(s.y), starts(s.starts), near(x.size());
+            return side(results_in(near),
+                        [=, edge = s.edge] { openmp::neighbour_count(near, x, y, starts, int(near.size()), edge, radius); });
+        });
 }
 
 // ---- cross_sections: five quantities at random energies, by binary search in a sorted table and interpolation, in double ----
@@ -283,27 +258,20 @@ Kernel cross_sections() {
         int entries, lookups;
         std::vector<double> energies, table, wanted;
     };
-    return {"cross_sections", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double> wanted = d.upload(s.wanted), energies = d.upload(s.energies);
-                const Array<double, 2> table = d.upload(s.table, {s.entries, channels}),
-                                       found = d.zeros<double>({s.lookups, channels});
-                return Side{[=] {
-                                look_up(ndrange(wanted.size()), found, wanted, energies, table);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{found.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> wanted(s.wanted), energies(s.energies), table(s.table), found(wanted.size() * channels);
-                return Side{[=] {
-                                openmp::cross_sections(found.data(), wanted.data(), energies.data(), table.data(),
-                                                       int(wanted.size()), int(energies.size()), channels);
-                            },
-                            [=] { return std::vector<Values>{found.vector()}; }};
-            }};
+    return compared<Shape>(
+        "cross_sections", 1e-13,
+        [](const Device& d, const Shape& s) {
+            const Array<double> wanted = d.upload(s.wanted), energies = d.upload(s.energies);
+            const Array<double, 2> table = d.upload(s.table, {s.entries, channels}),
+                                   found = d.zeros<double>({s.lookups, channels});
+            return side(d, results_in(found), [=] { look_up(ndrange(wanted.size()), found, wanted, energies, table); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> wanted(s.wanted), energies(s.energies), table(s.table), found(wanted.size() * channels);
+            return side(results_in(found), [=] {
+                openmp::cross_sections(found, wanted, energies, table, int(wanted.size()), int(energies.size()), channels);
+            });
+        });
 }
 
 }  // namespace

@@ -36,27 +36,23 @@ Kernel cholesky() {
             return a;
         }
     };
-    return {"cholesky", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
-                                       u = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int k = 0; k < s.n; ++k) {
-                                    row_of_factor(ndrange({k}, {s.n}), u, a, k);
-                                    if (k + 1 < s.n) subtract_row(ndrange({k + 1, k + 1}, {s.n, s.n}), a, u, k);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.matrix()), a(input.size()), u(input.size());
-                return Side{[=] { openmp::cholesky(u.data(), a.data(), input.data(), s.n); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+    return compared<Shape>(
+        "cholesky", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
+                                   u = d.zeros<double>({s.n, s.n});
+            return side(d, results_in(u), [=] {
+                a.copy_from(input);
+                for (int k = 0; k < s.n; ++k) {
+                    row_of_factor(ndrange({k}, {s.n}), u, a, k);
+                    if (k + 1 < s.n) subtract_row(ndrange({k + 1, k + 1}, {s.n, s.n}), a, u, k);
+                }
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.matrix()), a(input.size()), u(input.size());
+            return side(results_in(u), [=] { openmp::cholesky(u, a, input, s.n); });
+        });
 }
 
 // ---- lu: right-looking without pivots, one launch a column; a last one divides the columns below the diagonal ----
@@ -75,22 +71,20 @@ Kernel lu() {
         int n;
         std::vector<double> matrix() const { return dominant(n, 2); }
     };
-    return {"lu", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int k = 0; k + 1 < s.n; ++k) eliminate(ndrange({k + 1, k + 1}, {s.n, s.n}), a, k);
-                                divide_by_pivots(ndrange(s.n, s.n), a).wait();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.matrix()), a(input.size());
-                return Side{[=] { openmp::lu(a.data(), input.data(), s.n); }, [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>(
+        "lu", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n});
+            return side(d, results_in(a), [=] {
+                a.copy_from(input);
+                for (int k = 0; k + 1 < s.n; ++k) eliminate(ndrange({k + 1, k + 1}, {s.n, s.n}), a, k);
+                divide_by_pivots(ndrange(s.n, s.n), a);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.matrix()), a(input.size());
+            return side(results_in(a), [=] { openmp::lu(a, input, s.n); });
+        });
 }
 
 // ---- triangular_solve: L X = B for many columns of B, one item a column ----
@@ -110,19 +104,17 @@ Kernel triangular_solve() {
         std::vector<double> l() const { return dominant(n, 3); }
         std::vector<double> b() const { return uniform<double>(size_t(n) * size_t(m), 4, -10, 10); }
     };
-    return {"triangular_solve", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> l = d.upload(s.l(), {s.n, s.n}), b = d.upload(s.b(), {s.n, s.m}),
-                                       x = d.zeros<double>({s.n, s.m});
-                return Side{[=] { substitute(ndrange(s.m), x, l, b).wait(); }, [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> l(s.l()), b(s.b()), x(b.size());
-                return Side{[=] { openmp::triangular_solve(x.data(), l.data(), b.data(), s.n, s.m); },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+    return compared<Shape>(
+        "triangular_solve", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> l = d.upload(s.l(), {s.n, s.n}), b = d.upload(s.b(), {s.n, s.m}),
+                                   x = d.zeros<double>({s.n, s.m});
+            return side(d, results_in(x), [=] { substitute(ndrange(s.m), x, l, b); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> l(s.l()), b(s.b()), x(b.size());
+            return side(results_in(x), [=] { openmp::triangular_solve(x, l, b, s.n, s.m); });
+        });
 }
 
 // ---- small_solve: many systems of 6 equations by elimination with partial pivoting, one item a system ----
@@ -174,20 +166,17 @@ Kernel small_solve() {
         }
         std::vector<double> b() const { return uniform<double>(size_t(6 * count), 6, -1, 1); }
     };
-    return {"small_solve", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 3> a = d.upload(s.a(), {6, 6, s.count});
-                const Array<double, 2> b = d.upload(s.b(), {6, s.count}), x = d.zeros<double>({6, s.count});
-                return Side{[=] { solve_one(ndrange(s.count), x, a, b).wait(); },
-                            [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), b(s.b()), x(b.size());
-                return Side{[=] { openmp::small_solve(x.data(), a.data(), b.data(), s.count); },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+    return compared<Shape>(
+        "small_solve", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 3> a = d.upload(s.a(), {6, 6, s.count});
+            const Array<double, 2> b = d.upload(s.b(), {6, s.count}), x = d.zeros<double>({6, s.count});
+            return side(d, results_in(x), [=] { solve_one(ndrange(s.count), x, a, b); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> a(s.a()), b(s.b()), x(b.size());
+            return side(results_in(x), [=] { openmp::small_solve(x, a, b, s.count); });
+        });
 }
 
 }  // namespace

@@ -27,24 +27,19 @@ Kernel option_pricing() {
         uint32_t seed = 7;
         float drift = -0.02f, volatility = 0.3f, strike = 1.05f;
     };
-    return {"option_pricing", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float> means = d.zeros<float>(s.streams);
-                return Side{[=] {
-                                option_pricing_kernel(ndrange(s.streams), means, s.seed, s.drift, s.volatility, s.strike,
-                                                      s.draws);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{means.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> means{size_t(s.streams)};
-                return Side{
-                    [=] { openmp::option_pricing(means.data(), s.seed, s.drift, s.volatility, s.strike, s.streams, s.draws); },
-                    [=] { return std::vector<Values>{means.vector()}; }};
-            }};
+    return compared<Shape>(
+        "option_pricing", 1e-5,
+        [](const Device& d, const Shape& s) {
+            const Array<float> means = d.zeros<float>(s.streams);
+            return side(d, results_in(means), [=] {
+                option_pricing_kernel(ndrange(s.streams), means, s.seed, s.drift, s.volatility, s.strike, s.draws);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<float> means{size_t(s.streams)};
+            return side(results_in(means),
+                        [=] { openmp::option_pricing(means, s.seed, s.drift, s.volatility, s.strike, s.streams, s.draws); });
+        });
 }
 
 // ---- ising: sweeps of Metropolis over the black and the white squares of a board, by integers ----
@@ -78,31 +73,25 @@ Kernel ising() {
             return out;
         }
     };
-    return {"ising", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto board = [&](uint32_t seed) { return d.upload(s.spins(seed)).reshape({s.rows, s.half}); };
-                const Array<int32_t, 2> black_start = board(1), white_start = board(2), black = board(1), white = board(2);
-                return Side{[=] {
-                                black.copy_from(black_start), white.copy_from(white_start);
-                                for (int sweep = 0; sweep < s.sweeps; ++sweep) {
-                                    ising_half(ndrange(s.rows, s.half), black, white, uint32_t(2 * sweep), 0, s.at_2, s.at_4);
-                                    ising_half(ndrange(s.rows, s.half), white, black, uint32_t(2 * sweep + 1), 1, s.at_2, s.at_4);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{black.download(), white.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int32_t> black_start(s.spins(1)), white_start(s.spins(2)), black(black_start.size()),
-                    white(black_start.size());
-                return Side{[=] {
-                                openmp::ising(black.data(), white.data(), black_start.data(), white_start.data(), s.at_2, s.at_4,
-                                              s.rows, s.half, s.sweeps);
-                            },
-                            [=] { return std::vector<Values>{black.vector(), white.vector()}; }};
-            }};
+    return compared<Shape>(
+        "ising", 0,
+        [](const Device& d, const Shape& s) {
+            const auto board = [&](uint32_t seed) { return d.upload(s.spins(seed)).reshape({s.rows, s.half}); };
+            const Array<int32_t, 2> black_start = board(1), white_start = board(2), black = board(1), white = board(2);
+            return side(d, results_in(black, white), [=] {
+                black.copy_from(black_start), white.copy_from(white_start);
+                for (int sweep = 0; sweep < s.sweeps; ++sweep) {
+                    ising_half(ndrange(s.rows, s.half), black, white, uint32_t(2 * sweep), 0, s.at_2, s.at_4);
+                    ising_half(ndrange(s.rows, s.half), white, black, uint32_t(2 * sweep + 1), 1, s.at_2, s.at_4);
+                }
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<int32_t> black_start(s.spins(1)), white_start(s.spins(2)), black(black_start.size()),
+                white(black_start.size());
+            return side(results_in(black, white),
+                        [=] { openmp::ising(black, white, black_start, white_start, s.at_2, s.at_4, s.rows, s.half, s.sweeps); });
+        });
 }
 
 // ---- binomial_put: American puts by binomial trees of 64 steps in private memory, an option an item ----
@@ -142,26 +131,19 @@ Kernel binomial_put() {
         std::vector<float> strikes() const { return uniform<float>(size_t(count), 4, 0.9f, 1.1f); }
         std::vector<float> volatilities() const { return uniform<float>(size_t(count), 5, 0.2f, 0.4f); }
     };
-    return {
+    return compared<Shape>(
         "binomial_put", 6e-5,
-        [](const Device& d, Size size) {
-            const Shape s(size);
+        [](const Device& d, const Shape& s) {
             const Array<float> spots = d.upload(s.spots()), strikes = d.upload(s.strikes()),
                                volatilities = d.upload(s.volatilities());
             const Array<float> prices = d.zeros<float>(s.count);
-            return Side{[=] {
-                            binomial_put_kernel(ndrange(s.count), prices, spots, strikes, volatilities, s.rate);
-                            d.synchronize();
-                        },
-                        [=] { return std::vector<Values>{prices.download()}; }};
+            return side(d, results_in(prices),
+                        [=] { binomial_put_kernel(ndrange(s.count), prices, spots, strikes, volatilities, s.rate); });
         },
-        [](Size size) {
-            const Shape s(size);
+        [](const Shape& s) {
             const Buffer<float> spots(s.spots()), strikes(s.strikes()), volatilities(s.volatilities()), prices(spots.size());
-            return Side{
-                [=] { openmp::binomial_put(prices.data(), spots.data(), strikes.data(), volatilities.data(), s.rate, s.count); },
-                [=] { return std::vector<Values>{prices.vector()}; }};
-        }};
+            return side(results_in(prices), [=] { openmp::binomial_put(prices, spots, strikes, volatilities, s.rate, s.count); });
+        });
 }
 
 // ---- particle_weights: weights of particles by their distances to beacons, normalised, and the weighted mean ----
@@ -212,33 +194,27 @@ Kernel particle_weights() {
             return out;
         }
     };
-    return {"particle_weights", 5e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const int groups = (s.count + 255) / 256;
-                std::vector<float3> list;
-                for (size_t k = 0; k < s.beacons().size(); k += 3)
-                    list.push_back({s.beacons()[k], s.beacons()[k + 1], s.beacons()[k + 2]});
-                const Array<float> x = d.upload(s.x()), y = d.upload(s.y()), weights = d.zeros<float>(s.count),
-                                   mean = d.zeros<float>(2);
-                const Array<float3> beacons = d.upload(list), sums = d.zeros<float3>(groups), total = d.zeros<float3>(1);
-                return Side{[=] {
-                                weigh(ndrange(s.count), weights, sums, x, y, beacons);
-                                sum_of_groups(ndrange(256), total, sums);
-                                normalise(ndrange(s.count), weights, mean, total);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{weights.download(), mean.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.x()), y(s.y()), beacons(s.beacons()), weights(x.size()), mean(2);
-                return Side{[=] {
-                                openmp::particle_weights(weights.data(), mean.data(), x.data(), y.data(), beacons.data(),
-                                                         int(beacons.size() / 3), s.count);
-                            },
-                            [=] { return std::vector<Values>{weights.vector(), mean.vector()}; }};
-            }};
+    return compared<Shape>(
+        "particle_weights", 5e-5,
+        [](const Device& d, const Shape& s) {
+            const int groups = (s.count + 255) / 256;
+            std::vector<float3> list;
+            for (size_t k = 0; k < s.beacons().size(); k += 3)
+                list.push_back({s.beacons()[k], s.beacons()[k + 1], s.beacons()[k + 2]});
+            const Array<float> x = d.upload(s.x()), y = d.upload(s.y()), weights = d.zeros<float>(s.count),
+                               mean = d.zeros<float>(2);
+            const Array<float3> beacons = d.upload(list), sums = d.zeros<float3>(groups), total = d.zeros<float3>(1);
+            return side(d, results_in(weights, mean), [=] {
+                weigh(ndrange(s.count), weights, sums, x, y, beacons);
+                sum_of_groups(ndrange(256), total, sums);
+                normalise(ndrange(s.count), weights, mean, total);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<float> x(s.x()), y(s.y()), beacons(s.beacons()), weights(x.size()), mean(2);
+            return side(results_in(weights, mean),
+                        [=] { openmp::particle_weights(weights, mean, x, y, beacons, int(beacons.size() / 3), s.count); });
+        });
 }
 
 }  // namespace

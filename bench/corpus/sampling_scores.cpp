@@ -78,35 +78,30 @@ Kernel docking() {
         std::vector<float> protein_atoms() const { return atoms(protein, 4, 12.0f); }
         std::vector<float> parameters() const { return uniform<float>(2 * size_t(types), 5, 0.5f, 2.0f); }
     };
-    return {"docking", 2.5e-4,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                std::vector<float2> pairs;
-                for (size_t k = 0; k < s.parameters().size(); k += 2) pairs.push_back({s.parameters()[k], s.parameters()[k + 1]});
-                const Array<float, 2> transforms = d.upload(s.transforms()).reshape({12, s.poses});
-                const Array<float4> ligand = d.upload(fours(s.ligand_atoms())), protein = d.upload(fours(s.protein_atoms()));
-                const Array<int32_t> ligand_types = d.upload(s.types_of(s.ligand, 6)),
-                                     protein_types = d.upload(s.types_of(s.protein, 7));
-                const Array<float2> parameters = d.upload(pairs);
-                const Array<float> scores = d.zeros<float>(s.poses);
-                return Side{[=] {
-                                docking_kernel(ndrange(s.poses), scores, transforms, ligand, ligand_types, protein, protein_types,
-                                               parameters);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{scores.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> transforms(s.transforms()), ligand(s.ligand_atoms()), protein(s.protein_atoms()),
-                    parameters(s.parameters()), scores{size_t(s.poses)};
-                const Buffer<int32_t> ligand_types(s.types_of(s.ligand, 6)), protein_types(s.types_of(s.protein, 7));
-                return Side{[=] {
-                                openmp::docking(scores.data(), transforms.data(), ligand.data(), ligand_types.data(), s.ligand,
-                                                protein.data(), protein_types.data(), s.protein, parameters.data(), s.poses);
-                            },
-                            [=] { return std::vector<Values>{scores.vector()}; }};
-            }};
+    return compared<Shape>(
+        "docking", 2.5e-4,
+        [](const Device& d, const Shape& s) {
+            std::vector<float2> pairs;
+            for (size_t k = 0; k < s.parameters().size(); k += 2) pairs.push_back({s.parameters()[k], s.parameters()[k + 1]});
+            const Array<float, 2> transforms = d.upload(s.transforms()).reshape({12, s.poses});
+            const Array<float4> ligand = d.upload(fours(s.ligand_atoms())), protein = d.upload(fours(s.protein_atoms()));
+            const Array<int32_t> ligand_types = d.upload(s.types_of(s.ligand, 6)),
+                                 protein_types = d.upload(s.types_of(s.protein, 7));
+            const Array<float2> parameters = d.upload(pairs);
+            const Array<float> scores = d.zeros<float>(s.poses);
+            return side(d, results_in(scores), [=] {
+                docking_kernel(ndrange(s.poses), scores, transforms, ligand, ligand_types, protein, protein_types, parameters);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<float> transforms(s.transforms()), ligand(s.ligand_atoms()), protein(s.protein_atoms()),
+                parameters(s.parameters()), scores{size_t(s.poses)};
+            const Buffer<int32_t> ligand_types(s.types_of(s.ligand, 6)), protein_types(s.types_of(s.protein, 7));
+            return side(results_in(scores), [=] {
+                openmp::docking(scores, transforms, ligand, ligand_types, s.ligand, protein, protein_types, s.protein, parameters,
+                                s.poses);
+            });
+        });
 }
 
 // ---- mixture_density: the log density of points in 8 dimensions under 16 Gaussians, in double ----
@@ -146,29 +141,22 @@ Kernel mixture_density() {
         }
         std::vector<double> constants() const { return uniform<double>(16, 11, -12.0, -9.0); }
     };
-    return {"mixture_density", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> points = d.upload(s.points()).reshape({8, s.count}),
-                                       means = d.upload(s.means()).reshape({16, 8});
-                const Array<double, 3> factors = d.upload(s.factors()).reshape({16, 8, 8});
-                const Array<double> constants = d.upload(s.constants()), density = d.zeros<double>(s.count);
-                return Side{[=] {
-                                mixture_density_kernel(ndrange(s.count), density, points, means, factors, constants);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{density.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> points(s.points()), means(s.means()), factors(s.factors()), constants(s.constants()),
-                    density{size_t(s.count)};
-                return Side{[=] {
-                                openmp::mixture_density(density.data(), points.data(), means.data(), factors.data(),
-                                                        constants.data(), s.count);
-                            },
-                            [=] { return std::vector<Values>{density.vector()}; }};
-            }};
+    return compared<Shape>(
+        "mixture_density", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> points = d.upload(s.points()).reshape({8, s.count}),
+                                   means = d.upload(s.means()).reshape({16, 8});
+            const Array<double, 3> factors = d.upload(s.factors()).reshape({16, 8, 8});
+            const Array<double> constants = d.upload(s.constants()), density = d.zeros<double>(s.count);
+            return side(d, results_in(density),
+                        [=] { mixture_density_kernel(ndrange(s.count), density, points, means, factors, constants); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> points(s.points()), means(s.means()), factors(s.factors()), constants(s.constants()),
+                density{size_t(s.count)};
+            return side(results_in(density),
+                        [=] { openmp::mixture_density(density, points, means, factors, constants, s.count); });
+        });
 }
 
 // ---- pair_counts: how many pairs of points are nearer than each of eight distances; the coordinates are whole numbers ----
@@ -205,26 +193,22 @@ Kernel pair_counts() {
             return out;
         }
     };
-    return {"pair_counts", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float> x = d.upload(s.coordinate(12)), y = d.upload(s.coordinate(13)), z = d.upload(s.coordinate(14)),
-                                   squares = d.upload(s.squares());
-                const Array<uint32_t> counts = d.zeros<uint32_t>(8);
-                return Side{[=] {
-                                counts.fill(0u);
-                                pair_counts_kernel(ndrange(s.points), counts, x, y, z, squares);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{counts.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.coordinate(12)), y(s.coordinate(13)), z(s.coordinate(14)), squares(s.squares());
-                const Buffer<uint32_t> counts(8);
-                return Side{[=] { openmp::pair_counts(counts.data(), x.data(), y.data(), z.data(), squares.data(), s.points); },
-                            [=] { return std::vector<Values>{counts.vector()}; }};
-            }};
+    return compared<Shape>(
+        "pair_counts", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<float> x = d.upload(s.coordinate(12)), y = d.upload(s.coordinate(13)), z = d.upload(s.coordinate(14)),
+                               squares = d.upload(s.squares());
+            const Array<uint32_t> counts = d.zeros<uint32_t>(8);
+            return side(d, results_in(counts), [=] {
+                counts.fill(0u);
+                pair_counts_kernel(ndrange(s.points), counts, x, y, z, squares);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<float> x(s.coordinate(12)), y(s.coordinate(13)), z(s.coordinate(14)), squares(s.squares());
+            const Buffer<uint32_t> counts(8);
+            return side(results_in(counts), [=] { openmp::pair_counts(counts, x, y, z, squares, s.points); });
+        });
 }
 
 // ---- coulomb_grid: the potential of point charges at the points of a grid, summed directly ----
@@ -252,23 +236,18 @@ Kernel coulomb_grid() {
             return out;
         }
     };
-    return {"coulomb_grid", 2e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float4> atoms = d.upload(fours(s.charges()));
-                const Array<float, 3> potential = d.zeros<float>({s.size, s.size, s.size});
-                return Side{[=] {
-                                coulomb_grid_kernel(ndrange(s.size, s.size, s.size), potential, atoms, s.spacing);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{potential.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> atoms(s.charges()), potential(size_t(s.size) * size_t(s.size) * size_t(s.size));
-                return Side{[=] { openmp::coulomb_grid(potential.data(), atoms.data(), s.spacing, s.atoms, s.size); },
-                            [=] { return std::vector<Values>{potential.vector()}; }};
-            }};
+    return compared<Shape>(
+        "coulomb_grid", 2e-5,
+        [](const Device& d, const Shape& s) {
+            const Array<float4> atoms = d.upload(fours(s.charges()));
+            const Array<float, 3> potential = d.zeros<float>({s.size, s.size, s.size});
+            return side(d, results_in(potential),
+                        [=] { coulomb_grid_kernel(ndrange(s.size, s.size, s.size), potential, atoms, s.spacing); });
+        },
+        [](const Shape& s) {
+            const Buffer<float> atoms(s.charges()), potential(size_t(s.size) * size_t(s.size) * size_t(s.size));
+            return side(results_in(potential), [=] { openmp::coulomb_grid(potential, atoms, s.spacing, s.atoms, s.size); });
+        });
 }
 
 // ---- lorenz: many trajectories of the Lorenz system by Runge and Kutta's steps of fourth order, in double ----
@@ -298,23 +277,17 @@ Kernel lorenz() {
         double step = 0.005;
         std::vector<double> starts() const { return uniform<double>(3 * size_t(count), 16, 5.0, 15.0); }
     };
-    return {"lorenz", 1e-11,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> starts = d.upload(s.starts()).reshape({3, s.count});
-                const Array<double> x = d.zeros<double>(s.count), y = d.zeros<double>(s.count), z = d.zeros<double>(s.count);
-                return Side{[=] {
-                                lorenz_kernel(ndrange(s.count), x, y, z, starts, s.step, s.steps);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{x.download(), y.download(), z.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> starts(s.starts()), x{size_t(s.count)}, y{size_t(s.count)}, z{size_t(s.count)};
-                return Side{[=] { openmp::lorenz(x.data(), y.data(), z.data(), starts.data(), s.step, s.count, s.steps); },
-                            [=] { return std::vector<Values>{x.vector(), y.vector(), z.vector()}; }};
-            }};
+    return compared<Shape>(
+        "lorenz", 1e-11,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> starts = d.upload(s.starts()).reshape({3, s.count});
+            const Array<double> x = d.zeros<double>(s.count), y = d.zeros<double>(s.count), z = d.zeros<double>(s.count);
+            return side(d, results_in(x, y, z), [=] { lorenz_kernel(ndrange(s.count), x, y, z, starts, s.step, s.steps); });
+        },
+        [](const Shape& s) {
+            const Buffer<double> starts(s.starts()), x{size_t(s.count)}, y{size_t(s.count)}, z{size_t(s.count)};
+            return side(results_in(x, y, z), [=] { openmp::lorenz(x, y, z, starts, s.step, s.count, s.steps); });
+        });
 }
 
 }  // namespace

@@ -21,25 +21,21 @@ Kernel jacobi_2d() {
         int n, steps;
         std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n), 1); }
     };
-    return {"jacobi_2d", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start()).reshape({s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
-                                       b = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input), b.copy_from(input);
-                                const Range inside = ndrange({1, 1}, {s.n - 1, s.n - 1});
-                                for (int t = 0; t < s.steps; t += 2) jacobi_step(inside, b, a), jacobi_step(inside, a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::jacobi_2d(a.data(), b.data(), input.data(), s.n, s.steps); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>(
+        "jacobi_2d", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> input = d.upload(s.start()).reshape({s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
+                                   b = d.zeros<double>({s.n, s.n});
+            return side(d, results_in(a), [=] {
+                a.copy_from(input), b.copy_from(input);
+                const Range inside = ndrange({1, 1}, {s.n - 1, s.n - 1});
+                for (int t = 0; t < s.steps; t += 2) jacobi_step(inside, b, a), jacobi_step(inside, a, b);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.start()), a(input.size()), b(input.size());
+            return side(results_in(a), [=] { openmp::jacobi_2d(a, b, input, s.n, s.steps); });
+        });
 }
 
 // ---- heat_3d: explicit steps of diffusion with seven points in double, the boundary fixed ----
@@ -56,26 +52,21 @@ Kernel heat_3d() {
         double rate = 0.125;
         std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n) * size_t(n), 1); }
     };
-    return {"heat_3d", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 3> input = d.upload(s.start(), {s.n, s.n, s.n}), a = d.zeros<double>({s.n, s.n, s.n}),
-                                       b = d.zeros<double>({s.n, s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input), b.copy_from(input);
-                                const Range inside = ndrange({1, 1, 1}, {s.n - 1, s.n - 1, s.n - 1});
-                                for (int t = 0; t < s.steps; t += 2)
-                                    heat_step(inside, b, a, s.rate), heat_step(inside, a, b, s.rate);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::heat_3d(a.data(), b.data(), input.data(), s.n, s.steps, s.rate); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>(
+        "heat_3d", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 3> input = d.upload(s.start(), {s.n, s.n, s.n}), a = d.zeros<double>({s.n, s.n, s.n}),
+                                   b = d.zeros<double>({s.n, s.n, s.n});
+            return side(d, results_in(a), [=] {
+                a.copy_from(input), b.copy_from(input);
+                const Range inside = ndrange({1, 1, 1}, {s.n - 1, s.n - 1, s.n - 1});
+                for (int t = 0; t < s.steps; t += 2) heat_step(inside, b, a, s.rate), heat_step(inside, a, b, s.rate);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.start()), a(input.size()), b(input.size());
+            return side(results_in(a), [=] { openmp::heat_3d(a, b, input, s.n, s.steps, s.rate); });
+        });
 }
 
 // ---- gauss_seidel: red-black sweeps for Poisson's equation in place, two launches a sweep, one item a point of the colour ----
@@ -92,25 +83,21 @@ Kernel gauss_seidel() {
         std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n), 1); }
         std::vector<double> source() const { return uniform<double>(size_t(n) * size_t(n), 2, -0.1, 0.1); }
     };
-    return {"gauss_seidel", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), source = d.upload(s.source(), {s.n, s.n}),
-                                       u = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                u.copy_from(input);
-                                const Range points = ndrange({1, 0}, {s.n - 1, (s.n - 1) / 2});
-                                for (int t = 0; t < s.sweeps; ++t) relax(points, u, source, 0), relax(points, u, source, 1);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), source(s.source()), u(input.size());
-                return Side{[=] { openmp::gauss_seidel(u.data(), input.data(), source.data(), s.n, s.sweeps); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+    return compared<Shape>(
+        "gauss_seidel", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), source = d.upload(s.source(), {s.n, s.n}),
+                                   u = d.zeros<double>({s.n, s.n});
+            return side(d, results_in(u), [=] {
+                u.copy_from(input);
+                const Range points = ndrange({1, 0}, {s.n - 1, (s.n - 1) / 2});
+                for (int t = 0; t < s.sweeps; ++t) relax(points, u, source, 0), relax(points, u, source, 1);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.start()), source(s.source()), u(input.size());
+            return side(results_in(u), [=] { openmp::gauss_seidel(u, input, source, s.n, s.sweeps); });
+        });
 }
 
 // ---- adi: alternating directions for diffusion; each half step solves tridiagonal systems, one item a column, then a row ----
@@ -165,29 +152,25 @@ Kernel adi() {
             return out;
         }
     };
-    return {"adi", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), u = d.zeros<double>({s.n, s.n}),
-                                       half = d.zeros<double>({s.n, s.n});
-                const Array<double> factors = d.upload(s.factors());
-                return Side{[=] {
-                                u.copy_from(input);
-                                const Range lines = ndrange({1}, {s.n - 1});
-                                for (int t = 0; t < s.steps; ++t) {
-                                    implicit_in_columns(lines, half, u, factors, s.rate);
-                                    implicit_in_rows(lines, u, half, factors, s.rate);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), factors(s.factors()), u(input.size()), half(input.size());
-                return Side{[=] { openmp::adi(u.data(), half.data(), input.data(), factors.data(), s.n, s.steps, s.rate); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+    return compared<Shape>(
+        "adi", 1e-12,
+        [](const Device& d, const Shape& s) {
+            const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), u = d.zeros<double>({s.n, s.n}),
+                                   half = d.zeros<double>({s.n, s.n});
+            const Array<double> factors = d.upload(s.factors());
+            return side(d, results_in(u), [=] {
+                u.copy_from(input);
+                const Range lines = ndrange({1}, {s.n - 1});
+                for (int t = 0; t < s.steps; ++t) {
+                    implicit_in_columns(lines, half, u, factors, s.rate);
+                    implicit_in_rows(lines, u, half, factors, s.rate);
+                }
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<double> input(s.start()), factors(s.factors()), u(input.size()), half(input.size());
+            return side(results_in(u), [=] { openmp::adi(u, half, input, factors, s.n, s.steps, s.rate); });
+        });
 }
 
 // ---- life: generations of the game of life on a torus of bytes ----
@@ -210,25 +193,21 @@ Kernel life() {
         int rows, columns, generations;
         std::vector<uint8_t> start() const { return uniform<uint8_t>(size_t(rows) * size_t(columns), 1, 0, 2); }
     };
-    return {"life", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint8_t, 2> input = d.upload(s.start(), {s.rows, s.columns}),
-                                        a = d.zeros<uint8_t>({s.rows, s.columns}), b = d.zeros<uint8_t>({s.rows, s.columns});
-                return Side{[=] {
-                                a.copy_from(input);
-                                const Range cells = ndrange(s.rows, s.columns);
-                                for (int t = 0; t < s.generations; t += 2) generation(cells, b, a), generation(cells, a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint8_t> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::life(a.data(), b.data(), input.data(), s.rows, s.columns, s.generations); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>(
+        "life", 0,
+        [](const Device& d, const Shape& s) {
+            const Array<uint8_t, 2> input = d.upload(s.start(), {s.rows, s.columns}), a = d.zeros<uint8_t>({s.rows, s.columns}),
+                                    b = d.zeros<uint8_t>({s.rows, s.columns});
+            return side(d, results_in(a), [=] {
+                a.copy_from(input);
+                const Range cells = ndrange(s.rows, s.columns);
+                for (int t = 0; t < s.generations; t += 2) generation(cells, b, a), generation(cells, a, b);
+            });
+        },
+        [](const Shape& s) {
+            const Buffer<uint8_t> input(s.start()), a(input.size()), b(input.size());
+            return side(results_in(a), [=] { openmp::life(a, b, input, s.rows, s.columns, s.generations); });
+        });
 }
 
 }  // namespace
