@@ -94,8 +94,7 @@ std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>&
 /// The module of one pipeline, destroyed after the pipeline is made; none without SPIR-V.
 struct OwnModule {
     OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
         info.codeSize = spirv.size() * 4;
         info.pCode = spirv.data();
         if (!spirv.empty())
@@ -151,8 +150,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     check_limits(context, shader, kernel);
     check_images(context, shader, kernel);
     try {
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
         info.codeSize = shader.spirv.size() * 4;
         info.pCode = shader.spirv.data();
         context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
@@ -194,8 +192,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     buffers.resize(bound.size());
     textures.resize(bound.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
-        VkWriteDescriptorSet write{};
-        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        auto write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
         write.dstBinding = uint32_t(i);
         write.descriptorCount = 1;
         write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -216,8 +213,7 @@ void Variant::make_layouts(Context& context) {
         bindings.push_back({number, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
     for (const codegen::Binding& binding : shader.bindings)
         bindings[size_t(binding.binding)].descriptorType = descriptor_type(binding.kind);
-    VkDescriptorSetLayoutCreateInfo set{};
-    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    auto set = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
     set.bindingCount = uint32_t(bindings.size());
     set.pBindings = bindings.data();
@@ -225,8 +221,7 @@ void Variant::make_layouts(Context& context) {
                   "vkCreateDescriptorSetLayout");
 
     const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (shader.push_bytes + 3) / 4 * 4};
-    VkPipelineLayoutCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    auto info = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     info.setLayoutCount = 1;
     info.pSetLayouts = &set_layout;
     info.pushConstantRangeCount = shader.push_bytes > 0;
@@ -273,15 +268,13 @@ KeptSet* Variant::new_set(Context& context) {
     if (kept_sets.size() == most) return nullptr;
     if (!pool) {
         const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, most * uint32_t(bound.size())};
-        VkDescriptorPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+        auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
         info.maxSets = most;
         info.poolSizeCount = 1;
         info.pPoolSizes = &size;
         context.check(context.vk.CreateDescriptorPool(context.device, &info, nullptr, &pool), "vkCreateDescriptorPool");
     }
-    VkDescriptorSetAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
     info.descriptorPool = pool;
     info.descriptorSetCount = 1;
     info.pSetLayouts = &set_layout;
@@ -330,8 +323,7 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
         values.push_back(uint32_t(shader.length_of(local, group)));
     }
     const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), values.size() * 4, values.data()};
-    VkComputePipelineCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = module;
@@ -340,8 +332,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     info.layout = layout;
     // Slices do not begin at the first group.
     if (at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
-    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
-    size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    auto size = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
     // If a device allows fewer subgroups of a required size than a group has, no size is required (lavapipe).
     const uint64_t items = uint64_t(group[0] * group[1] * group[2]);

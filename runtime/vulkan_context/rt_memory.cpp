@@ -20,13 +20,10 @@ VkResult fill_block(Context& context, uint32_t memory_type, bool map, MemoryBloc
     if (result != VK_SUCCESS) return result;
     VkMemoryRequirements needs{};
     context.vk.GetBufferMemoryRequirements(context.device, block.buffer, &needs);
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     const bool has_address = context.plan.features & feature::device_addresses;
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = has_address ? &flags : nullptr;
+    auto allocation = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, has_address ? &flags : nullptr);
     allocation.allocationSize = needs.size;
     allocation.memoryTypeIndex = memory_type;
     call = "vkAllocateMemory";
@@ -82,8 +79,7 @@ pumice_status invalidate(Context& context, const MemoryBlock& block, int64_t off
     if (block.is_coherent || !block.mapped) return PUMICE_OK;
     const int64_t atom = int64_t(context.facts.basic.limits.nonCoherentAtomSize), begin = offset / atom * atom;
     const int64_t size = (offset + bytes + atom - 1) / atom * atom - begin;
-    VkMappedMemoryRange range{};
-    range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+    auto range = structure<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
     range.memory = block.memory;
     range.offset = VkDeviceSize(begin);
     range.size = begin + size > block.bytes ? VK_WHOLE_SIZE : VkDeviceSize(size);
