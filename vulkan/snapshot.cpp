@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/glsl/codegen.h"
+#include "vulkan/enabled.h"
 #include "vulkan/image_formats.h"
 
 namespace pumice::vulkan {
@@ -84,27 +85,7 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     if (s.has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) chain(head, atomics);
     auto all = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, head);
     vk.GetPhysicalDeviceFeatures2(device, &all);
-
-    s.storage_image_extended_formats = all.features.shaderStorageImageExtendedFormats;
-    s.storage_image_read_without_format = all.features.shaderStorageImageReadWithoutFormat;
-    s.storage_image_write_without_format = all.features.shaderStorageImageWriteWithoutFormat;
-    s.shader_int16 = all.features.shaderInt16;
-    s.shader_int64 = all.features.shaderInt64;
-    s.shader_float64 = all.features.shaderFloat64;
-    s.storage_16bit = v11.storageBuffer16BitAccess;
-    s.storage_8bit = v12.storageBuffer8BitAccess;
-    s.shader_int8 = v12.shaderInt8;
-    s.shader_float16 = v12.shaderFloat16;
-    s.timeline_semaphore = v12.timelineSemaphore;
-    s.buffer_device_address = v12.bufferDeviceAddress;
-    s.scalar_block_layout = v12.scalarBlockLayout;
-    s.subgroup_extended_types = v12.shaderSubgroupExtendedTypes;
-    s.subgroup_size_control = sizes.subgroupSizeControl;
-    s.full_subgroups = sizes.computeFullSubgroups;
-    s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
-    s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
-    s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;
-    s.shared_float32_atomic_add = atomics.shaderSharedFloat32AtomicAdd;
+    add_features(s, &all);
 }
 
 void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
