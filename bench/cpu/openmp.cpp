@@ -7,11 +7,6 @@
 
 namespace openmp {
 
-void touch(float* memory, long count) {
-#pragma omp parallel for schedule(static)
-    for (long i = 0; i < count; ++i) memory[i] = 0;
-}
-
 void triad(float* __restrict a, const float* __restrict b, const float* __restrict c, float s, int n) {
 #pragma omp parallel for simd schedule(static)
     for (int i = 0; i < n; ++i) a[i] = b[i] + s * c[i];
