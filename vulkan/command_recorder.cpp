@@ -269,7 +269,7 @@ void CommandRecorder::keep(Buffer& buffer) {
 }
 
 void CommandRecorder::borrow(Image& image) {
-    if (std::find(borrowed.begin(), borrowed.end(), &image) != borrowed.end()) return;
+    if (std::ranges::find(borrowed, &image) != borrowed.end()) return;
     const bool is_pumices = !image.lent;
     if (is_pumices) image.lent = LentImage{image.handle, image.usage, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
     if (is_pumices || image.is_borrowed) {  // it may be in another layout: changed in the queue, before the application's buffer

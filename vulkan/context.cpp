@@ -180,14 +180,15 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
 bool Context::reads_both_clocks(const Origin& origin) const {
     const auto enabled = [&] {
         if (wrapped) return snapshot.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);  // of an application: what it has enabled
-        return std::any_of(plan.extensions.begin(), plan.extensions.end(),
-                           [](const char* name) { return std::strcmp(name, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) == 0; });
+        return std::ranges::any_of(plan.extensions, [](const char* name) {
+            return std::strcmp(name, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) == 0;
+        });
     };
     const auto ask = origin.vk.GetPhysicalDeviceCalibrateableTimeDomainsEXT;
     if (!enabled() || !ask || !vk.GetCalibratedTimestampsEXT) return false;
     const auto domains =
         enumerate<VkTimeDomainEXT>([&](uint32_t* count, VkTimeDomainEXT* found) { return ask(origin.physical, count, found); });
-    const auto has = [&](VkTimeDomainEXT one) { return std::find(domains.begin(), domains.end(), one) != domains.end(); };
+    const auto has = [&](VkTimeDomainEXT one) { return std::ranges::find(domains, one) != domains.end(); };
     return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
 }
 

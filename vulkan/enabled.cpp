@@ -53,7 +53,7 @@ Snapshot enabled(Snapshot s, const Enabled& by, uint32_t api_version) {
     for (const FeatureSwitch& one : switches) s.*one.feature = s.*one.feature && on.*one.feature;
 
     const auto is_on = [&](const std::string& name) {
-        return std::any_of(by.extensions.begin(), by.extensions.end(), [&](const char* one) { return name == one; });
+        return std::ranges::any_of(by.extensions, [&](const char* one) { return name == one; });
     };
     std::erase_if(s.extensions, [&](const std::string& name) { return !is_on(name); });
     return s;

@@ -21,18 +21,16 @@ namespace pumice::vulkan {
 bool Bytes::meets(const BufferAccess& access) const {
     if (access.begin >= access.end) return false;
     // The only candidate is the first range that ends after the access's begin: earlier ranges end before it.
-    const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
-        return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin);
-    });
+    const auto at = std::ranges::partition_point(
+        ranges, [&](const ByteRange& r) { return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin); });
     return at != ranges.end() && at->buffer == access.buffer && at->begin < access.end;
 }
 
 void Bytes::add(const BufferAccess& access) {
     if (access.begin >= access.end) return;
     // All ranges that overlap or touch the new one are merged with it.
-    const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
-        return std::tie(r.buffer, r.end) < std::tie(access.buffer, access.begin);
-    });
+    const auto first = std::ranges::partition_point(
+        ranges, [&](const ByteRange& r) { return std::tie(r.buffer, r.end) < std::tie(access.buffer, access.begin); });
     auto last = first;
     ByteRange all{access.buffer, access.begin, access.end};
     for (; last != ranges.end() && last->buffer == all.buffer && last->begin <= all.end; ++last) {

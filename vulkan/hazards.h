@@ -17,7 +17,7 @@ struct BufferAccess {
 
 /// True if the command reads its numbers of groups.
 inline bool is_indirect(std::span<const BufferAccess> accesses) {
-    return std::any_of(accesses.begin(), accesses.end(), [](const BufferAccess& access) { return access.indirect; });
+    return std::ranges::any_of(accesses, [](const BufferAccess& access) { return access.indirect; });
 }
 
 /// True if the two accesses may not run at the same time: they share a byte, and one of them writes.

@@ -17,13 +17,13 @@ namespace pumice::vulkan {
 namespace {
 
 size_t image_count(const codegen::Shader& shader) {
-    return size_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
-                                [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
+    return size_t(std::ranges::count_if(shader.bindings,
+                                        [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
 }
 
 /// True if the kernel has 64-bit atomics on memory of this kind.
 bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
-    return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
+    return std::ranges::any_of(kernel.insts, [&](const ir::Inst& i) {
         return ir::is_atomic(i.op) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
     });
 }
@@ -36,8 +36,7 @@ int64_t elements(const Launch::Array& array) {
 
 /// True if a dimension is longer than any binding: the array is reached by its address, or has no elements.
 bool has_long_extent(const Launch::Array& array, int64_t element_bytes) {
-    return std::any_of(array.extents.begin(), array.extents.end(),
-                       [&](int64_t extent) { return extent > codegen::most_bound_bytes / element_bytes; });
+    return std::ranges::any_of(array.extents, [&](int64_t extent) { return extent > codegen::most_bound_bytes / element_bytes; });
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
             all.push_back(
                 {parameter, block, array_range(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
     }
-    std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
+    std::ranges::stable_sort(all, [](const One& a, const One& b) {
         return a.block != b.block ? a.block->id < b.block->id : a.array_range.begin < b.array_range.begin;
     });
     options.shifted.assign(kernel->params.size(), false);
@@ -130,7 +129,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
              " places of device memory, and ", context.name, " binds at most ", bindings(context),
              " and has no device addresses");
     for (const std::vector<int>& group : groups)
-        for (const int parameter : group) options.shares[size_t(parameter)] = *std::min_element(group.begin(), group.end());
+        for (const int parameter : group) options.shares[size_t(parameter)] = *std::ranges::min_element(group);
 }
 
 codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {

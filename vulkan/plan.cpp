@@ -200,8 +200,8 @@ std::vector<uint32_t> image_memory_types(const Snapshot& s, uint32_t bits) {
         if ((bits >> i & 1) && !(s.memory.memoryTypes[i].propertyFlags & rules::special_memory)) types.push_back(i);
     const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
     const auto is_local = [&](uint32_t type) { return (s.memory.memoryTypes[type].propertyFlags & rules::device_local) != 0; };
-    std::stable_sort(types.begin(), types.end(),
-                     [&](uint32_t a, uint32_t b) { return is_local(a) != is_local(b) ? is_local(a) : heap(a) > heap(b); });
+    std::ranges::stable_sort(
+        types, [&](uint32_t a, uint32_t b) { return is_local(a) != is_local(b) ? is_local(a) : heap(a) > heap(b); });
     return types;
 }
 

@@ -64,7 +64,7 @@ bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
 }
 
 bool RepeatedLaunch::is_stale(const Launch& launch) const {
-    return std::any_of(arrays.begin(), arrays.end(), [&](const ArrayArgument& argument) {
+    return std::ranges::any_of(arrays, [&](const ArrayArgument& argument) {
         const Allocation* const memory = launch.arguments[argument.index].array.memory;
         return memory && memory == argument.array.memory && static_cast<const Buffer*>(memory)->number != argument.buffer;
     });
@@ -137,8 +137,7 @@ KeptSet* VulkanDevice::take_set(Variant& variant) {
     const auto is_free = [this](const KeptSet& set) {
         return !set.is_kept && set.recordings == 0 && queue.is_past(set.last_use);
     };
-    const auto there =
-        std::find_if(variant.kept_sets.begin(), variant.kept_sets.end(), [&](const auto& set) { return is_free(*set); });
+    const auto there = std::ranges::find_if(variant.kept_sets, [&](const auto& set) { return is_free(*set); });
     KeptSet* const set = there == variant.kept_sets.end() ? variant.new_set(context) : there->get();
     if (!set) return nullptr;
     set->is_kept = true;

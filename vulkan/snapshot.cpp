@@ -99,13 +99,11 @@ void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot
 }  // namespace
 
 VkFormatFeatureFlags Snapshot::features_of(VkFormat format) const {
-    const auto found = std::find_if(formats.begin(), formats.end(), [&](const FormatSupport& f) { return f.format == format; });
+    const auto found = std::ranges::find_if(formats, [&](const FormatSupport& f) { return f.format == format; });
     return found == formats.end() ? 0 : found->features;
 }
 
-bool Snapshot::has(const char* extension) const {
-    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-}
+bool Snapshot::has(const char* extension) const { return std::ranges::find(extensions, extension) != extensions.end(); }
 
 bool Snapshot::sizes_subgroups() const {
     return api_version >= VK_API_VERSION_1_3 || has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);

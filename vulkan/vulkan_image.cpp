@@ -146,7 +146,7 @@ void Transitions::add(Image& image, VkImageLayout layout) {
     images.push_back(&image);
 }
 
-bool Transitions::change(const Image& image) const { return std::find(images.begin(), images.end(), &image) != images.end(); }
+bool Transitions::change(const Image& image) const { return std::ranges::find(images, &image) != images.end(); }
 
 void Transitions::done() {
     for (size_t i = 0; i < images.size(); ++i) images[i]->layout = all[i].newLayout;

@@ -54,8 +54,7 @@ VkDescriptorType descriptor_type(codegen::Binding::Kind kind) {
 void check_images(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     const auto count = [&](codegen::Binding::Kind kind) {
-        return uint32_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
-                                      [&](const codegen::Binding& b) { return b.kind == kind; }));
+        return uint32_t(std::ranges::count_if(shader.bindings, [&](const codegen::Binding& b) { return b.kind == kind; }));
     };
     const auto check = [&](uint32_t wanted, uint32_t most, const char* what) {
         if (wanted > most) fail(named(kernel), " uses ", wanted, " ", what, ", and ", context.name, " binds at most ", most);
@@ -67,13 +66,11 @@ void check_images(const Context& context, const codegen::Shader& shader, const i
 }
 
 bool binds_locks(const codegen::Shader& shader) {
-    return std::any_of(shader.bindings.begin(), shader.bindings.end(),
-                       [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
+    return std::ranges::any_of(shader.bindings, [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
 }
 
 bool uses_subgroups(const codegen::Shader& shader) {
-    return std::any_of(shader.capabilities.begin(), shader.capabilities.end(),
-                       [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
+    return std::ranges::any_of(shader.capabilities, [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
 }
 
 /// Part of a message: ", which needs Float64 and Int64", for drivers that promise more than they support.
@@ -134,8 +131,7 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
     }
     for (int64_t begin = first / step * step, n = 0; begin >= 0 && n < period; begin -= step, ++n) {
         if (end - begin > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
-        if (std::all_of(arrays.begin(), arrays.end(),
-                        [&](const ArrayRange& a) { return (a.begin - begin) % a.element_bytes == 0; }))
+        if (std::ranges::all_of(arrays, [&](const ArrayRange& a) { return (a.begin - begin) % a.element_bytes == 0; }))
             return begin;
     }
     return std::nullopt;

@@ -81,7 +81,7 @@ public:
         memory = std::shared_ptr<T[]>(static_cast<T*>(begin), [](T* p) { std::free(p); });
     }
     explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) { set(from); }
-    void set(const std::vector<T>& from) const { std::copy(from.begin(), from.end(), memory.get()); }
+    void set(const std::vector<T>& from) const { std::ranges::copy(from, memory.get()); }
     T* data() const { return memory.get(); }
     operator T*() const { return memory.get(); }
     size_t size() const { return count; }

@@ -209,7 +209,7 @@ Kernel neighbour_count() {
             }
             const auto cell = [&](int k) { return all_y[size_t(k)] / radius * edge + all_x[size_t(k)] / radius; };
             std::iota(order.begin(), order.end(), 0);
-            std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return cell(a) < cell(b); });
+            std::ranges::stable_sort(order, [&](int a, int b) { return cell(a) < cell(b); });
             starts.assign(size_t(edge * edge) + 1, 0);
             for (int k : order) x.push_back(all_x[size_t(k)]), y.push_back(all_y[size_t(k)]), ++starts[size_t(cell(k)) + 1];
             for (size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];

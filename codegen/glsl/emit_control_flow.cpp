@@ -53,8 +53,8 @@ bool leads_up(const Kernel& k, Value step) {
     if (is_size(step, Op::global_size, Op::group_size, Op::group_count, Op::subgroup_size, Op::subgroup_count)) return true;
     if (!is_size(step, Op::mul)) return false;
     const auto factors = k.operands(k[k[step].inst]);
-    return std::all_of(factors.begin(), factors.end(),
-                       [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
+    return std::ranges::all_of(factors,
+                               [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
 }
 
 }  // namespace
