@@ -84,6 +84,8 @@ public:
     void set(const std::vector<T>& from) const { std::ranges::copy(from, memory.get()); }
     T* data() const { return memory.get(); }
     operator T*() const { return memory.get(); }
+    /// The components of short vectors, one after the other.
+    auto scalars() const { return reinterpret_cast<decltype(T::x)*>(memory.get()); }
     size_t size() const { return count; }
     std::vector<T> vector() const { return {memory.get(), memory.get() + count}; }
 
@@ -131,15 +133,42 @@ Gradient::Sides sides(const pumice::Device& device, std::function<std::vector<Va
     return {seed, done(primal), done(reverse), done(by_hand), std::move(results)};
 }
 
-/// A kernel whose forms take what `shape_of` makes of the size: extents, input and parameters.
-template <class ShapeOf, class Ours, class Openmp>
-Kernel compared(const char* name, double tolerance, const ShapeOf& shape_of, const Ours& ours, const Openmp& openmp) {
-    return {name, tolerance, [=](const pumice::Device& device, Size size) { return ours(device, shape_of(size)); },
-            [=](Size size) { return openmp(shape_of(size)); }};
+/// The arrays of our form and of OpenMP's. A kernel sets both up by one function, which gets one of these two.
+struct OnDevice {
+    static constexpr bool ours = true;
+    pumice::Device device;
+    template <class T> pumice::Array<T> of(const std::vector<T>& from) const { return device.upload(from); }
+    template <class T, size_t rank> auto of(const std::vector<T>& from, const int64_t (&extents)[rank]) const {
+        return device.upload(from, extents);
+    }
+};
+struct OnHost {
+    static constexpr bool ours = false;
+    template <class T> Buffer<T> of(const std::vector<T>& from) const { return Buffer<T>(from); }
+    template <class T, size_t rank> Buffer<T> of(const std::vector<T>& from, const int64_t (&)[rank]) const { return of(from); }
+};
+template <class T> pumice::Array<T> zeros(const OnDevice& on, int64_t count) { return on.device.zeros<T>(count); }
+template <class T, size_t rank> auto zeros(const OnDevice& on, const int64_t (&extents)[rank]) {
+    return on.device.zeros<T>(extents);
 }
-template <class Shape, class Ours, class Openmp>
-Kernel compared(const char* name, double tolerance, const Ours& ours, const Openmp& openmp) {
-    return compared(name, tolerance, [](Size size) { return Shape(size); }, ours, openmp);
+template <class T> Buffer<T> zeros(const OnHost&, int64_t count) { return Buffer<T>(size_t(count)); }
+template <class T, size_t rank> Buffer<T> zeros(const OnHost& on, const int64_t (&extents)[rank]) {
+    int64_t count = 1;
+    for (const int64_t extent : extents) count *= extent;
+    return zeros<T>(on, count);
+}
+
+/// A kernel whose forms `form` makes, of OnDevice or OnHost and of what `shape_of` makes of the size: extents, input, parameters.
+template <class ShapeOf, class Form>
+Kernel compared(const char* name, double tolerance, const ShapeOf& shape_of, const Form& form) {
+    return {name, tolerance, [=](const pumice::Device& device, Size size) { return form(OnDevice{device}, shape_of(size)); },
+            [=](Size size) { return form(OnHost(), shape_of(size)); }};
+}
+template <class Form> Kernel compared(const char* name, double tolerance, const Form& form) {
+    return compared(name, tolerance, [](Size size) { return size; }, form);
+}
+template <class Shape, class Form> Kernel compared(const char* name, double tolerance, const Form& form) {
+    return compared(name, tolerance, [](Size size) { return Shape(size); }, form);
 }
 
 /// Deterministic numbers in [low, high).
