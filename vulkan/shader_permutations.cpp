@@ -1,6 +1,6 @@
-// The variants of a kernel on one device: which shader a launch needs.
+// The permutations of a kernel on one device: which shader a launch needs.
 //
-//   arrays of a launch   sizes, offsets, number -> codegen::Options -> the variant that was compiled for them, or a new one
+//   arrays of a launch   sizes, offsets, number -> codegen::Options -> the permutation that was compiled for them, or a new one
 //
 // Most launches need the same one, which is compiled before the first launch. Others need 64-bit offsets, arrays by their device
 // addresses, or several arrays in one binding. Cost: a comparison of the options a launch, unless it is an ordinary one.
@@ -41,7 +41,7 @@ bool has_long_extent(const Launch::Array& array, int64_t element_bytes) {
 
 }  // namespace
 
-Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
+ShaderPermutations::ShaderPermutations(std::shared_ptr<const ir::Kernel> k, Source from)
     : kernel(std::move(k)),
       reports(pumice::reports(*kernel)),
       source(std::move(from)),
@@ -56,10 +56,12 @@ Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
     }
 }
 
-int64_t Variants::element_bytes(int parameter) const { return (*kernel)[kernel->params[size_t(parameter)].memory].element.size; }
+int64_t ShaderPermutations::element_bytes(int parameter) const {
+    return (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
+}
 
 /// True if every array fits a binding and 32-bit offsets.
-bool Variants::ordinary(const Context& context, const Launch& launch) const {
+bool ShaderPermutations::ordinary(const Context& context, const Launch& launch) const {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     for (const int parameter : arrays) {
         const Launch::Array& array = launch.arguments[size_t(parameter)].array;
@@ -72,7 +74,7 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
 }
 
 /// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
-size_t Variants::bindings(const Context& context) const {
+size_t ShaderPermutations::bindings(const Context& context) const {
     const DevicePlan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
     const size_t taken = size_t(reports) + size_t(locks) + for_block;
@@ -81,12 +83,12 @@ size_t Variants::bindings(const Context& context) const {
 }
 
 /// True if there are more arrays than bindings, so that those of one block must share.
-bool Variants::crowded(const Context& context) const {
+bool ShaderPermutations::crowded(const Context& context) const {
     return !context.plan.device_addresses && arrays.size() > bindings(context);
 }
 
 /// Makes arrays of one block share a binding, as long as it is not too long.
-void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
+void ShaderPermutations::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
     struct One {
         int parameter;
         const MemoryBlock* block;
@@ -132,7 +134,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
         for (const int parameter : group) options.shares[size_t(parameter)] = *std::ranges::min_element(group);
 }
 
-codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
+codegen::Options ShaderPermutations::options_for(const Context& context, const Launch* launch) const {
     const DevicePlan& plan = context.plan;
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     codegen::Options options;
@@ -210,7 +212,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
 }
 
 /// Returns null if the launch is needed to know which arrays share a binding.
-Variant* Variants::variant(Context& context, const Launch* launch) {
+ShaderPermutation* ShaderPermutations::permutation(Context& context, const Launch* launch) {
     const DevicePlan& plan = context.plan;
     if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
         fail(named(*kernel), " updates 64-bit values atomically, and ", context.name,
@@ -218,33 +220,33 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
     for (;;) {
         if (!launch && crowded(context)) return nullptr;
         const codegen::Options options = options_for(context, launch);
-        for (const CachedVariant& one : made)
-            if (one.options == options) return one.variant.get();
+        for (const CachedPermutation& one : made)
+            if (one.options == options) return one.permutation.get();
         codegen::Shader shader = source(options);
         if (for_block == 0 && shader.block_bytes > 0 &&
             (binding_count(shader) - image_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
             for_block = 1;
             continue;
         }
-        made.push_back({options, std::make_unique<Variant>(context, std::move(shader), *kernel)});
-        return made.back().variant.get();
+        made.push_back({options, std::make_unique<ShaderPermutation>(context, std::move(shader), *kernel)});
+        return made.back().permutation.get();
     }
 }
 
-void Variants::prepare(Context& context) {
+void ShaderPermutations::prepare(Context& context) {
     const std::lock_guard lock(mutex);
-    usual = variant(context, nullptr);
+    usual = permutation(context, nullptr);
 }
 
-Variants::ChosenVariant Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
+ShaderPermutations::ChosenPermutation ShaderPermutations::choose(Context& context, PipelineCache& cache, const Launch& launch) {
     const std::lock_guard lock(mutex);
-    Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
+    ShaderPermutation& chosen = usual && ordinary(context, launch) ? *usual : *permutation(context, &launch);
     return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
 }
 
-void Variants::destroy(Context& context) {
+void ShaderPermutations::destroy(Context& context) {
     const std::lock_guard lock(mutex);
-    for (const CachedVariant& one : made) one.variant->destroy(context);
+    for (const CachedPermutation& one : made) one.permutation->destroy(context);
     made.clear();
     usual = nullptr;
 }

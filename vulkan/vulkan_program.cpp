@@ -137,7 +137,7 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
     return std::nullopt;
 }
 
-Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
+ShaderPermutation::ShaderPermutation(Context& context, codegen::Shader with, const ir::Kernel& kernel)
     : shader(std::move(with)),
       label(text(kernel.name, " (", kernel.where(kernel.loc), ")")),
       locks(binds_locks(shader)),
@@ -203,7 +203,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     }
 }
 
-void Variant::make_layouts(Context& context) {
+void ShaderPermutation::make_layouts(Context& context) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
     for (uint32_t number = 0; number < binding_count(shader); ++number)
         bindings.push_back({number, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
@@ -225,7 +225,7 @@ void Variant::make_layouts(Context& context) {
     context.check(context.vk.CreatePipelineLayout(context.device, &info, nullptr, &layout), "vkCreatePipelineLayout");
 }
 
-void Variant::destroy(Context& context) {
+void ShaderPermutation::destroy(Context& context) {
     for (const CachedPipeline& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
     made.clear();
     // Vulkan ignores null handles.
@@ -235,7 +235,8 @@ void Variant::destroy(Context& context) {
     context.vk.DestroyShaderModule(context.device, module, nullptr);
 }
 
-Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
+ShaderPermutation::BufferRanges ShaderPermutation::buffer_ranges(const Launch& launch,
+                                                                 const VkPhysicalDeviceLimits& limits) const {
     std::vector<BufferRange> result(bound.size());
     std::vector<ArrayRange> arrays;
     for (size_t number = 0; number < bound.size(); ++number) {
@@ -259,7 +260,7 @@ Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysi
     return result;
 }
 
-KeptSet* Variant::new_set(Context& context) {
+KeptSet* ShaderPermutation::new_set(Context& context) {
     constexpr uint32_t most = 16;
     if (kept_sets.size() == most) return nullptr;
     if (!pool) {
@@ -280,7 +281,7 @@ KeptSet* Variant::new_set(Context& context) {
     return kept_sets.back().get();
 }
 
-uint64_t Variant::scalar(const Launch& launch, size_t parameter) const {
+uint64_t ShaderPermutation::scalar(const Launch& launch, size_t parameter) const {
     const Scalar type = argument_types[parameter];
     const uint64_t bits = launch.arguments[parameter].bits;
     const int unused = 64 - 8 * size_of(type);
@@ -301,7 +302,8 @@ bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits)
     return true;
 }
 
-Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
+ShaderPermutation::Pipeline ShaderPermutation::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel,
+                                                        const Launch& launch) {
     const Extents& group = launch.group;
     bool full = shader.asks_full_groups;
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
