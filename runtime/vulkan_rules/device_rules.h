@@ -1,6 +1,6 @@
-// Rules by which the library and the runtime plan the use of a Vulkan device: memory types, queue family, subgroups, known drivers.
-// Pure functions of what the driver reports. The two plans (vulkan/plan.h, runtime/vulkan_context/rt_properties.h) keep what they
-// decide each in their own form.
+// Rules by which the library and the runtime plan the use of a Vulkan device: memory types, queue family, subgroups, drivers. Pure
+// functions of what the driver reports. The two plans (vulkan/plan.h, runtime/vulkan_context/rt_properties.h) keep the results in
+// their own form.
 #pragma once
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct MemoryFacts {
     int64_t max_buffer_bytes;  ///< 0 if unknown
 
     VkDeviceSize heap(uint32_t type) const { return types.memoryHeaps[types.memoryTypes[type].heapIndex].size; }
-    /// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one, or `none`.
-    /// Drivers list faster types first.
+    /// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one, or
+    /// `none`. Drivers list faster types first.
     uint32_t find(VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special_memory) const {
         uint32_t best = none;
         for (uint32_t i = 0; i < types.memoryTypeCount; ++i) {
