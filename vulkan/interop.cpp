@@ -7,7 +7,6 @@
 // processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
 #include "vulkan/interop.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/support/error.h"

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/support/error.h"
-#include "vulkan/image_formats.h"
 #include "vulkan/interop.h"
 #include "vulkan/vulkan_device.h"
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <limits>
 #include <numeric>
 
 #include "codegen/artifact/spirv.h"
@@ -14,7 +13,6 @@
 #include "core/support/error.h"
 #include "core/support/trace.h"
 #include "vulkan/vulkan_device.h"
-#include "vulkan/vulkan_group_size.h"
 
 namespace pumice::vulkan {
 namespace {

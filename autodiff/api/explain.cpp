@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "core/ir/named.h"
 #include "core/kernel/host_argument.h"
 #include "core/kernel/launch_hook.h"
 #include "core/passes/inlining.h"

@@ -21,7 +21,6 @@
 #include <set>
 
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "core/support/error.h"
 
 namespace pumice::derive {
 

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <set>
 
-#include "autodiff/analysis/accumulation.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {

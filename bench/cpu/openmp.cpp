@@ -1,9 +1,7 @@
 #include "bench/cpu/openmp.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 namespace openmp {
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <string>
 
 #include <shaderc/shaderc.hpp>
