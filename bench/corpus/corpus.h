@@ -98,8 +98,9 @@ private:
 template <class T> void append(std::vector<Values>& all, const Buffer<T>& from) { all.emplace_back(from.vector()); }
 template <class T, int rank> void append(std::vector<Values>& all, const pumice::Array<T, rank>& from) {
     if constexpr (requires(T v) { v.x; }) {
-        std::vector<decltype(T::x)> parts(size_t(from.size()) * (sizeof(T) / sizeof(T::x)));
-        std::memcpy(parts.data(), from.download().data(), parts.size() * sizeof(T::x));
+        const std::vector<T> vectors = from.download();
+        std::vector<decltype(T::x)> parts(vectors.size() * (sizeof(T) / sizeof(T::x)));
+        std::memcpy(parts.data(), vectors.data(), parts.size() * sizeof(T::x));
         all.emplace_back(std::move(parts));
     } else {
         all.emplace_back(from.download());
