@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 
 #include "bench/gradient_cases.h"
+#include "bench/timing.h"
 
 namespace bench::gradients {
 namespace {
@@ -25,29 +25,17 @@ constexpr std::pair<const char*, Make> makes[] = {{"gradient: sin*exp+x^3", elem
                                                   {"gradient: cubic texture", cubic_texels},
                                                   {"gradient: texture and positions", texture_positions}};
 
-/// Wall time, or the processor time of all threads.
-double milliseconds_of(const std::function<void()>& act, bool cpu) {
-    const auto now = [&] {
-        timespec t{};
-        clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-        return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
-    };
-    const double start = now();
-    act();
-    return now() - start;
-}
-
-/// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of each.
+/// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of each:
+/// wall time, or the processor time of all threads.
 std::vector<double> measure(const std::vector<std::function<void()>>& sides, double budget_ms, bool cpu) {
     std::vector<std::vector<double>> times(sides.size());
     double spent = 0;
     for (int round = 0; round < 5 || (spent < budget_ms && round < 100); ++round)
         for (size_t s = 1; s < sides.size(); ++s)
             for (const size_t one : {size_t(0), s})
-                times[one].push_back(milliseconds_of(sides[one], cpu)), spent += times[one].back();
+                times[one].push_back(milliseconds_of(sides[one], cpu ? processor_ms : now_ms)), spent += times[one].back();
     std::vector<double> medians;
-    for (auto& t : times)
-        std::nth_element(t.begin(), t.begin() + long(t.size() / 2), t.end()), medians.push_back(t[t.size() / 2]);
+    for (const auto& t : times) medians.push_back(median(t));
     return medians;
 }
 

@@ -68,16 +68,11 @@ Measurement against_constants(Bench& bench, int n, Through through, bool grouped
     }
     Range range = ndrange({1, 1, 1}, {n - 1, n - 1, n - 1});
     if (grouped) range = range.group(1, 8, 32);
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t)
-            last = through == Through::members ? diffuse_field(range, f) : diffuse(range, f.next, f.now, f.c);
-        last.wait();
-    };
+    const Side ours =
+        launches([&] { return through == Through::members ? diffuse_field(range, f) : diffuse(range, f.next, f.now, f.c); });
 
     raw::Pipeline pipeline(bench.raw, "diffuse", constant_glsl(n), 2, 0);
-    raw::Buffer pnow(bench.raw, count * 4), pnext(bench.raw, count * 4);
-    pnow.upload(host);
+    raw::Buffer pnow(bench.raw, host), pnext(bench.raw, count * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pnext, &pnow}), {}, uint32_t(n - 2 + 31) / 32,
                                  uint32_t(n - 2 + 7) / 8, uint32_t(n - 2));
     const Measurement m = compare(bench, ours, peer);
@@ -90,15 +85,10 @@ Measurement run(Bench& bench, int n) {
     const size_t count = size_t(n) * n * n;
     const std::vector<float> host = noise(count, 3);
     Array<float, 3> now = bench.device.upload(host, {n, n, n}), next = bench.device.zeros<float>({n, n, n});
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = diffuse(ndrange({1, 1, 1}, {n - 1, n - 1, n - 1}).group(1, 8, 32), next, now, c);
-        last.wait();
-    };
+    const Side ours = launches([&] { return diffuse(ndrange({1, 1, 1}, {n - 1, n - 1, n - 1}).group(1, 8, 32), next, now, c); });
 
     raw::Pipeline pipeline(bench.raw, "diffuse", peer_glsl, 2, 16);
-    raw::Buffer pnow(bench.raw, count * 4), pnext(bench.raw, count * 4);
-    pnow.upload(host);
+    raw::Buffer pnow(bench.raw, host), pnext(bench.raw, count * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pnext, &pnow}), {word(n), word(n), word(n), word(c)},
                                  uint32_t(n - 2 + 31) / 32, uint32_t(n - 2 + 7) / 8, uint32_t(n - 2));
 

@@ -1,7 +1,6 @@
 // The cost of the first use of a kernel: recording and compiling saxpy, without the cache and with it.
 #include "bench/harness.h"
 #include "bench/kernels.h"
-#include "codegen/glsl/codegen.h"
 
 namespace bench {
 namespace {

@@ -124,17 +124,9 @@ Measurement barriers(Bench& bench, int n) {
     const std::vector<float> host = noise(size_t(n), 4);
     Array<float> a = bench.device.upload(host);
     raw::Pipeline pipeline(bench.raw, "rotate", rotate_glsl, 1, 8);
-    raw::Buffer pa(bench.raw, size_t(n) * 4);
-    pa.upload(host);
+    raw::Buffer pa(bench.raw, host);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pa}), {word(n), word(turns)}, uint32_t(n + 63) / 64);
-    const Measurement m = compare(
-        bench,
-        [&](int times) {
-            Event last;
-            for (int t = 0; t < times; ++t) last = rotate(ndrange(n).group(64), a, turns);
-            last.wait();
-        },
-        peer);
+    const Measurement m = compare(bench, launches([&] { return rotate(ndrange(n).group(64), a, turns); }), peer);
     require_same(a.download(), pa.download<float>(), 1e-6);
     return m;
 }
@@ -143,17 +135,9 @@ Measurement local_memory(Bench& bench, int n) {
     const std::vector<float> host = noise(size_t(n), 5);
     Array<float> x = bench.device.upload(host), y = bench.device.zeros<float>(n);
     raw::Pipeline pipeline(bench.raw, "smooth", smooth_glsl, 2, 4);
-    raw::Buffer px(bench.raw, size_t(n) * 4), py(bench.raw, size_t(n) * 4);
-    px.upload(host);
+    raw::Buffer px(bench.raw, host), py(bench.raw, size_t(n) * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&py, &px}), {word(n)}, uint32_t(n + 127) / 128);
-    const Measurement m = compare(
-        bench,
-        [&](int times) {
-            Event last;
-            for (int t = 0; t < times; ++t) last = smooth(ndrange(n).group(128), y, x);
-            last.wait();
-        },
-        peer);
+    const Measurement m = compare(bench, launches([&] { return smooth(ndrange(n).group(128), y, x); }), peer);
     require_same(y.download(), py.download<float>(), 1e-5);
     return m;
 }
@@ -163,17 +147,9 @@ template <class K> Measurement counts(Bench& bench, int n, const K& kernel, cons
     for (size_t i = 0; i < host.size(); ++i) host[i] = uint32_t(i * 2654435761u) >> 25;
     Array<uint32_t> data = bench.device.upload(host), all = bench.device.zeros<uint32_t>(bins);
     raw::Pipeline pipeline(bench.raw, "histogram", glsl, 2, 4);
-    raw::Buffer pdata(bench.raw, size_t(n) * 4), pall(bench.raw, bins * 4);
-    pdata.upload(host);
+    raw::Buffer pdata(bench.raw, host), pall(bench.raw, bins * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pall, &pdata}), {word(n)}, uint32_t(n + 127) / 128);
-    const Measurement m = compare(
-        bench,
-        [&](int times) {
-            Event last;
-            for (int t = 0; t < times; ++t) last = kernel(ndrange(n).group(bins), all, data);
-            last.wait();
-        },
-        peer);
+    const Measurement m = compare(bench, launches([&] { return kernel(ndrange(n).group(bins), all, data); }), peer);
     if (all.download() != pall.download<uint32_t>()) fail("the sides count differently");
     return m;
 }

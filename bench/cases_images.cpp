@@ -53,11 +53,7 @@ Measurement run(Bench& bench, const Device& device, Sampling sampling, bool peer
     const Array<float4, 2> to = device.zeros<float4>({items, items});
     // The device cpu chooses its group itself.
     const Range range = device.name().rfind("cpu", 0) == 0 ? ndrange(items, items) : ndrange(items, items).group(8, 32);
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = zoom(range, to, from, scale);
-        last.wait();
-    };
+    const Side ours = launches([&] { return zoom(range, to, from, scale); });
 
     std::string glsl = peer_glsl;
     glsl.replace(glsl.find("SAMPLE"), 6, peer_samples ? "textureLod(from, uv, 0.0)" : "by_hand(uv)");

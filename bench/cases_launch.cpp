@@ -1,6 +1,7 @@
 // The cost of a launch beside its work: saxpy of 64 items, once with a wait, and 1,000 launches before one wait.
 #include "bench/harness.h"
 #include "bench/kernels.h"
+#include "bench/timing.h"
 
 #include <pumice/vulkan.h>
 

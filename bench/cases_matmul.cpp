@@ -37,16 +37,10 @@ Measurement run(Bench& bench, int n) {
     const std::vector<float> host_a = noise(count, 4), host_b = noise(count, 5);
     Array<float, 2> a = bench.device.upload(host_a, {n, n}), b = bench.device.upload(host_b, {n, n});
     Array<float, 2> c = bench.device.zeros<float>({n, n});
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = matmul(ndrange(n, n).group(16, 16), c, a, b);
-        last.wait();
-    };
+    const Side ours = launches([&] { return matmul(ndrange(n, n).group(16, 16), c, a, b); });
 
     raw::Pipeline pipeline(bench.raw, "matmul", peer_glsl, 3, 8);
-    raw::Buffer pa(bench.raw, count * 4), pb(bench.raw, count * 4), pc(bench.raw, count * 4);
-    pa.upload(host_a);
-    pb.upload(host_b);
+    raw::Buffer pa(bench.raw, host_a), pb(bench.raw, host_b), pc(bench.raw, count * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pc, &pa, &pb}), {word(n), word(n)}, uint32_t(n) / 16,
                                  uint32_t(n) / 16);
 

@@ -30,15 +30,10 @@ Measurement run(Bench& bench, int n) {
     const int groups = (n + 255) / 256;
     const std::vector<float> host = noise(size_t(n), 6);
     Array<float> x = bench.device.upload(host), sums = bench.device.zeros<float>(groups);
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = block_sum(ndrange(n).group(256), sums, x);
-        last.wait();
-    };
+    const Side ours = launches([&] { return block_sum(ndrange(n).group(256), sums, x); });
 
     raw::Pipeline pipeline(bench.raw, "block_sum", peer_glsl, 2, 4);
-    raw::Buffer px(bench.raw, size_t(n) * 4), psums(bench.raw, size_t(groups) * 4);
-    px.upload(host);
+    raw::Buffer px(bench.raw, host), psums(bench.raw, size_t(groups) * 4);
     const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&psums, &px}), {word(n)}, uint32_t(groups));
 
     const Measurement m = compare(bench, ours, peer);

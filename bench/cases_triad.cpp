@@ -27,16 +27,10 @@ Measurement run(Bench& bench, int n) {
     const float s = 0.75f;
     const std::vector<float> host_b = noise(size_t(n), 1), host_c = noise(size_t(n), 2);
     Array<float> a = bench.device.zeros<float>(n), b = bench.device.upload(host_b), c = bench.device.upload(host_c);
-    const Side ours = [&](int times) {
-        Event last;
-        for (int t = 0; t < times; ++t) last = triad(ndrange(n).group(256), a, b, c, s);
-        last.wait();
-    };
+    const Side ours = launches([&] { return triad(ndrange(n).group(256), a, b, c, s); });
 
     raw::Pipeline pipeline(bench.raw, "triad", peer_glsl, 3, 8);
-    raw::Buffer pa(bench.raw, size_t(n) * 4), pb(bench.raw, size_t(n) * 4), pc(bench.raw, size_t(n) * 4);
-    pb.upload(host_b);
-    pc.upload(host_c);
+    raw::Buffer pa(bench.raw, size_t(n) * 4), pb(bench.raw, host_b), pc(bench.raw, host_c);
     const Side peer =
         dispatches(bench.raw, pipeline, pipeline.bindings({&pa, &pb, &pc}), {word(n), word(s)}, uint32_t(n + 255) / 256);
 

@@ -1,6 +1,5 @@
 // Gradients of textures: by their texels, to which several items add, and by the positions of the samples.
 #include "bench/gradient_cases.h"
-#include "bench/harness.h"
 
 namespace bench::gradients {
 

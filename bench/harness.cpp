@@ -1,25 +1,19 @@
 #include "bench/harness.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 
+#include "bench/timing.h"
+
 namespace bench {
 namespace {
 
-double now_ms(const Bench& bench) {
-    timespec t;
-    clock_gettime(bench.cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
-}
+double (*clock_of(const Bench& bench))() { return bench.cpu_time ? processor_ms : now_ms; }
 
 double milliseconds_of(const Bench& bench, const std::function<void()>& act) {
-    const double start = now_ms(bench);
-    act();
-    return now_ms(bench) - start;
+    return bench::milliseconds_of(act, clock_of(bench));
 }
 
 /// The value below which the fraction of them lies.
@@ -78,8 +72,8 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
 Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer) {
     for (int warm = 0; warm < 10; ++warm) ours(), peer();
     std::vector<double> a, b, ratios;
-    const double start = now_ms(bench);
-    for (int pair = 0; pair < 100 || now_ms(bench) - start < bench.budget() * 1e3; ++pair) {
+    const double start = clock_of(bench)();
+    for (int pair = 0; pair < 100 || clock_of(bench)() - start < bench.budget() * 1e3; ++pair) {
         if (pair % 2) b.push_back(peer());
         a.push_back(ours());
         if (pair % 2 == 0) b.push_back(peer());
@@ -88,12 +82,6 @@ Measurement compare_timed(const Bench& bench, const std::function<double()>& our
     Measurement m;
     summarise(m, a, b, ratios);
     return m;
-}
-
-double thread_ms() {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
 }
 
 Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once) {

@@ -48,8 +48,6 @@ struct Measurement {
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
 /// Compares two sides that return the milliseconds that one time took.
 Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer);
-/// Milliseconds that the calling thread has computed.
-double thread_ms();
 /// The median of several comparisons of the case with this name. Each runs `once` in a process of its own. If a software driver's
 /// threads share a core with those that wake them, a launch costs twice as much; and that stays so from the start of the threads,
 /// with the instance and the device, so more measurements in one process do not help. It depends, among others, on the side that is
@@ -87,6 +85,14 @@ std::vector<Case> image_cases();
 std::vector<Case> launch_cases();
 std::vector<Case> first_use_cases();
 
+/// Our side of a kernel: `times` launches, each of which `launch` makes, and a wait for the last.
+template <class Launch> Side launches(const Launch& launch) {
+    return [launch](int times) {
+        pumice::Event last;
+        for (int t = 0; t < times; ++t) last = launch();
+        last.wait();
+    };
+}
 /// The peer of a kernel: `times` dispatches with barriers between them, in one submission.
 Side dispatches(raw::Device& device, raw::Pipeline& pipeline, VkDescriptorSet set, std::vector<uint32_t> push, uint32_t x,
                 uint32_t y = 1, uint32_t z = 1);

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 
 #include "bench/corpus/corpus.h"
@@ -93,8 +92,7 @@ struct Gains {
         std::vector<std::pair<double, std::string>> some;
         for (const auto& r : ratios)
             if (gains ? r.first > counts : r.first < 1 / counts) some.push_back(r);
-        std::sort(some.begin(), some.end(),
-                  [&](const auto& a, const auto& b) { return gains ? a.first > b.first : a.first < b.first; });
+        std::ranges::sort(some, [&](const auto& a, const auto& b) { return gains ? a.first > b.first : a.first < b.first; });
         std::string out;
         char number[32];
         for (size_t s = 0; s < std::min(most, some.size()); ++s) {

@@ -57,6 +57,9 @@ private:
 class Buffer {
 public:
     Buffer(Device& device, size_t bytes, bool staging = false);
+    template <class T> Buffer(Device& device, const std::vector<T>& host) : Buffer(device, host.size() * sizeof(T)) {
+        upload(host);
+    }
     ~Buffer();
     Buffer(const Buffer&) = delete;
 

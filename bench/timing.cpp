@@ -1,16 +1,14 @@
 #include "bench/timing.h"
 
-#include <ctime>
+#include <chrono>
 #include <string>
 #include <thread>
 
 namespace bench {
 
-double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double processor_ms() {
+double clock_ms(clockid_t clock) {
     timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
 }
 
@@ -23,9 +21,7 @@ namespace {
 
 double time_of(const std::function<void()>& side, const std::function<void()>& before, double (*clock)()) {
     if (before) before();
-    const double start = clock();
-    side();
-    return clock() - start;
+    return milliseconds_of(side, clock);
 }
 
 std::vector<double> medians_of(const std::vector<std::vector<double>>& times) {

@@ -1,7 +1,8 @@
 // Wall times of sides that take turns.
 #pragma once
+#include <ctime>
+
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -10,16 +11,19 @@
 
 namespace bench {
 
-double now_ms();
-template <class F> double milliseconds_of(F&& act) {
-    const double start = now_ms();
+/// Milliseconds of a clock.
+double clock_ms(clockid_t clock);
+inline double now_ms() { return clock_ms(CLOCK_MONOTONIC); }
+/// Milliseconds that all threads of this process have computed.
+inline double processor_ms() { return clock_ms(CLOCK_PROCESS_CPUTIME_ID); }
+/// Milliseconds that the calling thread has computed.
+inline double thread_ms() { return clock_ms(CLOCK_THREAD_CPUTIME_ID); }
+template <class F> double milliseconds_of(F&& act, double (*clock)() = now_ms) {
+    const double start = clock();
     act();
-    return now_ms() - start;
+    return clock() - start;
 }
 double median(std::vector<double> values);
-
-/// Milliseconds that all threads of this process have computed.
-double processor_ms();
 
 /// Runs the sides in turns until the budget is spent, at least five times each. Returns the median milliseconds of each, by a clock.
 /// `before`, where given, prepares a time of any side and is not measured.

@@ -226,8 +226,7 @@ void CommandRecorder::order() { barrier(stages | compute, writes_of(writing | co
 
 void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
                               std::span<const VkImageMemoryBarrier> transitions) {
-    VkMemoryBarrier memory{};
-    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     memory.srcAccessMask = written;
     memory.dstAccessMask = used;
     std::vector<VkImageMemoryBarrier> changes(transitions.begin(), transitions.end());
@@ -252,8 +251,7 @@ VkDescriptorSet CommandRecorder::descriptor_set(VkDescriptorSetLayout layout, ui
             pools.push_back(device->unused_pools.back());
             device->unused_pools.pop_back();
         }
-        VkDescriptorSetAllocateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
         info.descriptorPool = pools.back();
         info.descriptorSetCount = 1;
         info.pSetLayouts = &layout;
@@ -271,7 +269,7 @@ void CommandRecorder::keep(Buffer& buffer) {
 }
 
 void CommandRecorder::borrow(Image& image) {
-    if (std::find(borrowed.begin(), borrowed.end(), &image) != borrowed.end()) return;
+    if (std::ranges::find(borrowed, &image) != borrowed.end()) return;
     const bool is_pumices = !image.lent;
     if (is_pumices) image.lent = LentImage{image.handle, image.usage, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
     if (is_pumices || image.is_borrowed) {  // it may be in another layout: changed in the queue, before the application's buffer
@@ -328,8 +326,7 @@ void CommandRecorder::raise_messages() {
 
 std::shared_ptr<void> listen_while_recording(const InstanceFunctions& functions, VkInstance instance) {
     if (!functions.CreateDebugUtilsMessengerEXT || !functions.DestroyDebugUtilsMessengerEXT) return nullptr;
-    VkDebugUtilsMessengerCreateInfoEXT info{};
-    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
     info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
     info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
     info.pfnUserCallback = on_message;

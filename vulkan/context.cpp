@@ -22,8 +22,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
 }
 
 VkDebugUtilsMessengerCreateInfoEXT messenger_info(Messages& messages) {
-    VkDebugUtilsMessengerCreateInfoEXT info{};
-    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
     info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
     // Without the general type, by which the loader reports other vendors' drivers that find no device.
     info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
@@ -100,14 +99,12 @@ Instance* Instance::get(bool validate, std::string& reason) {
 }
 
 std::string Instance::create(const GlobalFunctions& global, bool validate) {
-    VkApplicationInfo application{};
-    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
     application.pEngineName = "pumice";
     application.apiVersion = VK_API_VERSION_1_3;  // the highest version used; devices of 1.2 work too
 
     std::vector<const char*> extensions, layers;
-    VkInstanceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
     info.pApplicationInfo = &application;
     if (has_extension(global, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
         extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
@@ -115,8 +112,7 @@ std::string Instance::create(const GlobalFunctions& global, bool validate) {
     }
     // Synchronisation validation finds missing barriers that have no effect on software drivers.
     const VkValidationFeatureEnableEXT enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
-    VkValidationFeaturesEXT features{};
-    features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+    auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
     features.enabledValidationFeatureCount = 1;
     features.pEnabledValidationFeatures = enable;
     VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info(messages);
@@ -184,35 +180,34 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
 bool Context::reads_both_clocks(const Origin& origin) const {
     const auto enabled = [&] {
         if (wrapped) return snapshot.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);  // of an application: what it has enabled
-        return std::any_of(plan.extensions.begin(), plan.extensions.end(),
-                           [](const char* name) { return std::strcmp(name, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) == 0; });
+        return std::ranges::any_of(plan.extensions, [](const char* name) {
+            return std::strcmp(name, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) == 0;
+        });
     };
     const auto ask = origin.vk.GetPhysicalDeviceCalibrateableTimeDomainsEXT;
     if (!enabled() || !ask || !vk.GetCalibratedTimestampsEXT) return false;
     const auto domains =
         enumerate<VkTimeDomainEXT>([&](uint32_t* count, VkTimeDomainEXT* found) { return ask(origin.physical, count, found); });
-    const auto has = [&](VkTimeDomainEXT one) { return std::find(domains.begin(), domains.end(), one) != domains.end(); };
+    const auto has = [&](VkTimeDomainEXT one) { return std::ranges::find(domains, one) != domains.end(); };
     return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
 }
 
 void Context::make_device(const Origin& origin) {
     const float priority = 1.0f;
-    VkDeviceQueueCreateInfo queue_info{};
-    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    auto queue_info = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
     queue_info.queueFamilyIndex = plan.queue_family;
     queue_info.queueCount = 1;
     queue_info.pQueuePriorities = &priority;
 
-    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
-    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
     atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.float_atomics;
     atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = plan.local_float_atomics;
-    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
-    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+    auto sizes =
+        structure<VkPhysicalDeviceSubgroupSizeControlFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     sizes.subgroupSizeControl = true;
     sizes.computeFullSubgroups = plan.full_subgroups;
-    VkPhysicalDeviceVulkan12Features v12{};
-    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    auto v12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
     if (plan.float_atomics || plan.local_float_atomics) v12.pNext = &atomics;
     if (plan.required_subgroup_size > 0) sizes.pNext = std::exchange(v12.pNext, &sizes);
     v12.timelineSemaphore = true;
@@ -224,13 +219,9 @@ void Context::make_device(const Origin& origin) {
     v12.shaderSubgroupExtendedTypes = (plan.subgroups & codegen::Subgroups::int64) != 0;
     v12.shaderBufferInt64Atomics = plan.int64_atomics;
     v12.shaderSharedInt64Atomics = plan.local_int64_atomics;
-    VkPhysicalDeviceVulkan11Features v11{};
-    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    v11.pNext = &v12;
+    auto v11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &v12);
     v11.storageBuffer16BitAccess = plan.short_storage;
-    VkPhysicalDeviceFeatures2 features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    features.pNext = &v11;
+    auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &v11);
     features.features.shaderStorageImageExtendedFormats = plan.extended_formats;
     features.features.shaderStorageImageReadWithoutFormat = plan.reads_any_format;
     features.features.shaderStorageImageWriteWithoutFormat = plan.writes_any_format;
@@ -238,9 +229,7 @@ void Context::make_device(const Origin& origin) {
     features.features.shaderInt64 = plan.int64;
     features.features.shaderFloat64 = plan.float64;
 
-    VkDeviceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.pNext = &features;
+    auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features);
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue_info;
     info.enabledExtensionCount = uint32_t(plan.extensions.size());
@@ -249,8 +238,7 @@ void Context::make_device(const Origin& origin) {
 }
 
 VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
-    VkBufferCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
     info.size = VkDeviceSize(bytes);
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT;

@@ -15,6 +15,9 @@ struct Enabled {
 /// The features that these creation arguments of a device enable.
 Enabled enabled_by(const VkDeviceCreateInfo& created);
 
+/// Sets the features that are set in a chain of structures as in VkDeviceCreateInfo::pNext; unknown structures are skipped.
+void add_features(Snapshot& snapshot, const void* chain);
+
 /// The physical device without the features and extensions that are not enabled, and of at most the Vulkan version that the
 /// application requested. A pure function.
 Snapshot enabled(Snapshot physical, const Enabled& by, uint32_t api_version);

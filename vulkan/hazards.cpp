@@ -14,38 +14,7 @@
 // their whole extent; an indirect read conflicts with every write since the last barrier that covers it; one in-order queue.
 #include "vulkan/hazards.h"
 
-#include <tuple>
-
 namespace pumice::vulkan {
-
-bool Bytes::meets(const BufferAccess& access) const {
-    if (access.begin >= access.end) return false;
-    // The only candidate is the first range that ends after the access's begin: earlier ranges end before it.
-    const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
-        return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin);
-    });
-    return at != ranges.end() && at->buffer == access.buffer && at->begin < access.end;
-}
-
-void Bytes::add(const BufferAccess& access) {
-    if (access.begin >= access.end) return;
-    // All ranges that overlap or touch the new one are merged with it.
-    const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
-        return std::tie(r.buffer, r.end) < std::tie(access.buffer, access.begin);
-    });
-    auto last = first;
-    ByteRange all{access.buffer, access.begin, access.end};
-    for (; last != ranges.end() && last->buffer == all.buffer && last->begin <= all.end; ++last) {
-        all.begin = std::min(all.begin, last->begin);
-        all.end = std::max(all.end, last->end);
-    }
-    if (first == last) {
-        ranges.insert(first, all);
-    } else {
-        *first = all;
-        ranges.erase(first + 1, last);
-    }
-}
 
 bool Hazards::needs_barrier(std::span<const BufferAccess> accesses) const {
     for (const BufferAccess& next : accesses)

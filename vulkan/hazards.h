@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/vulkan_rules/byte_set.h"
+
 namespace pumice::vulkan {
 
 /// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing. `indirect`: a dispatch reads its
@@ -17,31 +19,13 @@ struct BufferAccess {
 
 /// True if the command reads its numbers of groups.
 inline bool is_indirect(std::span<const BufferAccess> accesses) {
-    return std::any_of(accesses.begin(), accesses.end(), [](const BufferAccess& access) { return access.indirect; });
+    return std::ranges::any_of(accesses, [](const BufferAccess& access) { return access.indirect; });
 }
 
 /// True if the two accesses may not run at the same time: they share a byte, and one of them writes.
 inline bool conflict(const BufferAccess& a, const BufferAccess& b) {
     return (a.write || b.write) && a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
-
-/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch. A query takes logarithmic time; adjacent arrays
-/// are one range.
-class Bytes {
-public:
-    /// True if the set contains a byte of the access.
-    bool meets(const BufferAccess& access) const;
-    void add(const BufferAccess& access);
-    void clear() { ranges.clear(); }
-    bool empty() const { return ranges.empty(); }
-
-private:
-    struct ByteRange {
-        uint64_t buffer;
-        int64_t begin, end;
-    };
-    std::vector<ByteRange> ranges;
-};
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only
 /// the accesses after the last barrier. Indirect reads are an exception: only some barriers make writes visible to them.
@@ -58,7 +42,7 @@ public:
     void clear();
 
 private:
-    Bytes read, written;  // since the last barrier
+    pumice_rt::vulkan::ByteSet<std::vector<pumice_rt::vulkan::ByteRange>> read, written;  // since the last barrier
     bool hidden = false;  // something was written before that barrier, and is not visible to indirect reads
 };
 

@@ -9,13 +9,13 @@ namespace {
 
 using Kind = codegen::Binding::Kind;
 
-Image& image_of(const Launch& launch, const Variant::BoundImage& bound) {
+Image& image_of(const Launch& launch, const ShaderPermutation::BoundImage& bound) {
     return static_cast<Image&>(*launch.arguments[size_t(bound.argument)].image.memory);
 }
 
 /// The layout that the launch needs: GENERAL if one of its bindings is a storage image of this image.
-VkImageLayout layout_of(const Variant& variant, const Launch& launch, const Image& image) {
-    for (const Variant::BoundImage& bound : variant.images)
+VkImageLayout layout_of(const ShaderPermutation& permutation, const Launch& launch, const Image& image) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images)
         if (bound.kind == Kind::storage_image && &image_of(launch, bound) == &image) return VK_IMAGE_LAYOUT_GENERAL;
     return VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
 }
@@ -37,19 +37,19 @@ bool VulkanDevice::has_image(const ImageShape& shape) const {
 }
 
 /// The changes of layouts before the launch. The queue's mutex is held, here and below.
-Transitions VulkanDevice::transitions_for(const Variant& variant, const Launch& launch) {
+Transitions VulkanDevice::transitions_for(const ShaderPermutation& permutation, const Launch& launch) {
     Transitions transitions;
-    for (const Variant::BoundImage& bound : variant.images) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
         Image& image = image_of(launch, bound);
         borrow(image);
-        transitions.add(image, layout_of(variant, launch, image));
+        transitions.add(image, layout_of(permutation, launch, image));
     }
     return transitions;
 }
 
 /// Adds the images to the launch's accesses. Throws Error for an image of the application without the usage.
-void VulkanDevice::list_images(const Variant& variant, const Launch& launch) {
-    for (const Variant::BoundImage& bound : variant.images) {
+void VulkanDevice::list_images(const ShaderPermutation& permutation, const Launch& launch) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
         const Image& image = image_of(launch, bound);
         const bool stores = bound.kind == Kind::storage_image;
         if (!(image.usage & (stores ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT)))
@@ -60,20 +60,20 @@ void VulkanDevice::list_images(const Variant& variant, const Launch& launch) {
 }
 
 /// The value that the launch has to follow because of its images. A change of the layout counts as a write.
-uint64_t VulkanDevice::after_images(const Variant& variant, const Launch& launch) const {
+uint64_t VulkanDevice::after_images(const ShaderPermutation& permutation, const Launch& launch) const {
     uint64_t last = 0;
-    for (const Variant::BoundImage& bound : variant.images) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
         const Image& image = image_of(launch, bound);
-        const bool write = bound.kind == Kind::storage_image || image.layout != layout_of(variant, launch, image);
+        const bool write = bound.kind == Kind::storage_image || image.layout != layout_of(permutation, launch, image);
         last = std::max(last, after(image, write, launch.stream));
     }
     return last;
 }
 
 /// Fills the descriptors of the images. True if one of them has changed.
-bool VulkanDevice::bind_images(Variant& variant, const Launch& launch) {
+bool VulkanDevice::bind_images(ShaderPermutation& permutation, const Launch& launch) {
     bool changed = false;
-    for (const Variant::BoundImage& bound : variant.images) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
         Image& image = image_of(launch, bound);
         const VkImageUsageFlags usage =
             bound.kind == Kind::storage_image ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT;
@@ -81,15 +81,15 @@ bool VulkanDevice::bind_images(Variant& variant, const Launch& launch) {
         info.imageView = image.view({view_type(image.shape, bound.kind), usage});
         info.imageLayout = image.layout;
         if (bound.kind == Kind::sampler) info.sampler = samplers.get(sampler_info(bound.info));
-        VkDescriptorImageInfo& last = variant.textures[size_t(bound.binding)];
+        VkDescriptorImageInfo& last = permutation.textures[size_t(bound.binding)];
         changed = changed || info.imageView != last.imageView || info.imageLayout != last.imageLayout;
         last = info;
     }
     return changed;
 }
 
-void VulkanDevice::used_images(const Variant& variant, const Launch& launch, const Transitions& transitions) {
-    for (const Variant::BoundImage& bound : variant.images) {
+void VulkanDevice::used_images(const ShaderPermutation& permutation, const Launch& launch, const Transitions& transitions) {
+    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
         Image& image = image_of(launch, bound);
         used(image, bound.kind == Kind::storage_image || transitions.change(image));
     }

@@ -3,7 +3,6 @@
 // An image that is lent belongs to the application between vulkan::submit and the next command on it. That command finds it in
 // the layout LentImage::before, and vulkan::submit leaves it in the layout LentImage::after. In between, Pumice tracks the layout
 // as it does for its own images. An image of Pumice's that the application uses has one layout for both.
-#include <algorithm>
 
 #include "core/support/error.h"
 #include "vulkan/command_recorder.h"

@@ -88,8 +88,7 @@ bool samples(const Snapshot& s, const ImageInfo& texture) {
 VkSamplerCreateInfo sampler_info(const ImageInfo& texture) {
     constexpr VkSamplerAddressMode modes[] = {VK_SAMPLER_ADDRESS_MODE_REPEAT, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                               VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER};
-    VkSamplerCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+    auto info = structure<VkSamplerCreateInfo>(VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO);
     info.magFilter = info.minFilter = texture.filter == Filter::linear ? VK_FILTER_LINEAR : VK_FILTER_NEAREST;
     info.mipmapMode = texture.mip_filter == Filter::linear ? VK_SAMPLER_MIPMAP_MODE_LINEAR : VK_SAMPLER_MIPMAP_MODE_NEAREST;
     info.addressModeU = info.addressModeV = info.addressModeW = modes[size_t(texture.wrap)];
@@ -105,8 +104,7 @@ VkImageUsageFlags usage_of(const ImageShape& shape) {
 }
 
 VkImageCreateInfo image_info(const ImageShape& shape) {
-    VkImageCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    auto info = structure<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
     if (shape.layout == ImageLayout::cube) info.flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     info.imageType = shape.dimensions == 1 ? VK_IMAGE_TYPE_1D : shape.dimensions == 2 ? VK_IMAGE_TYPE_2D : VK_IMAGE_TYPE_3D;
     info.format = vulkan_format(shape.format);

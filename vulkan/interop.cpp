@@ -7,7 +7,6 @@
 // processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
 #include "vulkan/interop.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/support/error.h"
@@ -72,26 +71,21 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
     const VkPhysicalDevice physical = found.physical_device = origin.application->physical_device;
     const auto features = [&](VkExternalMemoryHandleTypeFlagBits type) -> VkExternalMemoryFeatureFlags {
         if (!buffers) return 0;
-        VkPhysicalDeviceExternalBufferInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
+        auto info = structure<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
         info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         info.handleType = type;
-        VkExternalBufferProperties properties{};
-        properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
+        auto properties = structure<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
         buffers(physical, &info, &properties);
         return properties.externalMemoryProperties.externalMemoryFeatures;
     };
     const auto semaphore_features = [&](VkSemaphoreType type) -> VkExternalSemaphoreFeatureFlags {
         if (!semaphores || !found.GetSemaphoreFd || !found.ImportSemaphoreFd) return 0;
-        VkSemaphoreTypeCreateInfo of_type{};
-        of_type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+        auto of_type = structure<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
         of_type.semaphoreType = type;
-        VkPhysicalDeviceExternalSemaphoreInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO;
-        info.pNext = &of_type;
+        auto info =
+            structure<VkPhysicalDeviceExternalSemaphoreInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO, &of_type);
         info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-        VkExternalSemaphoreProperties properties{};
-        properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES;
+        auto properties = structure<VkExternalSemaphoreProperties>(VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES);
         semaphores(physical, &info, &properties);
         return properties.externalSemaphoreFeatures;
     };
@@ -108,11 +102,9 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
     }
     if (found.GetMemoryHostPointerProperties && enabled(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
         (features(host_type) & in)) {
-        VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{};
-        host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
-        VkPhysicalDeviceProperties2 properties{};
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-        properties.pNext = &host;
+        auto host = structure<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+        auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &host);
         origin.vk.GetPhysicalDeviceProperties2(physical, &properties);
         found.table.host_alignment = int64_t(host.minImportedHostPointerAlignment);
     }
@@ -132,23 +124,19 @@ Interop interop(const pumice::Device& device) { return wrapped(device, "interop"
 /// Gives the block memory that is exported, or imported from a descriptor or the host. `dedicated`: the one image in it, or null.
 void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type,
                                    const SharedMemory* from, void* host, VkImage dedicated) {
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    auto allocation = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
     allocation.allocationSize = VkDeviceSize(bytes);
     allocation.memoryTypeIndex = memory_type;
     const auto add = [&allocation](auto& info) {
         info.pNext = allocation.pNext;
         allocation.pNext = &info;
     };
-    VkImportMemoryFdInfoKHR import_fd{};
-    import_fd.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+    auto import_fd = structure<VkImportMemoryFdInfoKHR>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     import_fd.handleType = VkExternalMemoryHandleTypeFlagBits(type);
-    VkImportMemoryHostPointerInfoEXT import_host{};
-    import_host.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    auto import_host = structure<VkImportMemoryHostPointerInfoEXT>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     import_host.handleType = host_type;
     import_host.pHostPointer = host;
-    VkExportMemoryAllocateInfo exported{};
-    exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+    auto exported = structure<VkExportMemoryAllocateInfo>(VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
     exported.handleTypes = type;
     if (host) {
         add(import_host);
@@ -158,12 +146,10 @@ void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t m
     } else {
         add(exported);
     }
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     if (context.plan.device_addresses && !dedicated) add(flags);
-    VkMemoryDedicatedAllocateInfo alone{};
-    alone.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    auto alone = structure<VkMemoryDedicatedAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     alone.image = dedicated;
     if (dedicated) add(alone);
     context.check(context.vk.AllocateMemory(context.device, &allocation, nullptr, &block.memory), "vkAllocateMemory");
@@ -172,8 +158,7 @@ void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t m
 
 /// A block with memory of its own that is exported or imported. `memory`: of the importer, else null; `host`: its memory, else null.
 std::shared_ptr<Buffer> VulkanDevice::shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host) {
-    VkExternalMemoryBufferCreateInfo external{};
-    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    auto external = structure<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     external.handleTypes = type;
     VkBufferCreateInfo info = context.buffer_info(bytes);
     info.pNext = &external;
@@ -183,14 +168,12 @@ std::shared_ptr<Buffer> VulkanDevice::shared_buffer(int64_t bytes, uint32_t type
     context.vk.GetBufferMemoryRequirements(context.device, block->buffer, &needs);
     uint32_t types = needs.memoryTypeBits;
     if (host) {
-        VkMemoryHostPointerPropertiesEXT properties{};
-        properties.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
+        auto properties = structure<VkMemoryHostPointerPropertiesEXT>(VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
         context.check(interop.GetMemoryHostPointerProperties(context.device, host_type, host, &properties),
                       "vkGetMemoryHostPointerPropertiesEXT");
         types &= properties.memoryTypeBits;
     } else if (from && from->kind == FdKind::dma_buf) {
-        VkMemoryFdPropertiesKHR properties{};
-        properties.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;
+        auto properties = structure<VkMemoryFdPropertiesKHR>(VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR);
         context.check(interop.GetMemoryFdProperties(context.device, type_of(from->kind), from->fd, &properties),
                       "vkGetMemoryFdPropertiesKHR");
         types &= properties.memoryTypeBits;
@@ -276,8 +259,7 @@ SharedMemory share(const detail::ArrayState& array) {
     if (!buffer.lent || !buffer.lent->is_own_memory || array.offset != 0)
         throw Error("vulkan::share is called for an array that is not one of vulkan::shareable");
     SharedMemory shared = buffer.shared;
-    VkMemoryGetFdInfoKHR info{};
-    info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+    auto info = structure<VkMemoryGetFdInfoKHR>(VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR);
     info.memory = buffer.lent->memory;
     info.handleType = type_of(shared.kind);
     backend.context.check(backend.interop.GetMemoryFd(backend.context.device, &info, &shared.fd), "vkGetMemoryFdKHR");
@@ -297,8 +279,7 @@ void VulkanDevice::hand_over(Buffer& buffer, bool take) {
     constexpr VkAccessFlags any =
         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     const uint32_t own = context.plan.queue_family, other = VK_QUEUE_FAMILY_EXTERNAL;
-    VkBufferMemoryBarrier barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER;
+    auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
     barrier.srcAccessMask = take ? 0 : any;
     barrier.dstAccessMask = take ? any : 0;
     barrier.srcQueueFamilyIndex = take ? other : own;
@@ -319,16 +300,12 @@ void VulkanDevice::hand_over(Buffer& buffer, bool take) {
 struct SharedSemaphore::State {
     State(VulkanDevice& device, bool is_timeline, bool is_exported)
         : device(std::static_pointer_cast<VulkanDevice>(device.shared_from_this())), is_timeline(is_timeline) {
-        VkExportSemaphoreCreateInfo exported{};
-        exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
+        auto exported = structure<VkExportSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
         exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-        VkSemaphoreTypeCreateInfo type{};
-        type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
-        type.pNext = is_exported ? &exported : nullptr;
+        auto type =
+            structure<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, is_exported ? &exported : nullptr);
         type.semaphoreType = is_timeline ? VK_SEMAPHORE_TYPE_TIMELINE : VK_SEMAPHORE_TYPE_BINARY;
-        VkSemaphoreCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-        info.pNext = &type;
+        auto info = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type);
         device.context.check(device.context.vk.CreateSemaphore(device.context.device, &info, nullptr, &semaphore),
                              "vkCreateSemaphore");
     }
@@ -369,8 +346,7 @@ SharedSemaphore shareable_semaphore(const pumice::Device& device, bool is_timeli
 
 int share(const SharedSemaphore& semaphore) {
     const SharedSemaphore::State& state = held(semaphore, "vulkan::share");
-    VkSemaphoreGetFdInfoKHR info{};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
+    auto info = structure<VkSemaphoreGetFdInfoKHR>(VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR);
     info.semaphore = state.semaphore;
     info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
     const VulkanDevice& backend = *state.device;
@@ -388,8 +364,7 @@ SharedSemaphore shared_semaphore(const pumice::Device& device, int fd, bool is_t
              "(vulkan::interop)");
     if (fd < 0) fail("a shared semaphore is taken from the descriptor ", fd, ", which is none");
     SharedSemaphore made{std::make_shared<SharedSemaphore::State>(backend, is_timeline, false)};
-    VkImportSemaphoreFdInfoKHR info{};
-    info.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR;
+    auto info = structure<VkImportSemaphoreFdInfoKHR>(VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR);
     info.semaphore = made.state->semaphore;
     info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
     info.fd = fd;

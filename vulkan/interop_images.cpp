@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/support/error.h"
-#include "vulkan/image_formats.h"
 #include "vulkan/interop.h"
 #include "vulkan/vulkan_device.h"
 
@@ -26,22 +25,17 @@ bool can_share(const VulkanDevice& device, const ImageShape& shape, bool out) {
     const Interop& can = device.interop.table;
     if (!(out ? can.opaque_out : can.opaque_in) || !device.interop.GetPhysicalDeviceImageFormatProperties2) return false;
     const VkImageCreateInfo image = image_info(shape);
-    VkPhysicalDeviceExternalImageFormatInfo external{};
-    external.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO;
+    auto external =
+        structure<VkPhysicalDeviceExternalImageFormatInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
     external.handleType = opaque;
-    VkPhysicalDeviceImageFormatInfo2 info{};
-    info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2;
-    info.pNext = &external;
+    auto info = structure<VkPhysicalDeviceImageFormatInfo2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2, &external);
     info.format = image.format;
     info.type = image.imageType;
     info.tiling = image.tiling;
     info.usage = image.usage;
     info.flags = image.flags;
-    VkExternalImageFormatProperties external_properties{};
-    external_properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES;
-    VkImageFormatProperties2 properties{};
-    properties.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2;
-    properties.pNext = &external_properties;
+    auto external_properties = structure<VkExternalImageFormatProperties>(VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES);
+    auto properties = structure<VkImageFormatProperties2>(VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2, &external_properties);
     const VkResult result =
         device.interop.GetPhysicalDeviceImageFormatProperties2(device.interop.physical_device, &info, &properties);
     const VkExternalMemoryFeatureFlags wanted =
@@ -89,8 +83,7 @@ Image& image_of(const std::shared_ptr<detail::ImageBinding>& binding, const char
 
 /// `from`: of the importer, else null.
 std::shared_ptr<Image> VulkanDevice::shared_image(const ImageShape& shape, const SharedMemory* from) {
-    VkExternalMemoryImageCreateInfo external{};
-    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO;
+    auto external = structure<VkExternalMemoryImageCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     external.handleTypes = opaque;
     VkImageCreateInfo info = image_info(shape);
     info.pNext = &external;
@@ -129,8 +122,7 @@ void VulkanDevice::hand_over(Image& image, bool take) {
         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     const uint32_t own = context.plan.queue_family, other = VK_QUEUE_FAMILY_EXTERNAL;
     const std::lock_guard lock(queue.mutex);
-    VkImageMemoryBarrier barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
     barrier.srcAccessMask = take ? 0 : any;
     barrier.dstAccessMask = take ? any : 0;
     barrier.oldLayout = take ? VK_IMAGE_LAYOUT_GENERAL : image.layout;
@@ -166,8 +158,7 @@ std::shared_ptr<detail::ImageBinding> from_shared(const pumice::Device& device, 
 SharedMemory share(const std::shared_ptr<detail::ImageBinding>& binding) {
     const Image& image = image_of(binding, "share");
     SharedMemory shared = image.shared;
-    VkMemoryGetFdInfoKHR info{};
-    info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+    auto info = structure<VkMemoryGetFdInfoKHR>(VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR);
     info.memory = image.own_memory->memory;
     info.handleType = opaque;
     const VulkanDevice& backend = *image.device;

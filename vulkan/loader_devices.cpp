@@ -38,7 +38,7 @@ std::vector<int> best_first(const std::vector<PhysicalDevice>& devices) {
     const auto kind = [](const PhysicalDevice& one) { return one.software ? 2 : one.integrated ? 1 : 0; };
     std::vector<int> order(devices.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    std::ranges::stable_sort(order, [&](int a, int b) {
         const PhysicalDevice &one = devices[size_t(a)], &other = devices[size_t(b)];
         return kind(one) != kind(other) ? kind(one) < kind(other) : one.limits.memory > other.limits.memory;
     });

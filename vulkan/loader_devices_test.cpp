@@ -27,7 +27,7 @@ TEST(List, AllAreListed) {
     const std::vector<PhysicalDevice> all = list();
     std::vector<int> order = best_first(all);
     ASSERT_EQ(order.size(), all.size());
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(order[i], all[i].index);
 }
 

@@ -12,8 +12,7 @@ bool names_are_wanted() {
 }
 
 void ObjectNames::set(VkDevice device, VkObjectType type, uint64_t handle, const std::string& text) const {
-    VkDebugUtilsObjectNameInfoEXT info{};
-    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    auto info = structure<VkDebugUtilsObjectNameInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
     info.objectType = type;
     info.objectHandle = handle;
     info.pObjectName = text.c_str();
@@ -31,8 +30,7 @@ void ObjectNames::name_range(VkDevice device, VkBuffer buffer, int64_t offset, c
 
 void ObjectNames::begin(VkCommandBuffer commands, const std::string& label) const {
     if (!vk.CmdBeginDebugUtilsLabelEXT) return;
-    VkDebugUtilsLabelEXT info{};
-    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+    auto info = structure<VkDebugUtilsLabelEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT);
     info.pLabelName = label.c_str();
     vk.CmdBeginDebugUtilsLabelEXT(commands, &info);
 }

@@ -90,15 +90,15 @@ TEST(ObjectNames, AreThoseOfKernelsArraysAndBatches) {
         EXPECT_TRUE(app.messages.empty()) << app.messages[0];
         const std::string kernel = "advect (object_names_test.cpp:" + std::to_string(advect_line) + ")";
         const auto has = [&](VkObjectType type, const std::string& part) {
-            return std::any_of(seen.names.begin(), seen.names.end(),
-                               [&](const auto& one) { return one.first == type && one.second.find(part) != part.npos; });
+            return std::ranges::any_of(seen.names,
+                                       [&](const auto& one) { return one.first == type && one.second.find(part) != part.npos; });
         };
         EXPECT_TRUE(has(VK_OBJECT_TYPE_PIPELINE, kernel));
         EXPECT_TRUE(has(VK_OBJECT_TYPE_SHADER_MODULE, kernel));
         EXPECT_TRUE(has(VK_OBJECT_TYPE_BUFFER, "density"));
         EXPECT_TRUE(has(VK_OBJECT_TYPE_BUFFER, "pressure"));
         const auto labels = [&](const std::string& begin) {
-            return std::count_if(seen.labels.begin(), seen.labels.end(), [&](const auto& one) { return one.starts_with(begin); });
+            return std::ranges::count_if(seen.labels, [&](const auto& one) { return one.starts_with(begin); });
         };
         EXPECT_EQ(labels(kernel), 1);
         EXPECT_EQ(labels("copy"), 1);

@@ -9,8 +9,7 @@ PipelineCache::PipelineCache(Context& c, DiskCache& d, const std::string& device
         return;
     }
     const std::string stored = disk.read(name).value_or("");
-    VkPipelineCacheCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    auto info = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
     info.initialDataSize = stored.size();
     info.pInitialData = stored.data();
     context.check(context.vk.CreatePipelineCache(context.device, &info, nullptr, &handle), "vkCreatePipelineCache");

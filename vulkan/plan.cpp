@@ -11,7 +11,6 @@
 #include "vulkan/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,80 +21,15 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr VkMemoryPropertyFlags reached = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-// Memory to which ordinary buffers cannot be bound.
-constexpr VkMemoryPropertyFlags special =
-    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
-
-/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one. Drivers list
-/// faster types first.
-std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special) {
-    const VkPhysicalDeviceMemoryProperties& memory = s.memory;
-    std::optional<uint32_t> best;
-    VkDeviceSize best_size = 0;
-    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
-        const VkMemoryType& type = memory.memoryTypes[i];
-        const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
-        const bool fits =
-            (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (s.buffer_memory_types >> i & 1);
-        if (!fits || size <= best_size) continue;
-        best = i;
-        best_size = size;
-    }
-    return best;
-}
-
-/// The first queue family with compute and graphics, else the first with compute. On desktop GPUs, families without graphics are
-/// meant for asynchronous compute beside drawing, and get less of the machine. A family with compute can also copy.
-std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>& families) {
-    for (VkQueueFlags wanted : {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, int(VK_QUEUE_COMPUTE_BIT)})
-        for (uint32_t i = 0; i < families.size(); ++i)
-            if (families[i].queueCount > 0 && (families[i].queueFlags & wanted) == wanted) return i;
-    return std::nullopt;
-}
-
-/// Mesa's major version: 22 for "Mesa 22.3.6 (LLVM 15.0.6)"; 0 for other drivers.
-int mesa_version(const Snapshot& s) {
-    constexpr std::string_view name = "Mesa ";
-    int version = 0;
-    // Intel's driver is called "Intel open-source Mesa driver": the number stands after a later "Mesa ".
-    for (size_t at = s.driver.find(name); at != s.driver.npos && version == 0; at = s.driver.find(name, at + 1))
-        std::from_chars(s.driver.data() + at + name.size(), s.driver.data() + s.driver.size(), version);
-    return version;
-}
-
-constexpr uint32_t intel = 0x8086;  // a PCI vendor
-
-/// The subgroup size that pipelines require: the one that the device reports. Without a requirement a driver may choose another
-/// size: Intel's driver reports 32 and runs 8, 16 or 32. On Intel the plan requires 16, the driver's usual choice, since 32 lanes
-/// have half the registers each. The size is doubled until a group of the largest size fits the largest number of subgroups.
-int required_subgroup_size(const Snapshot& s) {
-    if (!s.subgroup_size_control || s.max_subgroup_size == 0) return 0;
-    int size = std::clamp(s.vendor == intel ? 16 : s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
-    while (size < s.max_subgroup_size && uint64_t(size) * s.max_group_subgroups < s.limits.maxComputeWorkGroupInvocations)
-        size *= 2;
-    return size;
-}
+namespace rules = pumice_rt::vulkan;
 
 bool is_mesa(VkDriverId driver) {
     constexpr VkDriverId known[] = {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, VK_DRIVER_ID_MESA_LLVMPIPE};
     return std::find(std::begin(known), std::end(known), driver) != std::end(known);
 }
 
-/// True for drivers that assign subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises
-/// no order.
-bool linear_subgroups(VkDriverId driver) {
-    constexpr VkDriverId known[] = {
-        VK_DRIVER_ID_AMD_PROPRIETARY,    VK_DRIVER_ID_AMD_OPEN_SOURCE,           VK_DRIVER_ID_MESA_RADV,
-        VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
-        VK_DRIVER_ID_MESA_LLVMPIPE,      VK_DRIVER_ID_GOOGLE_SWIFTSHADER};
-    return std::find(std::begin(known), std::end(known), driver) != std::end(known);
-}
-
 void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan) {
+    const int mesa = rules::mesa_version(s.driver.c_str());
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
     plan.extended_formats = s.storage_image_extended_formats;
@@ -122,13 +56,13 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     // Mesa 22's gallivm lays subgroups along x, and keeps a loop running while a lane without an item of the group is in it. Such
     // a lane stores nothing and loads 0, so that a search in memory ends only after 65,535 iterations, and every loop after it
     // after one.
-    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa_version(s) == 22;
+    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa == 22;
     // Mesa's NIR folded a signed 64-bit comparison of a widened 32-bit integer with a constant to true or false: seen in 22.3,
     // correct in 25.0. All Mesa drivers share NIR.
-    plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
+    plan.ordered_as_unsigned = mesa > 0 && mesa < 25;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, and also float to half to float in 25.0.
     // NVIDIA's (580) folds float to half to float.
-    plan.exact_conversions = mesa_version(s) > 0 || s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+    plan.exact_conversions = mesa > 0 || s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds
     // again: one number in 400 is off by one unit in the last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
@@ -148,15 +82,19 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;
-    plan.required_subgroup_size = plan.subgroups == 0 ? 0 : required_subgroup_size(s);
+    const rules::SubgroupSizes sizes{uint32_t(s.subgroup_size), uint32_t(s.min_subgroup_size), uint32_t(s.max_subgroup_size),
+                                     s.max_group_subgroups};
+    if (plan.subgroups != 0 && s.subgroup_size_control)
+        plan.required_subgroup_size =
+            int(rules::required_subgroup_size(sizes, s.vendor, s.limits.maxComputeWorkGroupInvocations));
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
     // Vulkan allows division an error of 2.5 units in the last place, and cards make use of it. These two drivers compute with
     // the processor's instructions, which round correctly.
     plan.rounded_division =
         (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
-    plan.linear_subgroups = linear_subgroups(s.driver_id);
+    plan.linear_subgroups = rules::has_linear_subgroups(s.driver_id);
     // Without a required size, Intel's subgroups may be smaller than the reported size.
-    const bool has_true_size = s.vendor != intel || plan.required_subgroup_size > 0;
+    const bool has_true_size = s.vendor != rules::intel || plan.required_subgroup_size > 0;
     // Some versions of lavapipe begin a new subgroup with each row of the group.
     plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
     plan.wide_offsets = switches.wide && plan.int64;
@@ -239,45 +177,19 @@ bool DevicePlan::supports(Feature feature) const {
 }
 
 void plan_memory(const Snapshot& s, DevicePlan& plan) {
-    const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
-    const bool integrated = s.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    const auto local_type = memory_type(s, local), unified = memory_type(s, local | visible | cached),
-               window = memory_type(s, local | visible);
-    plan.arrays.clear();
-    const auto add = [&](std::optional<uint32_t> type, bool mapped) {
-        const auto same = [&](const DevicePlan::ArrayMemory& one) { return one.type == type; };
-        if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same))
-            plan.arrays.push_back({*type, mapped && !plan.always_staged});
-    };
-    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
-    // memory into heaps, any of them will do.
-    if (unified && (integrated || heap(*unified) >= heap(*local_type))) add(unified, true);
-    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy, as it is not
-    // cached. A smaller window is not used for arrays.
-    if (window && heap(*window) >= heap(*local_type)) add(window, true);
-    add(local_type, false);
-    // The host's memory, which the device reaches across a bus.
-    add(memory_type(s, visible | cached, special | local), true);
-    add(memory_type(s, visible, special | local), true);
-    if (plan.arrays.empty()) add(memory_type(s, 0), false);
-    const auto upload = memory_type(s, visible);
-    auto download = memory_type(s, visible | cached);
-    if (!download) download = memory_type(s, reached | cached);
-    if (plan.arrays.empty() || !upload) {
+    const rules::MemoryFacts memory{s.memory, s.buffer_memory_types, s.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+                                    s.limits.minStorageBufferOffsetAlignment, s.max_buffer_bytes};
+    const rules::MemoryPlan found = rules::memory_plan(memory, plan.always_staged);
+    plan.arrays.assign(found.arrays, found.arrays + found.array_count);
+    if (!found.usable()) {
         plan.unusable = "it has no memory that both host and device can use";
         return;
     }
-    plan.upload_memory = *upload;
-    plan.download_memory = download.value_or(*upload);
-    plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
-    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(plan.arrays[0].type), INT64_MAX));
-    // Not limited by maxMemoryAllocationSize. The specification says that vkAllocateMemory may return
-    // VK_ERROR_OUT_OF_DEVICE_MEMORY for more, and has no rule of valid usage about it (one was withdrawn in 1.2.189); drivers
-    // allocate more than they promise there. The size of the heap is a rule, VUID-vkAllocateMemory-pAllocateInfo-01713.
-    plan.max_block_bytes = plan.limits.memory;
-    if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
-    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
-    plan.limits.max_array_bytes = plan.max_block_bytes;
+    plan.upload_memory = found.upload_memory;
+    plan.download_memory = found.download_memory;
+    plan.alignment = found.alignment;
+    plan.limits.memory = found.memory_bytes;
+    plan.limits.max_array_bytes = plan.max_block_bytes = found.max_block_bytes;
     if (!plan.device_addresses)
         plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
 }
@@ -285,26 +197,18 @@ void plan_memory(const Snapshot& s, DevicePlan& plan) {
 std::vector<uint32_t> image_memory_types(const Snapshot& s, uint32_t bits) {
     std::vector<uint32_t> types;
     for (uint32_t i = 0; i < s.memory.memoryTypeCount; ++i)
-        if ((bits >> i & 1) && !(s.memory.memoryTypes[i].propertyFlags & special)) types.push_back(i);
+        if ((bits >> i & 1) && !(s.memory.memoryTypes[i].propertyFlags & rules::special_memory)) types.push_back(i);
     const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
-    const auto is_local = [&](uint32_t type) { return (s.memory.memoryTypes[type].propertyFlags & local) != 0; };
-    std::stable_sort(types.begin(), types.end(),
-                     [&](uint32_t a, uint32_t b) { return is_local(a) != is_local(b) ? is_local(a) : heap(a) > heap(b); });
+    const auto is_local = [&](uint32_t type) { return (s.memory.memoryTypes[type].propertyFlags & rules::device_local) != 0; };
+    std::ranges::stable_sort(
+        types, [&](uint32_t a, uint32_t b) { return is_local(a) != is_local(b) ? is_local(a) : heap(a) > heap(b); });
     return types;
 }
 
 void plan_queue(const Snapshot& s, const Switches& switches, uint32_t family, DevicePlan& plan) {
     plan.queue_family = family;
     plan.time_stamp_bits = s.queue_families[family].timestampValidBits;
-    plan.most_seconds = 0;
-    if (plan.time_stamp_bits == 0) return;  // without a clock no launch is measured
-    // A watchdog of the system resets a card that does not answer for 2 seconds (Windows) or 10 (Linux). Nor can it draw
-    // meanwhile. No system watches a driver that is a program on the host's processor.
-    const bool has_watchdog = s.type != VK_PHYSICAL_DEVICE_TYPE_CPU;
-    if (switches.slices)
-        plan.most_seconds = 1e-6;
-    else if (has_watchdog)
-        plan.most_seconds = 0.25;
+    plan.most_seconds = rules::most_seconds(s.queue_families[family], s.type, switches.slices);
 }
 
 DevicePlan make_plan(const Snapshot& s, const Switches& switches) {
@@ -317,9 +221,9 @@ DevicePlan make_plan(const Snapshot& s, const Switches& switches) {
         return refuse(text("it has Vulkan ", VK_API_VERSION_MAJOR(s.api_version), ".", VK_API_VERSION_MINOR(s.api_version),
                            ", and 1.2 is needed"));
     if (!s.timeline_semaphore) return refuse("it has no timeline semaphores");
-    const auto family = queue_family(s.queue_families);
-    if (!family) return refuse("it has no queue that computes");
-    plan_queue(s, switches, *family, plan);
+    const uint32_t family = rules::queue_family(s.queue_families.data(), uint32_t(s.queue_families.size()));
+    if (family == rules::none) return refuse("it has no queue that computes");
+    plan_queue(s, switches, family, plan);
     plan_policies(s, plan);
     plan_features(s, switches, plan);
     plan.always_staged = switches.staging;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/host/backend.h"
+#include "runtime/vulkan_rules/device_rules.h"
 #include "vulkan/snapshot.h"
 
 namespace pumice::vulkan {
@@ -87,11 +88,7 @@ struct DevicePlan {
     uint32_t max_bindings = 0;      ///< storage buffers of one kernel; further arrays go by address
     uint32_t max_descriptors = 0;   ///< storage buffers and images of one kernel
 
-    /// A memory type for arrays.
-    struct ArrayMemory {
-        uint32_t type = 0;
-        bool mapped = false;  ///< the host writes arrays in place, and reads them in place if the memory is host-cached
-    };
+    using ArrayMemory = pumice_rt::vulkan::ArrayMemory;
     std::vector<ArrayMemory> arrays;  ///< the best first; the others are used when it is full
     bool always_staged = false;       ///< arrays are never mapped
     uint32_t upload_memory = 0;       ///< memory types of the staging memory

@@ -66,7 +66,7 @@ Snapshot discrete() {
 }
 
 bool enables(const DevicePlan& plan, const char* extension) {
-    return std::any_of(plan.extensions.begin(), plan.extensions.end(), [&](const char* e) { return !std::strcmp(e, extension); });
+    return std::ranges::any_of(plan.extensions, [&](const char* e) { return !std::strcmp(e, extension); });
 }
 
 TEST(DevicePlan, SaysWhyADeviceCannotBeUsed) {

@@ -40,12 +40,9 @@ constexpr VkAccessFlags commands_accesses =
 }  // namespace
 
 Queue::Queue(Context& c) : context(c) {
-    VkSemaphoreTypeCreateInfo type{};
-    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    auto type = structure<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-    VkSemaphoreCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-    info.pNext = &type;
+    auto info = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type);
     context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore");
     // Submit an empty batch: drivers and layers construct static objects at their first use, and the queue's exit handler must
     // run before those are destroyed, so it is registered after them.
@@ -98,13 +95,11 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
         unused.pop_back();
     } else {
         batch = std::make_unique<Batch>();
-        VkCommandPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        auto info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
         info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
         info.queueFamilyIndex = context.plan.queue_family;
         context.check(context.vk.CreateCommandPool(context.device, &info, nullptr, &batch->pool), "vkCreateCommandPool");
-        VkCommandBufferAllocateInfo allocation{};
-        allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        auto allocation = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
         allocation.commandPool = batch->pool;
         allocation.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
         allocation.commandBufferCount = 1;
@@ -112,8 +107,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
         if (result != VK_SUCCESS) destroy(*batch);
         context.check(result, "vkAllocateCommandBuffers");
     }
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    auto begin = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     const VkResult result = context.vk.BeginCommandBuffer(batch->commands, &begin);
     if (result != VK_SUCCESS) destroy(*batch);
@@ -174,8 +168,7 @@ bool Queue::is_due() {
 /// tracker can forget everything before it.
 void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
                     VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions) {
-    VkMemoryBarrier memory{};
-    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     memory.srcAccessMask = written;
     memory.dstAccessMask = used;
     std::vector<VkImageMemoryBarrier> images(transitions.begin(), transitions.end());
@@ -251,8 +244,7 @@ void Queue::wait_for(const Signal& signal) {
 /// host signals the promised value, so that no wait blocks forever, and the queue remains usable.
 void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call) {
     if (result == VK_SUCCESS) {
-        VkTimelineSemaphoreSubmitInfo values{};
-        values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+        auto values = structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
         // The timeline comes last: drivers signal in this order, and a semaphore may be destroyed once the timeline has the value.
         std::vector<VkSemaphore> signals = batch->signals;
         std::vector<uint64_t> signal_values = batch->signal_values;
@@ -263,9 +255,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         values.waitSemaphoreValueCount = uint32_t(batch->awaits.size());
         values.pWaitSemaphoreValues = batch->awaited_values.data();
         const std::vector<VkPipelineStageFlags> stages(batch->awaits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
-        VkSubmitInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-        info.pNext = &values;
+        auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO, &values);
         info.waitSemaphoreCount = uint32_t(batch->awaits.size());
         info.pWaitSemaphores = batch->awaits.data();
         info.pWaitDstStageMask = stages.data();
@@ -300,8 +290,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
 
 /// Signals a value of the timeline from the host. The driver's queue must be idle.
 void Queue::signal_from_host(uint64_t value) {
-    VkSemaphoreSignalInfo signal{};
-    signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+    auto signal = structure<VkSemaphoreSignalInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO);
     signal.semaphore = timeline;
     signal.value = value;
     context.check(context.vk.SignalSemaphore(context.device, &signal), "vkSignalSemaphore");
@@ -327,8 +316,7 @@ VkDescriptorPool Queue::new_descriptor_pool(uint32_t descriptors) {
         {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, std::max(descriptors, sets_of_a_pool)},
         {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, std::max(descriptors, sets_of_a_pool)},
     };
-    VkDescriptorPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
     info.maxSets = sets_of_a_pool;
     info.poolSizeCount = uint32_t(std::size(sizes));
     info.pPoolSizes = sizes;
@@ -343,8 +331,7 @@ VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t des
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();
         if (fresh) batch.sets.push_back(new_descriptor_pool(descriptors));
-        VkDescriptorSetAllocateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
         info.descriptorPool = batch.sets[batch.sets_used];
         info.descriptorSetCount = 1;
         info.pSetLayouts = &layout;
@@ -417,8 +404,7 @@ bool Queue::spin(uint64_t value) {
 /// stop before that.
 bool Queue::await(uint64_t value, bool until_stopped) {
     if (context.plan.batching.spins && !until_stopped && spin(value)) return true;
-    VkSemaphoreWaitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    auto info = structure<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
     info.semaphoreCount = 1;
     info.pSemaphores = &timeline;
     info.pValues = &value;

@@ -1,6 +1,6 @@
 // Memoisation of launches: a program launches the same kernels on the same arrays again and again, frame by frame or step by step.
 //
-// Key: the range, the group, and every array argument (buffer, offset, bytes, extents). Value: variant, pipeline, accesses,
+// Key: the range, the group, and every array argument (buffer, offset, bytes, extents). Value: permutation, pipeline, accesses,
 // descriptors, push constants. Scalars are no part of the key, since many change with each launch: they are written into the push
 // constants each time. A buffer's number, not its address, tells buffers apart: an allocation may get the address of a freed one.
 //
@@ -38,7 +38,7 @@ bool same(const std::array<int64_t, 3>& a, const std::array<int64_t, 3>& b) {
 /// Writes the scalars into the push constants.
 void fill_scalars(const RepeatedLaunch& again, const Launch& launch, std::byte* push) {
     for (const codegen::Field& field : again.scalars) {
-        const uint64_t value = again.variant->scalar(launch, size_t(field.index));
+        const uint64_t value = again.permutation->scalar(launch, size_t(field.index));
         std::memcpy(push + field.offset, &value, size_t(size_of(field.type)));
     }
 }
@@ -64,7 +64,7 @@ bool RepeatedLaunch::has_same_buffers(const Launch& launch) const {
 }
 
 bool RepeatedLaunch::is_stale(const Launch& launch) const {
-    return std::any_of(arrays.begin(), arrays.end(), [&](const ArrayArgument& argument) {
+    return std::ranges::any_of(arrays, [&](const ArrayArgument& argument) {
         const Allocation* const memory = launch.arguments[argument.index].array.memory;
         return memory && memory == argument.array.memory && static_cast<const Buffer*>(memory)->number != argument.buffer;
     });
@@ -100,82 +100,81 @@ void RepeatedLaunches::add(const Launch& launch, RepeatedLaunch made) {
 }
 
 /// Keeps a launch that was just recorded, if it is one that launch_again() can do. The queue's mutex is held.
-void VulkanDevice::keep_launch(const Variant::RecordedLaunch& recorded, const Launch& launch) {
-    const Variant& variant = recorded.variant;
-    Variants& variants = recorded.variants;
+void VulkanDevice::keep_launch(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch) {
+    const ShaderPermutation& permutation = recorded.permutation;
+    ShaderPermutations& permutations = recorded.permutations;
     const GroupRange groups{{}, groups_of(launch)};
-    if (recorded.block || variant.locks || variant.shares_bindings || !variant.images.empty() || variants.reports ||
-        launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) || variants.repeated.find(launch) ||
-        !variants.repeated.takes_more(launch))
+    if (recorded.block || permutation.locks || permutation.shares_bindings || !permutation.images.empty() ||
+        permutations.reports || launch.counts.memory || !is_one_dispatch(launch, context.snapshot.limits) ||
+        permutations.repeated.find(launch) || !permutations.repeated.takes_more(launch))
         return;
     RepeatedLaunch again;
     again.number = launch.number;
     again.start = launch.start, again.extent = launch.extent, again.group = launch.group;
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
-        if (i >= variant.element_bytes.size() || variant.element_bytes[i] == 0) continue;
+        if (i >= permutation.element_bytes.size() || permutation.element_bytes[i] == 0) continue;
         const Launch::Array& array = launch.arguments[i].array;
         again.arrays.push_back({i, array, array.memory ? static_cast<const Buffer*>(array.memory)->number : 0});
     }
-    again.variant = &recorded.variant;
+    again.permutation = &recorded.permutation;
     again.pipeline = recorded.pipeline.handle;
     for (size_t axis = 0; axis < 3; ++axis) again.groups[axis] = uint32_t(groups.end[axis]);
     again.all_groups = groups.groups();
     if (context.plan.most_seconds > 0 && again.all_groups >= fewest_timed_groups) again.pace = recorded.pipeline.pace;
-    list_accesses(variant, launch, recorded.buffer_ranges);
+    list_accesses(permutation, launch, recorded.buffer_ranges);
     again.accesses = accesses;
-    again.buffers = variant.buffers;
-    fill_push_constants(variant, launch, recorded.buffer_ranges, groups.end, {});
-    again.push.assign(push.begin(), push.begin() + variant.push_bytes());
-    for (const codegen::Field& field : variant.shader.push)
+    again.buffers = permutation.buffers;
+    fill_push_constants(permutation, launch, recorded.buffer_ranges, groups.end, {});
+    again.push.assign(push.begin(), push.begin() + permutation.push_bytes());
+    for (const codegen::Field& field : permutation.shader.push)
         if (field.kind == codegen::Field::Kind::argument) again.scalars.push_back(field);
-    if (!context.plan.push_descriptors && !variant.buffers.empty()) again.set = take_set(recorded.variant);
-    variants.repeated.add(launch, std::move(again));
+    if (!context.plan.push_descriptors && !permutation.buffers.empty()) again.set = take_set(recorded.permutation);
+    permutations.repeated.add(launch, std::move(again));
 }
 
-/// A set with the variant's last buffers; null if too many are in use. The queue's mutex is held.
-KeptSet* VulkanDevice::take_set(Variant& variant) {
+/// A set with the permutation's last buffers; null if too many are in use. The queue's mutex is held.
+KeptSet* VulkanDevice::take_set(ShaderPermutation& permutation) {
     const auto is_free = [this](const KeptSet& set) {
         return !set.is_kept && set.recordings == 0 && queue.is_past(set.last_use);
     };
-    const auto there =
-        std::find_if(variant.kept_sets.begin(), variant.kept_sets.end(), [&](const auto& set) { return is_free(*set); });
-    KeptSet* const set = there == variant.kept_sets.end() ? variant.new_set(context) : there->get();
+    const auto there = std::ranges::find_if(permutation.kept_sets, [&](const auto& set) { return is_free(*set); });
+    KeptSet* const set = there == permutation.kept_sets.end() ? permutation.new_set(context) : there->get();
     if (!set) return nullptr;
     set->is_kept = true;
-    for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set->handle;
-    context.vk.UpdateDescriptorSets(context.device, uint32_t(variant.writes.size()), variant.writes.data(), 0, nullptr);
+    for (VkWriteDescriptorSet& write : permutation.writes) write.dstSet = set->handle;
+    context.vk.UpdateDescriptorSets(context.device, uint32_t(permutation.writes.size()), permutation.writes.data(), 0, nullptr);
     return set;
 }
 
 /// Records a launch like an earlier one. Returns false, and does nothing, if none was like it.
 bool VulkanDevice::launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, CommandRecorder* recorder) {
-    Variants& variants = *static_cast<VulkanProgram&>(*executable).variants;
-    if (launch.counts.memory || variants.reports || queue.in_call()) return false;
+    ShaderPermutations& permutations = *static_cast<VulkanProgram&>(*executable).permutations;
+    if (launch.counts.memory || permutations.reports || queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);
-    const RepeatedLaunch* const again = variants.repeated.find(launch);
+    const RepeatedLaunch* const again = permutations.repeated.find(launch);
     if (!again) return false;
     if (again->pace && !recorder && !again->pace->is_brief(again->all_groups, context.plan.most_seconds)) return false;
-    Variant& variant = *again->variant;
+    ShaderPermutation& permutation = *again->permutation;
     if (recorder) recorder->keep(executable);
     const VkCommandBuffer commands = recorder ? recorder->begin(again->accesses, {}) : queue.begin(again->accesses);
     const bool traces = !recorder && trace::on();
     if (traces) traced.begin(commands, queue.batch(), queue.recorded());
     {
-        const Label label(context.names, commands, variant.label);
+        const Label label(context.names, commands, permutation.label);
         if (recorder)
             recorder->bind(again->pipeline);
         else
             queue.bind(again->pipeline);
-        const bool is_bound = take_binding(variant, recorder ? recorder->batch : queue.batch());
-        bind_buffers(commands, variant, again->buffers, is_bound, again->set ? again->set->handle : VK_NULL_HANDLE);
+        const bool is_bound = take_binding(permutation, recorder ? recorder->batch : queue.batch());
+        bind_buffers(commands, permutation, again->buffers, is_bound, again->set ? again->set->handle : VK_NULL_HANDLE);
         if (!again->push.empty()) {
             std::memcpy(push.data(), again->push.data(), again->push.size());
             fill_scalars(*again, launch, push.data());
-            push_constants(commands, variant);
+            push_constants(commands, permutation);
         }
         context.vk.CmdDispatch(commands, again->groups[0], again->groups[1], again->groups[2]);
     }
-    for (const Variant::ArrayUse& use : variant.uses) {
+    for (const ShaderPermutation::ArrayUse& use : permutation.uses) {
         Allocation* const memory = launch.arguments[size_t(use.argument)].array.memory;
         if (!memory) continue;
         if (recorder)

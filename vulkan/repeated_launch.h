@@ -15,7 +15,7 @@
 
 namespace pumice::vulkan {
 
-class Variant;
+class ShaderPermutation;
 
 /// A descriptor set that is written once, for a launch that comes again. Guarded by the queue's mutex.
 struct KeptSet {
@@ -38,7 +38,7 @@ struct RepeatedLaunch {
     std::array<int64_t, 3> start, extent, group;
     std::vector<ArrayArgument> arrays;
 
-    Variant* variant = nullptr;
+    ShaderPermutation* permutation = nullptr;
     VkPipeline pipeline = VK_NULL_HANDLE;
     std::array<uint32_t, 3> groups;
     Pace* pace = nullptr;                         ///< null: its time is never measured

@@ -56,7 +56,7 @@ void VulkanDevice::read_pace(Pace& pace) {
 }
 
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
-GroupRange VulkanDevice::take_probe(const Variant::RecordedLaunch& recorded, const Launch& launch, Pace& pace) {
+GroupRange VulkanDevice::take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace) {
     const Probe parts = probe(groups_of(launch));
     const uint64_t value = record_slices(recorded, launch, parts.first, pace, true);
     {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/glsl/codegen.h"
+#include "vulkan/enabled.h"
 #include "vulkan/image_formats.h"
 
 namespace pumice::vulkan {
@@ -27,17 +28,14 @@ void read_extensions(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
 void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
     VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, nullptr, {}, {}, {}, 0, false};
     VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, nullptr, 0, 0};
-    VkPhysicalDeviceSubgroupProperties subgroup{};
-    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-    VkPhysicalDeviceDriverProperties driver{};
-    driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    auto subgroup = structure<VkPhysicalDeviceSubgroupProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+    auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
     VkPhysicalDeviceMaintenance4Properties buffer{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES, nullptr, 0};
-    VkPhysicalDeviceFloatControlsProperties floats{};
-    floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
-    VkPhysicalDeviceSubgroupSizeControlProperties sizes{};
-    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
-    VkPhysicalDevicePushDescriptorPropertiesKHR push{};
-    push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
+    auto floats = structure<VkPhysicalDeviceFloatControlsProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
+    auto sizes = structure<VkPhysicalDeviceSubgroupSizeControlProperties>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+    auto push =
+        structure<VkPhysicalDevicePushDescriptorPropertiesKHR>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
     void* head = nullptr;
     chain(head, id);
     chain(head, allocation);
@@ -47,9 +45,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     if (s.api_version >= VK_API_VERSION_1_3) chain(head, buffer);
     if (s.sizes_subgroups()) chain(head, sizes);
     if (s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) chain(head, push);
-    VkPhysicalDeviceProperties2 all{};
-    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-    all.pNext = head;
+    auto all = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, head);
     vk.GetPhysicalDeviceProperties2(device, &all);
 
     std::memcpy(s.device_uuid.data(), id.deviceUUID, VK_UUID_SIZE);
@@ -76,44 +72,20 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
 }
 
 void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
-    VkPhysicalDeviceVulkan11Features v11{};
-    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    VkPhysicalDeviceVulkan12Features v12{};
-    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
-    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
-    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    auto v11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+    auto v12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    auto sizes =
+        structure<VkPhysicalDeviceSubgroupSizeControlFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+    auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
     void* head = nullptr;
     chain(head, v11);
     chain(head, v12);
     if (s.sizes_subgroups()) chain(head, sizes);
     if (s.has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) chain(head, atomics);
-    VkPhysicalDeviceFeatures2 all{};
-    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    all.pNext = head;
+    auto all = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, head);
     vk.GetPhysicalDeviceFeatures2(device, &all);
-
-    s.storage_image_extended_formats = all.features.shaderStorageImageExtendedFormats;
-    s.storage_image_read_without_format = all.features.shaderStorageImageReadWithoutFormat;
-    s.storage_image_write_without_format = all.features.shaderStorageImageWriteWithoutFormat;
-    s.shader_int16 = all.features.shaderInt16;
-    s.shader_int64 = all.features.shaderInt64;
-    s.shader_float64 = all.features.shaderFloat64;
-    s.storage_16bit = v11.storageBuffer16BitAccess;
-    s.storage_8bit = v12.storageBuffer8BitAccess;
-    s.shader_int8 = v12.shaderInt8;
-    s.shader_float16 = v12.shaderFloat16;
-    s.timeline_semaphore = v12.timelineSemaphore;
-    s.buffer_device_address = v12.bufferDeviceAddress;
-    s.scalar_block_layout = v12.scalarBlockLayout;
-    s.subgroup_extended_types = v12.shaderSubgroupExtendedTypes;
-    s.subgroup_size_control = sizes.subgroupSizeControl;
-    s.full_subgroups = sizes.computeFullSubgroups;
-    s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
-    s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
-    s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;
-    s.shared_float32_atomic_add = atomics.shaderSharedFloat32AtomicAdd;
+    add_features(s, &all);
 }
 
 void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
@@ -127,13 +99,11 @@ void read_formats(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot
 }  // namespace
 
 VkFormatFeatureFlags Snapshot::features_of(VkFormat format) const {
-    const auto found = std::find_if(formats.begin(), formats.end(), [&](const FormatSupport& f) { return f.format == format; });
+    const auto found = std::ranges::find_if(formats, [&](const FormatSupport& f) { return f.format == format; });
     return found == formats.end() ? 0 : found->features;
 }
 
-bool Snapshot::has(const char* extension) const {
-    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-}
+bool Snapshot::has(const char* extension) const { return std::ranges::find(extensions, extension) != extensions.end(); }
 
 bool Snapshot::sizes_subgroups() const {
     return api_version >= VK_API_VERSION_1_3 || has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);

@@ -116,7 +116,7 @@ std::shared_ptr<MemoryBlock> StagingBlocks::take(int64_t bytes) {
         const std::lock_guard lock(mutex);
         // A block of at most about 4 times the size.
         const auto fits = [&](const auto& block) { return block->bytes >= bytes && block->bytes / 4 <= bytes; };
-        const auto found = std::find_if(unused.begin(), unused.end(), fits);
+        const auto found = std::ranges::find_if(unused, fits);
         if (found != unused.end()) {
             std::shared_ptr<MemoryBlock> block = std::move(*found);
             unused.erase(found);

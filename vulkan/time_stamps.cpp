@@ -16,8 +16,7 @@ Queries::~Queries() {
 
 Query Queries::take() {
     if (unused.empty()) {
-        VkQueryPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+        auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
         info.queryType = VK_QUERY_TYPE_TIMESTAMP;
         info.queryCount = queries_of_a_pool;
         VkQueryPool pool = VK_NULL_HANDLE;

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <optional>
 
-#include "core/support/error.h"
 #include "vulkan/command_recorder.h"
 #include "vulkan/vulkan_device.h"
 

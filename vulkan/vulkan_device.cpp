@@ -61,15 +61,16 @@ Buffer::~Buffer() {
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }
 
-VulkanProgram::VulkanProgram(std::weak_ptr<VulkanDevice> on, std::shared_ptr<Variants> of)
-    : device(std::move(on)), variants(std::move(of)) {}
+VulkanProgram::VulkanProgram(std::weak_ptr<VulkanDevice> on, std::shared_ptr<ShaderPermutations> of)
+    : device(std::move(on)), permutations(std::move(of)) {}
 
 VulkanProgram::~VulkanProgram() {
     const std::shared_ptr<VulkanDevice> alive = device.lock();
-    if (!alive || is_abandoned) return;  // the device destroys the variants
+    if (!alive || is_abandoned) return;  // the device destroys the permutations
     const std::lock_guard lock(alive->queue.mutex);
-    std::erase(alive->kernels, variants);
-    alive->queue.retire(alive->queue.last(), [context = &alive->context, variants = variants] { variants->destroy(*context); });
+    std::erase(alive->kernels, permutations);
+    alive->queue.retire(alive->queue.last(),
+                        [context = &alive->context, permutations = permutations] { permutations->destroy(*context); });
 }
 
 void TimelineEvent::wait() {

@@ -46,13 +46,13 @@ public:
 /// driver's.
 class VulkanProgram : public Executable {
 public:
-    VulkanProgram(std::weak_ptr<VulkanDevice> device, std::shared_ptr<Variants> variants);
+    VulkanProgram(std::weak_ptr<VulkanDevice> device, std::shared_ptr<ShaderPermutations> permutations);
     ~VulkanProgram() override;
 
     const std::weak_ptr<VulkanDevice> device;
-    const std::shared_ptr<Variants> variants;
+    const std::shared_ptr<ShaderPermutations> permutations;
     uint64_t recorded_in = 0;   ///< number of the last recording that keeps it; guarded by the queue's mutex
-    bool is_abandoned = false;  ///< its variants live as long as the device
+    bool is_abandoned = false;  ///< its permutations live as long as the device
 };
 
 /// Does not keep the device alive, which finishes all work before it closes.
@@ -95,7 +95,7 @@ public:
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     /// The same for an existing shader; the kernel defines the parameters.
-    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source);
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, ShaderPermutations::Source source);
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
     void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
@@ -179,46 +179,47 @@ private:
     void allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t memory_type, uint32_t type, const SharedMemory* from,
                          void* host, VkImage dedicated);
     // for a launch; queue.mutex is held
-    Transitions transitions_for(const Variant& variant, const Launch& launch);
-    void list_images(const Variant& variant, const Launch& launch);
-    uint64_t after_images(const Variant& variant, const Launch& launch) const;
-    bool bind_images(Variant& variant, const Launch& launch);
-    void used_images(const Variant& variant, const Launch& launch, const Transitions& transitions);
+    Transitions transitions_for(const ShaderPermutation& permutation, const Launch& launch);
+    void list_images(const ShaderPermutation& permutation, const Launch& launch);
+    uint64_t after_images(const ShaderPermutation& permutation, const Launch& launch) const;
+    bool bind_images(ShaderPermutation& permutation, const Launch& launch);
+    void used_images(const ShaderPermutation& permutation, const Launch& launch, const Transitions& transitions);
     void borrow(Image& image);     // queue.mutex is held
     void give_back(Image& image);  // likewise
 
-    using BufferRanges = Variant::BufferRanges;
+    using BufferRanges = ShaderPermutation::BufferRanges;
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
-    uint64_t record_slices(const Variant::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups, Pace& pace,
-                           bool timed, std::atomic<uint64_t>* last = nullptr);
+    uint64_t record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups,
+                           Pace& pace, bool timed, std::atomic<uint64_t>* last = nullptr);
     bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, CommandRecorder* recorder);
-    void keep_launch(const Variant::RecordedLaunch& recorded, const Launch& launch);
-    KeptSet* take_set(Variant& variant);
-    GroupRange take_probe(const Variant::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
+    void keep_launch(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch);
+    KeptSet* take_set(ShaderPermutation& permutation);
+    GroupRange take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
     bool has_pace(const Launch& launch) const;
-    bool may_go_ahead(const Variant& variant, const Launch& launch) const;
-    void require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const;
+    bool may_go_ahead(const ShaderPermutation& permutation, const Launch& launch) const;
+    void require_addresses(const ir::Kernel& kernel, const ShaderPermutation& permutation, const Launch& launch) const;
     // launching; queue.mutex is held
-    void list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
+    void list_accesses(const ShaderPermutation& permutation, const Launch& launch, const BufferRanges& buffer_ranges);
     void make_locks();  // without the mutex
     // likewise.
-    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
-                     const Staging::Piece* block);
-    bool take_binding(const Variant& variant, uint64_t batch);
-    void bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers, bool is_bound,
-                      VkDescriptorSet written = VK_NULL_HANDLE);
-    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
+    std::optional<Staging::Piece> argument_block(const ShaderPermutation& permutation, const Launch& launch,
+                                                 const BufferRanges& buffer_ranges);
+    void bind_arrays(VkCommandBuffer commands, ShaderPermutation& permutation, const Launch& launch,
+                     const BufferRanges& buffer_ranges, const Staging::Piece* block);
+    bool take_binding(const ShaderPermutation& permutation, uint64_t batch);
+    void bind_buffers(VkCommandBuffer commands, ShaderPermutation& permutation, std::span<const VkDescriptorBufferInfo> buffers,
+                      bool is_bound, VkDescriptorSet written = VK_NULL_HANDLE);
+    uint64_t field_value(const ShaderPermutation& permutation, const codegen::Field& field, const Launch& launch,
                          const BufferRanges& buffer_ranges) const;
-    void fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+    void fill_push_constants(const ShaderPermutation& permutation, const Launch& launch, const BufferRanges& buffer_ranges,
                              const Extents& groups, const Extents& base);
-    void push_constants(VkCommandBuffer commands, const Variant& variant);
-    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
-                     const Extents& groups, const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant::RecordedLaunch& recorded, const Launch& launch,
+    void push_constants(VkCommandBuffer commands, const ShaderPermutation& permutation);
+    void push_fields(VkCommandBuffer commands, const ShaderPermutation& permutation, const Launch& launch,
+                     const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base);
+    void dispatch(VkCommandBuffer commands, const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
                   const GroupRange& groups);
 
     // print and require (vulkan_reports.cpp)
@@ -274,26 +275,26 @@ private:
     } locks;
     std::atomic<uint64_t> staging_ids;  // numbers of staging blocks in the hazard tracker
     Staging upload, download;
-    StagingBlocks own_blocks;                             // for asynchronous reads
-    std::map<VkBuffer, std::weak_ptr<Buffer>> lent;       // application's buffers; guarded by queue.mutex
-    std::map<VkImage, std::weak_ptr<Image>> lent_images;  // guarded by queue.mutex
-    std::vector<Image*> borrowed;                         // images of the application to give back; guarded by queue.mutex
-    std::atomic<uint64_t> next_image_id;                  // numbers of images in the hazard tracker
-    MemoryRange dummy;                                    // bound for an array of no elements
-    std::vector<VulkanStream> streams;                    // by id; 0 is the default one
-    std::vector<int> unused_streams;                      // released ones
-    std::shared_ptr<TimelineEvent> last_event;            // most launches share that of the previous launch
-    std::vector<std::shared_ptr<Variants>> kernels;       // alive ones; guarded by queue.mutex
-    std::vector<BufferAccess> accesses;                   // of the command being recorded
-    std::vector<std::byte> push;                          // its push constants
-    std::vector<VkDescriptorBufferInfo> descriptors;      // its buffers
+    StagingBlocks own_blocks;                                  // for asynchronous reads
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent;            // application's buffers; guarded by queue.mutex
+    std::map<VkImage, std::weak_ptr<Image>> lent_images;       // guarded by queue.mutex
+    std::vector<Image*> borrowed;                              // images of the application to give back; guarded by queue.mutex
+    std::atomic<uint64_t> next_image_id;                       // numbers of images in the hazard tracker
+    MemoryRange dummy;                                         // bound for an array of no elements
+    std::vector<VulkanStream> streams;                         // by id; 0 is the default one
+    std::vector<int> unused_streams;                           // released ones
+    std::shared_ptr<TimelineEvent> last_event;                 // most launches share that of the previous launch
+    std::vector<std::shared_ptr<ShaderPermutations>> kernels;  // alive ones; guarded by queue.mutex
+    std::vector<BufferAccess> accesses;                        // of the command being recorded
+    std::vector<std::byte> push;                               // its push constants
+    std::vector<VkDescriptorBufferInfo> descriptors;           // its buffers
 
     /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
     /// previous one skips them.
     struct LastBinding {
         uint64_t batch = 0;
-        const Variant* variant = nullptr;  // the variant whose buffers are bound
-        std::vector<std::byte> push;       // empty if nothing was pushed for it
+        const ShaderPermutation* permutation = nullptr;  // the permutation whose buffers are bound
+        std::vector<std::byte> push;                     // empty if nothing was pushed for it
     } bound;
 };
 

@@ -51,6 +51,14 @@ namespace pumice::vulkan {
 #define PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(X) X(CmdPushDescriptorSetKHR)
 // clang-format on
 
+/// An empty structure of this type.
+template <class T> T structure(VkStructureType type, decltype(T::pNext) next = nullptr) {
+    T made{};
+    made.sType = type;
+    made.pNext = next;
+    return made;
+}
+
 #define PUMICE_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
 
 struct GlobalFunctions {

@@ -33,8 +33,7 @@ int64_t align(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 std::unique_ptr<MemoryBlock> ImageMemory::new_block(uint32_t type, int64_t bytes) {
     auto block = std::make_unique<MemoryBlock>(context, 0, bytes);
-    VkMemoryAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    auto info = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
     info.allocationSize = VkDeviceSize(bytes);
     info.memoryTypeIndex = type;
     const VkResult result = context.vk.AllocateMemory(context.device, &info, nullptr, &block->memory);
@@ -125,9 +124,7 @@ VkImageView Image::view(const ViewKind& kind) {
     if (view) return view;
     Context& context = device->context;
     VkImageViewUsageCreateInfo only{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO, nullptr, kind.usage};
-    VkImageViewCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
-    info.pNext = &only;
+    auto info = structure<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, &only);
     info.image = handle;
     info.viewType = kind.type;
     info.format = vulkan_format(shape.format);
@@ -139,8 +136,7 @@ VkImageView Image::view(const ViewKind& kind) {
 
 void Transitions::add(Image& image, VkImageLayout layout) {
     if (image.layout == layout || change(image)) return;
-    VkImageMemoryBarrier barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
     barrier.oldLayout = image.layout;
     barrier.newLayout = layout;
     barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
@@ -150,7 +146,7 @@ void Transitions::add(Image& image, VkImageLayout layout) {
     images.push_back(&image);
 }
 
-bool Transitions::change(const Image& image) const { return std::find(images.begin(), images.end(), &image) != images.end(); }
+bool Transitions::change(const Image& image) const { return std::ranges::find(images, &image) != images.end(); }
 
 void Transitions::done() {
     for (size_t i = 0; i < images.size(); ++i) images[i]->layout = all[i].newLayout;

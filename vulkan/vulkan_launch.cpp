@@ -31,7 +31,7 @@ std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kern
     if (const int64_t limit = context.plan.most_iterations)
         kernel = std::make_shared<const ir::Kernel>(codegen::require_loops(ir::inlining(*kernel), limit, context.name));
     const ir::Kernel* recorded = kernel.get();
-    // The variants keep the kernel, so the source may refer to it; the device outlives them.
+    // The permutations keep the kernel, so the source may refer to it; the device outlives them.
     return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {
         // A dump needs a compilation.
         if (ir::source_debugging()) return for_debuggers(context, codegen::compile(*recorded, options));
@@ -49,15 +49,15 @@ std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kern
     });
 }
 
-std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source) {
+std::shared_ptr<Executable> VulkanDevice::compile(std::shared_ptr<const ir::Kernel> kernel, ShaderPermutations::Source source) {
     context.require_alive();
-    auto variants = std::make_shared<Variants>(std::move(kernel), std::move(source));
-    variants->prepare(context);
+    auto permutations = std::make_shared<ShaderPermutations>(std::move(kernel), std::move(source));
+    permutations->prepare(context);
     {
         const std::lock_guard lock(queue.mutex);
-        kernels.push_back(variants);
+        kernels.push_back(permutations);
     }
-    return std::make_shared<VulkanProgram>(std::static_pointer_cast<VulkanDevice>(shared_from_this()), std::move(variants));
+    return std::make_shared<VulkanProgram>(std::static_pointer_cast<VulkanDevice>(shared_from_this()), std::move(permutations));
 }
 
 std::array<int64_t, 3> VulkanDevice::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
@@ -84,7 +84,7 @@ void VulkanDevice::launch(const std::shared_ptr<Executable>& executable, const L
         const std::lock_guard lock(queue.mutex);
         recorder->keep(executable);
     }
-    if (program.variants->reports)
+    if (program.permutations->reports)
         launch_reporting(program, launch);
     else
         launch_now(program, launch);
@@ -93,17 +93,18 @@ void VulkanDevice::launch(const std::shared_ptr<Executable>& executable, const L
 void VulkanDevice::prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     context.require_alive();
     const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
-    if (program.variants->choose(context, pipelines, launch).variant->locks && !locks.made) make_locks();
+    if (program.permutations->choose(context, pipelines, launch).permutation->locks && !locks.made) make_locks();
 }
 
 /// Records a launch. Sets `last`, if given, to the value of its last command before that command is submitted.
 void VulkanDevice::launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last) {
-    const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
-    if (context.wrapped) require_addresses(*program.variants->kernel, *variant, launch);
-    const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
-    std::optional<Staging::Piece> block = argument_block(*variant, launch, buffer_ranges);
-    if (variant->locks && !locks.made) make_locks();
-    const Variant::RecordedLaunch recorded{*program.variants, *variant, pipeline, buffer_ranges, block ? &*block : nullptr};
+    const auto [permutation, pipeline] = program.permutations->choose(context, pipelines, launch);
+    if (context.wrapped) require_addresses(*program.permutations->kernel, *permutation, launch);
+    const BufferRanges buffer_ranges = permutation->buffer_ranges(launch, context.snapshot.limits);
+    std::optional<Staging::Piece> block = argument_block(*permutation, launch, buffer_ranges);
+    if (permutation->locks && !locks.made) make_locks();
+    const ShaderPermutation::RecordedLaunch recorded{*program.permutations, *permutation, pipeline, buffer_ranges,
+                                                     block ? &*block : nullptr};
     GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     const bool is_timed = has_pace(launch) && !pipeline.pace->is_brief(groups.groups(), context.plan.most_seconds);
@@ -126,15 +127,15 @@ bool VulkanDevice::has_pace(const Launch& launch) const {
 
 /// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then. Returns
 /// the value of the last.
-uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups,
-                                     Pace& pace, bool timed, std::atomic<uint64_t>* last) {
-    Variant& variant = recorded.variant;
+uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
+                                     const GroupRange& groups, Pace& pace, bool timed, std::atomic<uint64_t>* last) {
+    ShaderPermutation& permutation = recorded.permutation;
     const double most =
         timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     if (timed) pace.unmeasured = 0;
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
-    list_accesses(variant, launch, recorded.buffer_ranges);
+    list_accesses(permutation, launch, recorded.buffer_ranges);
     const auto also_read = [this](const MemoryBlock& block, int64_t offset, int64_t bytes) {
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
@@ -145,8 +146,8 @@ uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, co
         accesses.push_back({range.block->id, begin, begin + launch.counts.bytes, false, true});
     }
     // Counts as a read: launches that share the locks need no order.
-    if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
-    list_images(variant, launch);
+    if (permutation.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
+    list_images(permutation, launch);
     uint64_t value = 0;
     GroupRange slice;
     for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
@@ -155,8 +156,8 @@ uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, co
                 for (size_t axis = 0; axis < 3; ++axis)
                     slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
                 if (value > 0) queue.submit();
-                Transitions transitions = transitions_for(variant, launch);
-                const bool ahead = queue.in_call() && may_go_ahead(variant, launch);
+                Transitions transitions = transitions_for(permutation, launch);
+                const bool ahead = queue.in_call() && may_go_ahead(permutation, launch);
                 const VkCommandBuffer commands = queue.begin(accesses, ahead, transitions.barriers());
                 transitions.done();
                 const bool times = timed && value == 0 && !pace.timing.is_on;
@@ -165,16 +166,16 @@ uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, co
                 if (traces && slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
                 const Query begin = times ? write_time(commands) : Query();
                 {
-                    const Label label(context.names, commands, variant.label);
+                    const Label label(context.names, commands, permutation.label);
                     queue.bind(recorded.pipeline.handle);
-                    bind_arrays(commands, variant, launch, recorded.buffer_ranges, recorded.block);
+                    bind_arrays(commands, permutation, launch, recorded.buffer_ranges, recorded.block);
                     dispatch(commands, recorded, launch, slice);
                 }
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
-                for (const Variant::ArrayUse& use : variant.uses)
+                for (const ShaderPermutation::ArrayUse& use : permutation.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);
-                used_images(variant, launch, transitions);
+                used_images(permutation, launch, transitions);
                 if (recorded.block) recorded.block->until(value);
                 if (traces && slice.end == groups.end) traced.end(commands, value);
                 touched(launch.stream);
@@ -186,13 +187,13 @@ uint64_t VulkanDevice::record_slices(const Variant::RecordedLaunch& recorded, co
 }
 
 /// True if a launch inside a call depends on nothing that the call holds back.
-bool VulkanDevice::may_go_ahead(const Variant& variant, const Launch& launch) const {
+bool VulkanDevice::may_go_ahead(const ShaderPermutation& permutation, const Launch& launch) const {
     uint64_t last = 0;
-    for (const Variant::ArrayUse& use : variant.uses)
+    for (const ShaderPermutation::ArrayUse& use : permutation.uses)
         if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
-    if (variant.locks) last = std::max(last, locks.words->last_write);
-    last = std::max(last, after_images(variant, launch));
+    if (permutation.locks) last = std::max(last, locks.words->last_write);
+    last = std::max(last, after_images(permutation, launch));
     return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
 }
 
@@ -210,13 +211,13 @@ void VulkanDevice::make_locks() {
 }
 
 /// Throws Error if an array's address is needed and missing: an application's buffer may have none.
-void VulkanDevice::require_addresses(const ir::Kernel& kernel, const Variant& variant, const Launch& launch) const {
-    for (const auto* fields : {&variant.shader.push, &variant.shader.block})
+void VulkanDevice::require_addresses(const ir::Kernel& kernel, const ShaderPermutation& permutation, const Launch& launch) const {
+    for (const auto* fields : {&permutation.shader.push, &permutation.shader.block})
         for (const codegen::Field& field : *fields) {
             if (field.kind != codegen::Field::Kind::address) continue;
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             if (!array.memory || static_cast<const Buffer*>(array.memory)->range.block->address) continue;
-            fail(kernel.label(size_t(field.index)), " of kernel ", variant.shader.name,
+            fail(kernel.label(size_t(field.index)), " of kernel ", permutation.shader.name,
                  " has to be reached by its address, as it is too large for a "
                  "binding, begins at an odd place, or is one of too many, and the application's buffer has none "
                  "(Place::addressable)");
@@ -224,96 +225,97 @@ void VulkanDevice::require_addresses(const ir::Kernel& kernel, const Variant& va
 }
 
 /// Writes the arguments that do not fit the push constants into mapped staging memory: no copy, and no wait.
-std::optional<Staging::Piece> VulkanDevice::argument_block(const Variant& variant, const Launch& launch,
+std::optional<Staging::Piece> VulkanDevice::argument_block(const ShaderPermutation& permutation, const Launch& launch,
                                                            const BufferRanges& buffer_ranges) {
-    if (variant.shader.block_bytes == 0) return std::nullopt;
-    Staging::Piece piece = take_upload((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
-    for (const codegen::Field& field : variant.shader.block) {
-        const uint64_t value = field_value(variant, field, launch, buffer_ranges);
+    if (permutation.shader.block_bytes == 0) return std::nullopt;
+    Staging::Piece piece = take_upload((int64_t(permutation.shader.block_bytes) + 3) / 4 * 4);
+    for (const codegen::Field& field : permutation.shader.block) {
+        const uint64_t value = field_value(permutation, field, launch, buffer_ranges);
         std::memcpy(piece.data() + field.offset, &value, size_t(size_of(field.type)));
     }
     return piece;
 }
 
 /// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it.
-void VulkanDevice::list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges) {
+void VulkanDevice::list_accesses(const ShaderPermutation& permutation, const Launch& launch, const BufferRanges& buffer_ranges) {
     accesses.clear();
     // Shaders may access small elements as whole words.
     const auto add = [this](const MemoryBlock& block, int64_t begin, int64_t end, bool write) {
         accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
     };
-    for (const Variant::ArrayUse& use : variant.uses) {
+    for (const ShaderPermutation::ArrayUse& use : permutation.uses) {
         const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
-        if (!array.memory || variant.binding_of[size_t(use.argument)] >= 0) continue;
+        if (!array.memory || permutation.binding_of[size_t(use.argument)] >= 0) continue;
         const MemoryRange& range = static_cast<const Buffer*>(array.memory)->range;
         add(*range.block, range.offset + array.offset, range.offset + array.offset + array.bytes, use.write);
     }
     for (size_t i = 0; i < buffer_ranges.size(); ++i)
         if (buffer_ranges[i].block)
-            add(*buffer_ranges[i].block, buffer_ranges[i].begin, buffer_ranges[i].end, variant.bound[i].write);
+            add(*buffer_ranges[i].block, buffer_ranges[i].begin, buffer_ranges[i].end, permutation.bound[i].write);
 }
 
-void VulkanDevice::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch,
+void VulkanDevice::bind_arrays(VkCommandBuffer commands, ShaderPermutation& permutation, const Launch& launch,
                                const BufferRanges& buffer_ranges, const Staging::Piece* block) {
-    bool is_bound = take_binding(variant, queue.batch());
+    bool is_bound = take_binding(permutation, queue.batch());
     const auto whole = [](const auto& range, int64_t bytes) {
-        return Variant::BufferRange{&*range.block, range.offset, range.offset + bytes};
+        return ShaderPermutation::BufferRange{&*range.block, range.offset, range.offset + bytes};
     };
-    if (bind_images(variant, launch)) is_bound = false;
-    descriptors.assign(variant.buffers.size(), {});
-    for (size_t i = 0; i < variant.buffers.size(); ++i) {
-        if (variant.bound[i].arguments.empty()) continue;  // an image
-        const int argument = variant.bound[i].arguments.front();
-        const Variant::BufferRange range = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
-                                           : argument == codegen::Binding::locks ? whole(locks.words->range, locks.words->bytes)
-                                           : buffer_ranges[i].block              ? buffer_ranges[i]
-                                                                                 : whole(dummy, dummy.bytes);
+    if (bind_images(permutation, launch)) is_bound = false;
+    descriptors.assign(permutation.buffers.size(), {});
+    for (size_t i = 0; i < permutation.buffers.size(); ++i) {
+        if (permutation.bound[i].arguments.empty()) continue;  // an image
+        const int argument = permutation.bound[i].arguments.front();
+        const ShaderPermutation::BufferRange range = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
+                                                     : argument == codegen::Binding::locks
+                                                         ? whole(locks.words->range, locks.words->bytes)
+                                                     : buffer_ranges[i].block ? buffer_ranges[i]
+                                                                              : whole(dummy, dummy.bytes);
         // Shaders may access small elements as whole words: the last one is within the range, whose size is rounded up.
         const int64_t bytes = (range.end - range.begin + 3) / 4 * 4;
         descriptors[i] = {range.block->buffer, VkDeviceSize(range.begin), VkDeviceSize(bytes)};
     }
-    bind_buffers(commands, variant, descriptors, is_bound);
+    bind_buffers(commands, permutation, descriptors, is_bound);
 }
 
-/// True if the variant's last descriptors are bound. bind_buffers() follows; until then none are.
-bool VulkanDevice::take_binding(const Variant& variant, uint64_t batch) {
-    const bool is_bound = bound.batch == batch && bound.variant == &variant;
-    bound.variant = nullptr;  // until nothing can fail any more
+/// True if the permutation's last descriptors are bound. bind_buffers() follows; until then none are.
+bool VulkanDevice::take_binding(const ShaderPermutation& permutation, uint64_t batch) {
+    const bool is_bound = bound.batch == batch && bound.permutation == &permutation;
+    bound.permutation = nullptr;  // until nothing can fail any more
     if (is_bound) return true;
     bound.batch = batch;
     bound.push.clear();
     return false;
 }
 
-/// Binds the variant's descriptors with these buffers. `is_bound`: those of its images, and its last buffers, are bound already.
-/// `written`: a set that has them, if there is one.
-void VulkanDevice::bind_buffers(VkCommandBuffer commands, Variant& variant, std::span<const VkDescriptorBufferInfo> buffers,
-                                bool is_bound, VkDescriptorSet written) {
+/// Binds the permutation's descriptors with these buffers. `is_bound`: those of its images, and its last buffers, are bound
+/// already. `written`: a set that has them, if there is one.
+void VulkanDevice::bind_buffers(VkCommandBuffer commands, ShaderPermutation& permutation,
+                                std::span<const VkDescriptorBufferInfo> buffers, bool is_bound, VkDescriptorSet written) {
     for (size_t i = 0; i < buffers.size(); ++i) {
         const VkDescriptorBufferInfo& info = buffers[i];
-        VkDescriptorBufferInfo& last = variant.buffers[i];
+        VkDescriptorBufferInfo& last = permutation.buffers[i];
         is_bound = is_bound && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
     }
-    const uint32_t count = uint32_t(variant.writes.size());
+    const uint32_t count = uint32_t(permutation.writes.size());
     if (is_bound || count == 0) {
-        bound.variant = &variant;
+        bound.permutation = &permutation;
         return;
     }
     if (context.plan.push_descriptors) {
-        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
-                                           variant.writes.data());
+        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, permutation.layout, 0, count,
+                                           permutation.writes.data());
     } else {
-        const VkDescriptorSet set = written ? written : queue.descriptor_set(variant.set_layout, count);
-        for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
-        if (!written) context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
-        context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
+        const VkDescriptorSet set = written ? written : queue.descriptor_set(permutation.set_layout, count);
+        for (VkWriteDescriptorSet& write : permutation.writes) write.dstSet = set;
+        if (!written) context.vk.UpdateDescriptorSets(context.device, count, permutation.writes.data(), 0, nullptr);
+        context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, permutation.layout, 0, 1, &set, 0, nullptr);
     }
-    bound.variant = &variant;
+    bound.permutation = &permutation;
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
-uint64_t VulkanDevice::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
+uint64_t VulkanDevice::field_value(const ShaderPermutation& permutation, const codegen::Field& field, const Launch& launch,
                                    const BufferRanges& buffer_ranges) const {
     using Kind = codegen::Field::Kind;
     const size_t axis = size_t(field.axis);
@@ -321,7 +323,7 @@ uint64_t VulkanDevice::field_value(const Variant& variant, const codegen::Field&
         case Kind::end: return uint64_t(launch.start[axis] + launch.extent[axis]);
         case Kind::size: return uint64_t(launch.extent[axis]);
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
-        case Kind::argument: return variant.scalar(launch, size_t(field.index));
+        case Kind::argument: return permutation.scalar(launch, size_t(field.index));
         case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
@@ -332,8 +334,8 @@ uint64_t VulkanDevice::field_value(const Variant& variant, const codegen::Field&
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             if (!array.memory) return 0;
             const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
-            return uint64_t(begin - buffer_ranges[size_t(variant.binding_of[size_t(field.index)])].begin) /
-                   uint64_t(variant.element_bytes[size_t(field.index)]);
+            return uint64_t(begin - buffer_ranges[size_t(permutation.binding_of[size_t(field.index)])].begin) /
+                   uint64_t(permutation.element_bytes[size_t(field.index)]);
         }
         case Kind::start:
         case Kind::group_base:
@@ -343,52 +345,52 @@ uint64_t VulkanDevice::field_value(const Variant& variant, const codegen::Field&
 }
 
 /// Computes the push constants for the dispatch whose first group is `base`, of `groups` in all.
-void VulkanDevice::fill_push_constants(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
-                                       const Extents& groups, const Extents& base) {
+void VulkanDevice::fill_push_constants(const ShaderPermutation& permutation, const Launch& launch,
+                                       const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
     using Kind = codegen::Field::Kind;
-    for (const codegen::Field& field : variant.shader.push) {
+    for (const codegen::Field& field : permutation.shader.push) {
         const size_t axis = size_t(field.axis);
         uint64_t value = 0;
         switch (field.kind) {
             case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
             case Kind::group_base: value = uint64_t(base[axis]); break;
             case Kind::group_count: value = uint64_t(groups[axis]); break;
-            default: value = field_value(variant, field, launch, buffer_ranges);
+            default: value = field_value(permutation, field, launch, buffer_ranges);
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }
 }
 
-void VulkanDevice::push_constants(VkCommandBuffer commands, const Variant& variant) {
-    const uint32_t bytes = variant.push_bytes();
+void VulkanDevice::push_constants(VkCommandBuffer commands, const ShaderPermutation& permutation) {
+    const uint32_t bytes = permutation.push_bytes();
     if (bytes == 0) return;
     if (std::equal(bound.push.begin(), bound.push.end(), push.begin(), push.begin() + bytes)) return;
     bound.push.assign(push.begin(), push.begin() + bytes);
-    context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
+    context.vk.CmdPushConstants(commands, permutation.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
 }
 
-void VulkanDevice::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
+void VulkanDevice::push_fields(VkCommandBuffer commands, const ShaderPermutation& permutation, const Launch& launch,
                                const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
-    fill_push_constants(variant, launch, buffer_ranges, groups, base);
-    push_constants(commands, variant);
+    fill_push_constants(permutation, launch, buffer_ranges, groups, base);
+    push_constants(commands, permutation);
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void VulkanDevice::dispatch(VkCommandBuffer commands, const Variant::RecordedLaunch& recorded, const Launch& launch,
+void VulkanDevice::dispatch(VkCommandBuffer commands, const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
                             const GroupRange& part) {
-    const Variant& variant = recorded.variant;
+    const ShaderPermutation& permutation = recorded.permutation;
     const Extents groups = groups_of(launch);
     // An indirect launch of more groups than a dispatch may have runs all groups of the limits: those past the extents do
     // nothing.
     if (launch.counts.memory && is_one_dispatch(launch, context.snapshot.limits)) {
         const MemoryRange& range = static_cast<const Buffer*>(launch.counts.memory)->range;
-        push_fields(commands, variant, launch, recorded.buffer_ranges, groups, {});
+        push_fields(commands, permutation, launch, recorded.buffer_ranges, groups, {});
         context.vk.CmdDispatchIndirect(commands, range.block->buffer,
                                        VkDeviceSize(range.offset + launch.counts.offset) + sizeof(VkDispatchIndirectCommand));
         return;
     }
     if (recorded.pipeline.at_origin) {
-        push_fields(commands, variant, launch, recorded.buffer_ranges, groups, {});
+        push_fields(commands, permutation, launch, recorded.buffer_ranges, groups, {});
         std::array<uint32_t, 3> begin, count;
         for (size_t axis = 0; axis < 3; ++axis) {
             begin[axis] = uint32_t(part.begin[axis]);
@@ -408,8 +410,8 @@ void VulkanDevice::dispatch(VkCommandBuffer commands, const Variant::RecordedLau
             for (base[0] = part.begin[0]; base[0] < part.end[0]; base[0] += most[0]) {
                 // A shared binding contains inputs and outputs of the launch, so that the validation layer sees a conflict of its
                 // dispatches.
-                if (variant.shares_bindings && base != part.begin) queue.order();
-                push_fields(commands, variant, launch, recorded.buffer_ranges, groups, base);
+                if (permutation.shares_bindings && base != part.begin) queue.order();
+                push_fields(commands, permutation, launch, recorded.buffer_ranges, groups, base);
                 uint32_t count[3];
                 for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(part.end[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);

@@ -32,8 +32,7 @@ MemoryBlock::~MemoryBlock() {
 void MemoryBlock::invalidate(int64_t offset, int64_t size) {
     if (is_coherent || !mapped) return;
     const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize), begin = (memory_offset + offset) / atom * atom;
-    VkMappedMemoryRange range{};
-    range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+    auto range = structure<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
     range.memory = memory;
     range.offset = VkDeviceSize(begin);
     range.size = VkDeviceSize((memory_offset + offset + size + atom - 1) / atom * atom - begin);
@@ -93,12 +92,10 @@ std::unique_ptr<MemoryBlock> make_block(Context& context, uint64_t id, uint32_t 
         take_address();
         return block;
     }
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = context.plan.device_addresses ? &flags : nullptr;
+    auto allocation =
+        structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, context.plan.device_addresses ? &flags : nullptr);
     allocation.allocationSize = needs.size;
     allocation.memoryTypeIndex = memory_type;
     result = context.vk.AllocateMemory(context.device, &allocation, nullptr, &block->memory);

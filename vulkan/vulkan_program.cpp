@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <limits>
 #include <numeric>
 
 #include "codegen/artifact/spirv.h"
@@ -14,7 +13,6 @@
 #include "core/support/error.h"
 #include "core/support/trace.h"
 #include "vulkan/vulkan_device.h"
-#include "vulkan/vulkan_group_size.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -54,8 +52,7 @@ VkDescriptorType descriptor_type(codegen::Binding::Kind kind) {
 void check_images(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     const auto count = [&](codegen::Binding::Kind kind) {
-        return uint32_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
-                                      [&](const codegen::Binding& b) { return b.kind == kind; }));
+        return uint32_t(std::ranges::count_if(shader.bindings, [&](const codegen::Binding& b) { return b.kind == kind; }));
     };
     const auto check = [&](uint32_t wanted, uint32_t most, const char* what) {
         if (wanted > most) fail(named(kernel), " uses ", wanted, " ", what, ", and ", context.name, " binds at most ", most);
@@ -67,13 +64,11 @@ void check_images(const Context& context, const codegen::Shader& shader, const i
 }
 
 bool binds_locks(const codegen::Shader& shader) {
-    return std::any_of(shader.bindings.begin(), shader.bindings.end(),
-                       [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
+    return std::ranges::any_of(shader.bindings, [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
 }
 
 bool uses_subgroups(const codegen::Shader& shader) {
-    return std::any_of(shader.capabilities.begin(), shader.capabilities.end(),
-                       [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
+    return std::ranges::any_of(shader.capabilities, [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
 }
 
 /// Part of a message: ", which needs Float64 and Int64", for drivers that promise more than they support.
@@ -94,8 +89,7 @@ std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>&
 /// The module of one pipeline, destroyed after the pipeline is made; none without SPIR-V.
 struct OwnModule {
     OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
         info.codeSize = spirv.size() * 4;
         info.pCode = spirv.data();
         if (!spirv.empty())
@@ -135,14 +129,13 @@ std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const Vk
     }
     for (int64_t begin = first / step * step, n = 0; begin >= 0 && n < period; begin -= step, ++n) {
         if (end - begin > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
-        if (std::all_of(arrays.begin(), arrays.end(),
-                        [&](const ArrayRange& a) { return (a.begin - begin) % a.element_bytes == 0; }))
+        if (std::ranges::all_of(arrays, [&](const ArrayRange& a) { return (a.begin - begin) % a.element_bytes == 0; }))
             return begin;
     }
     return std::nullopt;
 }
 
-Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
+ShaderPermutation::ShaderPermutation(Context& context, codegen::Shader with, const ir::Kernel& kernel)
     : shader(std::move(with)),
       label(text(kernel.name, " (", kernel.where(kernel.loc), ")")),
       locks(binds_locks(shader)),
@@ -151,8 +144,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     check_limits(context, shader, kernel);
     check_images(context, shader, kernel);
     try {
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
         info.codeSize = shader.spirv.size() * 4;
         info.pCode = shader.spirv.data();
         context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
@@ -194,8 +186,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     buffers.resize(bound.size());
     textures.resize(bound.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
-        VkWriteDescriptorSet write{};
-        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        auto write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
         write.dstBinding = uint32_t(i);
         write.descriptorCount = 1;
         write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -210,14 +201,13 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     }
 }
 
-void Variant::make_layouts(Context& context) {
+void ShaderPermutation::make_layouts(Context& context) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
     for (uint32_t number = 0; number < binding_count(shader); ++number)
         bindings.push_back({number, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
     for (const codegen::Binding& binding : shader.bindings)
         bindings[size_t(binding.binding)].descriptorType = descriptor_type(binding.kind);
-    VkDescriptorSetLayoutCreateInfo set{};
-    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    auto set = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
     set.bindingCount = uint32_t(bindings.size());
     set.pBindings = bindings.data();
@@ -225,8 +215,7 @@ void Variant::make_layouts(Context& context) {
                   "vkCreateDescriptorSetLayout");
 
     const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (shader.push_bytes + 3) / 4 * 4};
-    VkPipelineLayoutCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    auto info = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     info.setLayoutCount = 1;
     info.pSetLayouts = &set_layout;
     info.pushConstantRangeCount = shader.push_bytes > 0;
@@ -234,7 +223,7 @@ void Variant::make_layouts(Context& context) {
     context.check(context.vk.CreatePipelineLayout(context.device, &info, nullptr, &layout), "vkCreatePipelineLayout");
 }
 
-void Variant::destroy(Context& context) {
+void ShaderPermutation::destroy(Context& context) {
     for (const CachedPipeline& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
     made.clear();
     // Vulkan ignores null handles.
@@ -244,7 +233,8 @@ void Variant::destroy(Context& context) {
     context.vk.DestroyShaderModule(context.device, module, nullptr);
 }
 
-Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
+ShaderPermutation::BufferRanges ShaderPermutation::buffer_ranges(const Launch& launch,
+                                                                 const VkPhysicalDeviceLimits& limits) const {
     std::vector<BufferRange> result(bound.size());
     std::vector<ArrayRange> arrays;
     for (size_t number = 0; number < bound.size(); ++number) {
@@ -268,20 +258,18 @@ Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysi
     return result;
 }
 
-KeptSet* Variant::new_set(Context& context) {
+KeptSet* ShaderPermutation::new_set(Context& context) {
     constexpr uint32_t most = 16;
     if (kept_sets.size() == most) return nullptr;
     if (!pool) {
         const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, most * uint32_t(bound.size())};
-        VkDescriptorPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+        auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
         info.maxSets = most;
         info.poolSizeCount = 1;
         info.pPoolSizes = &size;
         context.check(context.vk.CreateDescriptorPool(context.device, &info, nullptr, &pool), "vkCreateDescriptorPool");
     }
-    VkDescriptorSetAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
     info.descriptorPool = pool;
     info.descriptorSetCount = 1;
     info.pSetLayouts = &set_layout;
@@ -291,7 +279,7 @@ KeptSet* Variant::new_set(Context& context) {
     return kept_sets.back().get();
 }
 
-uint64_t Variant::scalar(const Launch& launch, size_t parameter) const {
+uint64_t ShaderPermutation::scalar(const Launch& launch, size_t parameter) const {
     const Scalar type = argument_types[parameter];
     const uint64_t bits = launch.arguments[parameter].bits;
     const int unused = 64 - 8 * size_of(type);
@@ -312,7 +300,8 @@ bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits)
     return true;
 }
 
-Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
+ShaderPermutation::Pipeline ShaderPermutation::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel,
+                                                        const Launch& launch) {
     const Extents& group = launch.group;
     bool full = shader.asks_full_groups;
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
@@ -330,8 +319,7 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
         values.push_back(uint32_t(shader.length_of(local, group)));
     }
     const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), values.size() * 4, values.data()};
-    VkComputePipelineCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = module;
@@ -340,8 +328,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     info.layout = layout;
     // Slices do not begin at the first group.
     if (at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
-    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
-    size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    auto size = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
     // If a device allows fewer subgroups of a required size than a group has, no size is required (lavapipe).
     const uint64_t items = uint64_t(group[0] * group[1] * group[2]);

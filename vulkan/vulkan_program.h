@@ -1,4 +1,4 @@
-// A kernel on one device: its shader variants and their pipelines.
+// A kernel on one device: its shader permutations and their pipelines.
 #pragma once
 #include <array>
 #include <functional>
@@ -40,16 +40,16 @@ const MemoryBlock* block_of(const Launch::Array& array);
 /// Bindings of a shader, which are numbered without gaps.
 size_t binding_count(const codegen::Shader& shader);
 
-class Variants;
+class ShaderPermutations;
 
 /// One shader on the device with a pipeline for every group size launched so far. Handles are destroyed by destroy(), which the
 /// caller calls when the device is done with them.
-class Variant {
+class ShaderPermutation {
 public:
     /// Throws Error if the device lacks a feature, or if a limit is exceeded.
-    Variant(Context& context, codegen::Shader shader, const ir::Kernel& kernel);
-    Variant(const Variant&) = delete;
-    Variant& operator=(const Variant&) = delete;
+    ShaderPermutation(Context& context, codegen::Shader shader, const ir::Kernel& kernel);
+    ShaderPermutation(const ShaderPermutation&) = delete;
+    ShaderPermutation& operator=(const ShaderPermutation&) = delete;
     void destroy(Context& context);
     /// The pipeline for this launch's group size, made at the first use.
     struct Pipeline {
@@ -82,8 +82,8 @@ public:
     using BufferRanges = std::vector<BufferRange>;  // by binding
     /// The state that the slices of a launch share.
     struct RecordedLaunch {
-        Variants& variants;
-        Variant& variant;
+        ShaderPermutations& permutations;
+        ShaderPermutation& permutation;
         Pipeline pipeline;
         const BufferRanges& buffer_ranges;
         Staging::Piece* block;  ///< argument block; null: none
@@ -131,21 +131,21 @@ private:
     std::vector<CachedPipeline> made;
 };
 
-/// All variants of one kernel, kept alive by the device until its work with them is done.
-class Variants {
+/// All permutations of one kernel, kept alive by the device until its work with them is done.
+class ShaderPermutations {
 public:
     /// Compiles the shader for the options.
     using Source = std::function<codegen::Shader(const codegen::Options&)>;
 
-    Variants(std::shared_ptr<const ir::Kernel> kernel, Source source);
-    struct ChosenVariant {
-        Variant* variant;
-        Variant::Pipeline pipeline;
+    ShaderPermutations(std::shared_ptr<const ir::Kernel> kernel, Source source);
+    struct ChosenPermutation {
+        ShaderPermutation* permutation;
+        ShaderPermutation::Pipeline pipeline;
     };
-    /// The variant for this launch: with device addresses if an array is too large for a binding or there are too many, and with
-    /// 64-bit offsets if an array has too many elements. Thread-safe.
-    ChosenVariant choose(Context& context, PipelineCache& cache, const Launch& launch);
-    /// Makes the variant that most launches need, if that can be told.
+    /// The permutation for this launch: with device addresses if an array is too large for a binding or there are too many, and
+    /// with 64-bit offsets if an array has too many elements. Thread-safe.
+    ChosenPermutation choose(Context& context, PipelineCache& cache, const Launch& launch);
+    /// Makes the permutation that most launches need, if that can be told.
     void prepare(Context& context);
     void destroy(Context& context);
 
@@ -154,9 +154,9 @@ public:
     RepeatedLaunches repeated;  ///< guarded by the queue's mutex
 
 private:
-    struct CachedVariant {
+    struct CachedPermutation {
         codegen::Options options;
-        std::unique_ptr<Variant> variant;
+        std::unique_ptr<ShaderPermutation> permutation;
     };
     int64_t element_bytes(int parameter) const;
     bool ordinary(const Context& context, const Launch& launch) const;
@@ -164,16 +164,16 @@ private:
     bool crowded(const Context& context) const;
     void share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const;
     codegen::Options options_for(const Context& context, const Launch* launch) const;
-    Variant* variant(Context& context, const Launch* launch);
+    ShaderPermutation* permutation(Context& context, const Launch* launch);
 
     const Source source;
     std::vector<int> arrays;                   // parameter indices
     size_t image_bindings = 0;                 // at most
     const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
-    std::vector<CachedVariant> made;
-    Variant* usual = nullptr;  // the one of them that most launches need
-    size_t for_block = 0;      // bindings reserved for the argument block: 1 once the shader needs one
+    std::vector<CachedPermutation> made;
+    ShaderPermutation* usual = nullptr;  // the one of them that most launches need
+    size_t for_block = 0;                // bindings reserved for the argument block: 1 once the shader needs one
 };
 
 }  // namespace pumice::vulkan

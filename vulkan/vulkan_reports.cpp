@@ -13,7 +13,7 @@ constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
 
 /// Adds an argument to the launch: a ring, with the launch's number.
 void VulkanDevice::launch_reporting(const VulkanProgram& program, const Launch& launch) {
-    const std::shared_ptr<const ir::Kernel>& kernel = program.variants->kernel;
+    const std::shared_ptr<const ir::Kernel>& kernel = program.permutations->kernel;
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(*kernel) * items;
@@ -178,7 +178,7 @@ void VulkanDevice::take_ring(ReportRing& ring, uint64_t done) {
         if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // after launches that failed
     }
     if (ended.empty()) return;
-    std::sort(ended.begin(), ended.end());
+    std::ranges::sort(ended);
     std::vector<uint32_t> head(ring::records);
     read_ring(ring, 0, head);
     const size_t written = std::min(head[ring::used], head[ring::capacity]);
@@ -187,8 +187,7 @@ void VulkanDevice::take_ring(ReportRing& ring, uint64_t done) {
     // A launch may have begun meanwhile.
     all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
     if (!reports.take(head, records, ended, all, ring.taken)) return;  // their other records are taken later
-    std::erase_if(ring.launches,
-                  [&](const ReportRing::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
+    std::erase_if(ring.launches, [&](const ReportRing::Launched& l) { return std::ranges::binary_search(ended, l.number); });
     if (all) clear_ring(ring, ring::records + written);
 }
 

@@ -59,7 +59,7 @@ struct HostBuffer {
         void* at = nullptr;
         app.vk.MapMemory(app.device, memory, 0, VK_WHOLE_SIZE, 0, &at);
         floats = {static_cast<float*>(at), size_t(bytes) / 4};
-        std::fill(floats.begin(), floats.end(), 0.0f);
+        std::ranges::fill(floats, 0.0f);
     }
     ~HostBuffer() {
         app.wait();
@@ -187,7 +187,7 @@ TEST_P(Wrap, TimelinePointsOrderBothDirections) {
     const Device device = vulkan::wrap(app.application());
     const Array<float> y = device.zeros<float>(1024), x = device.zeros<float>(1024);
     for (uint64_t step = 1; step <= 20; ++step) {
-        std::fill(in.floats.begin(), in.floats.end(), float(step));
+        std::ranges::fill(in.floats, float(step));
         copy(in.place(), vulkan::place(x), {}, {semaphore, step});
         vulkan::wait_for(device, {semaphore, step});
         EXPECT_EQ(x.get(7), float(step));  // copies to the host wait, too

@@ -33,7 +33,7 @@ bool owns(const Kernel& k, const Structure& where, InstId load) {
     const Inst& i = k[load];
     const auto barrier_between = [&](InstId a, InstId b, BlockId block) {
         const auto& insts = k[block].insts;
-        auto first = std::find(insts.begin(), insts.end(), a), last = std::find(insts.begin(), insts.end(), b);
+        auto first = std::ranges::find(insts, a), last = std::ranges::find(insts, b);
         if (last < first) std::swap(first, last);
         return std::any_of(first, last + 1, [&](InstId at) { return contains_barrier(k, k[at]); });
     };
@@ -54,10 +54,9 @@ bool knows_indices_only(const Kernel& k) {
         const bool by_launch = is_given(i.op) && i.op != Op::global_index && !is_launch_constant(i.op);
         return by_launch || i.op == Op::subgroup || i.op == Op::barrier;
     };
-    return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), asks) &&
-           std::none_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
-           std::all_of(k.params.begin(), k.params.end(),
-                       [](const Parameter& p) { return p.origin == ParameterOrigin::argument; });
+    return !k.whole_groups && std::ranges::none_of(k.insts, asks) &&
+           std::ranges::none_of(k.memories, [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
+           std::ranges::all_of(k.params, [](const Parameter& p) { return p.origin == ParameterOrigin::argument; });
 }
 
 bool same_for_all(const Kernel& k, Value v) {
@@ -83,7 +82,7 @@ Accumulation accumulation(const Kernel& k, const Structure& where, const Analysi
     if (apart && limits) limits->insert(limits->end(), found.begin(), found.end());
     if (apart) return Accumulation::plain;
     const auto indices = indices_of(k, i);
-    const bool uniform = std::all_of(indices.begin(), indices.end(), [&](Value v) { return same_for_all(k, v); });
+    const bool uniform = std::ranges::all_of(indices, [&](Value v) { return same_for_all(k, v); });
     return uniform && !written ? Accumulation::group : Accumulation::atomic;
 }
 

@@ -33,7 +33,7 @@ using namespace ir;
 namespace {
 
 bool has_float(const Element& e) {
-    return std::any_of(e.leaves.begin(), e.leaves.end(), [](const Leaf& l) { return is_float(l.type); });
+    return std::ranges::any_of(e.leaves, [](const Leaf& l) { return is_float(l.type); });
 }
 
 /// Sets a flag. True if the flag was not set before.
@@ -195,9 +195,8 @@ bool Analysis::find_moving(InstId id) {
     const Inst& i = k[id];
     bool any = accesses_active(i) && (i.op != Op::load || active(k.result(i)));
     for (int r = 0; r < i.result_count; ++r) any = any || active(k.result(i, r));
-    for (const BlockId b : i.blocks)
-        if (b.id != none)
-            for (const InstId inner : k[b].insts) any = find_moving(inner) || any;
+    for (const BlockId b : i.owned())
+        for (const InstId inner : k[b].insts) any = find_moving(inner) || any;
     moving[id.id] = any;
     return any;
 }

@@ -53,23 +53,18 @@ private:
     bool find(InstId id) {
         const Inst& i = from[id];
         bool any = is_jump(i.op);
-        for (const BlockId block : i.blocks) {
-            if (block.id == none) continue;
+        for (const BlockId block : i.owned())
             for (const InstId inner : from[block].insts) any = find(inner) || any;
-        }
         return leaves[id.id] = is_loop(i.op) ? returns_inside(i) : any;
     }
 
     bool returns_inside(const Inst& i) const {
-        bool any = false;
-        each_inside(from, i, [&](InstId inner) { any = any || from[inner].op == Op::return_; });
-        return any;
+        return any_inside(from, i, [&](InstId inner) { return from[inner].op == Op::return_; });
     }
 
     void body() override {
         const auto& block = from.body().insts;
-        const bool early =
-            std::any_of(block.begin(), block.end(), [&](InstId i) { return is_control(from[i].op) && leaves[i.id]; });
+        const bool early = std::ranges::any_of(block, [&](InstId i) { return is_control(from[i].op) && leaves[i.id]; });
         if (early) scopes.push_back({{}, b.var(b.constant_bool(true)), {}});
         sequence(block, 0);
         b.loc = from[block.back()].loc;
@@ -131,7 +126,7 @@ private:
         for (const InstId id : test.insts)
             if (!is_pure(from[id].op) && from[id].op != Op::load && from[id].op != Op::test) return false;
         const auto handed = from.operands(last_inst(from, loop.blocks[0])).subspan(1);
-        return std::all_of(handed.begin(), handed.end(), [&](Value v) {
+        return std::ranges::all_of(handed, [&](Value v) {
             const ValueInfo& info = from[v];
             uint64_t bits = 0;
             return info.inst.id == none || where.block_of(info.inst) != loop.blocks[0] || from.constant(v, bits);
@@ -228,8 +223,7 @@ private:
         const Inst& i = from[id];
         b.loc = i.loc;
         const auto& jumps = where.jumps_to(id);
-        const bool stops =
-            leaves[id.id] || std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return from[j].op == Op::break_; });
+        const bool stops = leaves[id.id] || std::ranges::any_of(jumps, [&](InstId j) { return from[j].op == Op::break_; });
         const std::vector<Value> bounds = of(from.operands(i).first(3));
         scopes.push_back(open(i, stops));
         const Value index = from[i.blocks[0]].params[0];

@@ -56,7 +56,7 @@ GlobalIndexForm sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
     a.constant = wrapping_add(x.constant, minus ? wrapping_mul(y.constant, -1) : y.constant);
     a.base = x.base;
     a.base.insert(a.base.end(), y.base.begin(), y.base.end());
-    std::sort(a.base.begin(), a.base.end(), [](Value p, Value q) { return p.id < q.id; });
+    std::ranges::sort(a.base, [](Value p, Value q) { return p.id < q.id; });
     a.bits = std::min(x.bits, y.bits);
     return a;
 }
@@ -192,7 +192,7 @@ bool items_apart(const Kernel& k, const Structure& where, std::span<const Value>
 Fits fits_of(const Kernel& k, const std::vector<ItemLimit>& limits) {
     if (limits.empty()) return {};
     return [kernel = std::make_shared<const Kernel>(k), limits](const HostValues& known, const std::array<int64_t, 3>& items) {
-        return std::all_of(limits.begin(), limits.end(), [&](const ItemLimit& limit) {
+        return std::ranges::all_of(limits, [&](const ItemLimit& limit) {
             const int64_t length = limit.length ? number_of(*kernel, limit.length, known) : 1;
             return items[size_t(limit.axis)] <= items_within(limit, length);
         });

@@ -46,8 +46,8 @@ bool TapePlan::left_as_it_was(InstId load) {
     const InstId read = where.ancestor_in(BlockId{0}, load);
     if (stores.empty() || read.id == none) return false;
     const auto& body = k[BlockId{0}].insts;
-    const auto place = [&](InstId id) { return std::find(body.begin(), body.end(), where.ancestor_in(BlockId{0}, id)); };
-    const bool before = std::all_of(stores.begin(), stores.end(), [&](InstId s) { return place(s) < place(load); });
+    const auto place = [&](InstId id) { return std::ranges::find(body, where.ancestor_in(BlockId{0}, id)); };
+    const bool before = std::ranges::all_of(stores, [&](InstId s) { return place(s) < place(load); });
     if (before) reread[m.id] = true;
     return before;
 }
@@ -64,14 +64,14 @@ bool TapePlan::repeats_fill(InstId fill, MemoryId m, std::vector<bool>& indices)
     const Inst& i = k[fill];
     if (i.op == Op::store) {
         const auto places = indices_of(k, i);
-        return i.memory == m && std::all_of(places.begin(), places.end(), same_each_time);
+        return i.memory == m && std::ranges::all_of(places, same_each_time);
     }
     if (i.op != Op::for_ || i.result_count > 0 || !where.jumps_to(fill).empty()) return false;
     const auto bounds = k.operands(i);
-    if (!std::all_of(bounds.begin(), bounds.end(), same_each_time)) return false;
+    if (!std::ranges::all_of(bounds, same_each_time)) return false;
     const BlockId body = i.blocks[0];
     indices[k[body].params[0].id] = true;
-    return std::all_of(k[body].insts.begin(), k[body].insts.end(), [&](InstId inner) {
+    return std::ranges::all_of(k[body].insts, [&](InstId inner) {
         const Inst& e = k[inner];
         if (e.op == Op::yield || is_pure(e.op)) return true;
         return e.op == Op::load ? reloadable(e) : repeats_fill(inner, m, indices);
@@ -98,14 +98,14 @@ bool TapePlan::refilled_privately(InstId load) {
         if (k[loop].op != Op::for_) continue;
         const BlockId body = k[loop].blocks[0];
         const InstId fill = where.ancestor_in(body, stores[0]), read = where.ancestor_in(body, load);
-        const bool one = std::all_of(stores.begin(), stores.end(), [&](InstId s) { return where.ancestor_in(body, s) == fill; });
+        const bool one = std::ranges::all_of(stores, [&](InstId s) { return where.ancestor_in(body, s) == fill; });
         if (fill.id == none || !one || fill == read) continue;
         const auto& insts = k[body].insts;
-        if (std::find(insts.begin(), insts.end(), fill) > std::find(insts.begin(), insts.end(), read)) return false;
+        if (std::ranges::find(insts, fill) > std::ranges::find(insts, read)) return false;
         std::vector<bool> indices(k.values.size());
         if (!repeats_fill(fill, m, indices)) return false;
         auto& again = refills_of[body.id];
-        if (std::find(again.begin(), again.end(), fill) != again.end()) return true;
+        if (std::ranges::find(again, fill) != again.end()) return true;
         again.push_back(fill);
         need_fill(fill, fill);
         return true;

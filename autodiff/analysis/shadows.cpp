@@ -87,7 +87,7 @@ ParameterIdentity extra(const Kernel& to, const std::string& name) {
 
 MemoryId add_own_memory(Kernel& to, Memory memory) {
     const auto taken = [&](const std::string& name) {
-        return std::any_of(to.memories.begin(), to.memories.end(), [&](const Memory& m) { return m.name == name; });
+        return std::ranges::any_of(to.memories, [&](const Memory& m) { return m.name == name; });
     };
     const std::string wanted = memory.name;
     for (int n = 2; taken(memory.name); ++n) memory.name = text(wanted, "_", n);

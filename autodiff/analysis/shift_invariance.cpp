@@ -90,7 +90,7 @@ private:
         for (const Value o : v)
             if (!responses[o.id]) return true;  // of a construct whose response is not known yet
         Maybe now = Response{};
-        if (!std::all_of(v.begin(), v.end(), [&](Value o) { return fixed(o); })) now = response(i);
+        if (!std::ranges::all_of(v, [&](Value o) { return fixed(o); })) now = response(i);
         if (i.op == Op::constant) now->zero = number(k, k.result(i)) == 0.0;
         if (!now) return false;
         for (int r = 0; r < i.result_count; ++r)
@@ -104,7 +104,7 @@ private:
             if (!fixed(o)) return false;
         // The shift differs from one iteration of the enclosing loop to the next, so no iteration may feel the shift of an
         // earlier one.
-        const bool inside = is_loop(i.op) && std::find(around.begin(), around.end(), id) != around.end();
+        const bool inside = is_loop(i.op) && std::ranges::find(around, id) != around.end();
         if (i.op == Op::for_ && !set(k[i.blocks[0]].params[0], {})) return false;
         for (uint32_t c = 0; c < i.result_count; ++c) {
             Maybe all;

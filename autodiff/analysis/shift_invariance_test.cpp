@@ -40,7 +40,7 @@ int found(const std::string& kernel) {
     const ir::Kernel k = ir::parse(kernel);
     EXPECT_EQ(ir::verify(k), "");
     const std::vector<bool> all = shift_invariant_values(k, ir::Structure(k));
-    return int(std::count(all.begin(), all.end(), true));
+    return int(std::ranges::count(all, true));
 }
 
 int loops(const std::string& kernel) {

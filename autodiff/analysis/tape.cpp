@@ -53,7 +53,7 @@ TapePlan::TapePlan(const Kernel& kernel, const Structure& structure, const Analy
     for (const InstId id : where.order())
         if (argmax_values[id.id] && pushes_inside(id)) argmax_values[id.id] = {}, refused = true;
     if (refused) demand_all();
-    for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
+    for (auto& values : by_block) std::ranges::sort(values, [](Value a, Value b) { return a.id < b.id; });
 }
 
 void TapePlan::demand_all() {
@@ -87,14 +87,11 @@ bool TapePlan::any_order(InstId id) const {
         int uses = 0;
         if (!adds_to(param, yielded[c], uses) || uses != int(use_list.count(param))) return false;
     }
-    bool fits = true;
-    each_inside(k, loop, [&](InstId inner) {
+    return !any_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
-        if (is_barrier(op)) fits = false;
-        if (analysis.moves(inner))
-            fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
+        if (!analysis.moves(inner)) return is_barrier(op);
+        return !is_pure(op) && op != Op::load && op != Op::if_ && op != Op::for_ && op != Op::yield;
     });
-    return fits;
 }
 
 /// True if the value is `sum` plus other terms, also under conditions, and has no other use than the next sum. Counts the
@@ -257,9 +254,7 @@ bool TapePlan::refilled(InstId load) {
         if (k[id].op == Op::barrier) (read ? barrier_after_reads : barrier_after_stores) = true;
         if (k[id].op == Op::store && k[id].memory == m && (barrier_after_stores || read)) return false;
         if (k[id].op == Op::load && k[id].memory == m) return false;
-        bool inside = false;
-        each_inside(k, k[id], [&](InstId inner) { inside = inside || (k[inner].op == Op::load && k[inner].memory == m); });
-        if (!inside) continue;
+        if (!any_inside(k, k[id], [&](InstId inner) { return k[inner].op == Op::load && k[inner].memory == m; })) continue;
         if (!barrier_after_stores || id == load) return false;
         read = true;
         barrier_after_reads = false;
@@ -268,7 +263,7 @@ bool TapePlan::refilled(InstId load) {
     for (const InstId id : where.order())
         if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return false;
     auto& again = refills_of[block.id];
-    if (std::find(again.begin(), again.end(), stores[0]) != again.end()) return true;
+    if (std::ranges::find(again, stores[0]) != again.end()) return true;
     again.insert(again.end(), stores.begin(), stores.end());
     for (const InstId store : stores)
         for (const Value operand : k.operands(k[store])) need(operand);

@@ -38,7 +38,7 @@ public:
 
     void run() const {
         const auto given = [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; };
-        const size_t takes = size_t(std::count_if(kernel->params.begin(), kernel->params.end(), given));
+        const size_t takes = size_t(std::ranges::count_if(kernel->params, given));
         if (call.slots.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
         for (size_t i = 0; i < call.slots.size(); ++i) {
@@ -110,7 +110,7 @@ std::string wrong_in_program(const ArgumentSlot& slot, int width, bool forward) 
     if (slot.target) return wrong_width(slot, slot.label, width);
     // The program receives the plain struct, so the derivative cannot follow its numbers: they are constant.
     const auto moves = [&](const HostArgument& t) { return from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)) != 0; };
-    if (!forward || std::none_of(slot.shadows.begin(), slot.shadows.end(), moves)) return "";
+    if (!forward || std::ranges::none_of(slot.shadows, moves)) return "";
     return slot.label +
            " has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does not follow: "
            "write MixedDuplicated, and let the program take the struct as auto&";

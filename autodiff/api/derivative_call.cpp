@@ -125,7 +125,7 @@ bool is_inactive(const KernelBase& kernel) { return rules_of(kernel).inactive; }
 
 const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots) {
     const auto is_image = [](const ArgumentSlot& slot) { return slot.value.image != nullptr; };
-    if (std::none_of(slots.begin(), slots.end(), is_image)) return kernel;
+    if (std::ranges::none_of(slots, is_image)) return kernel;
     std::vector<HostArgument> values;
     for (const ArgumentSlot& slot : slots) values.push_back(slot.value);
     return for_images(kernel, values);
@@ -133,7 +133,7 @@ const KernelBase& for_images(const KernelBase& kernel, const std::vector<Argumen
 
 const KernelBase& for_images(const KernelBase& kernel, std::span<const HostArgument> arguments) {
     const auto is_image = [](const HostArgument& argument) { return argument.image != nullptr; };
-    if (std::none_of(arguments.begin(), arguments.end(), is_image) || find_rules(kernel)) return kernel;
+    if (std::ranges::none_of(arguments, is_image) || find_rules(kernel)) return kernel;
     return kernel.for_images(arguments, false);
 }
 

@@ -72,7 +72,7 @@ std::vector<bool> unread_arrays(const Adjoint& a, const Signature& signature) {
 }
 /// The kernel without stores to these arrays.
 ir::Kernel without(const std::vector<bool>& unread, const ir::Kernel& kernel) {
-    const bool any = std::find(unread.begin(), unread.end(), true) != unread.end();
+    const bool any = std::ranges::find(unread, true) != unread.end();
     return any ? ir::dead(WithoutUnread(kernel, unread).run()) : kernel;
 }
 
@@ -85,7 +85,7 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
         return t.size == TapeParameter::Sizing::fixed || (whole && t.size == TapeParameter::Sizing::item);
     };
     std::vector<size_t> found;
-    if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
+    if (!std::ranges::all_of(tapes, own) || !knows_indices_only(primal)) return found;
     size_t at = 0;
     for (size_t p = 0; p < signature.params.size(); ++p) {
         const ir::Parameter& parameter = primal.params[p];
@@ -94,7 +94,7 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
         const auto to_it = [&](const Accumulated& a) {
             return a.how == Accumulation::atomic && a.memory == primal[parameter.memory].name;
         };
-        if (!constant && input && std::any_of(accumulated.begin(), accumulated.end(), to_it))
+        if (!constant && input && std::ranges::any_of(accumulated, to_it))
             for (int w = 0; w < signature.width; ++w) found.push_back(at + 1 + size_t(w));
         at += 1 + (constant ? 0 : size_t(signature.width));
     }
@@ -103,9 +103,8 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
 
 bool depends_on_groups(const ir::Kernel& k) {
     return k.whole_groups ||
-           std::any_of(k.memories.begin(), k.memories.end(),
-                       [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
-           std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) {
+           std::ranges::any_of(k.memories, [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
+           std::ranges::any_of(k.insts, [](const ir::Inst& i) {
                return (i.op >= ir::Op::local_index && i.op <= ir::Op::subgroup_count) || i.op == ir::Op::subgroup;
            });
 }
@@ -122,7 +121,7 @@ Derived::PairwiseKernels ready(const PairwiseAdjoint& pairwise, const std::vecto
 }
 Derived::LoopPartialSumsKernels ready(const LoopPartialSumsAdjoint& cells, const std::vector<bool>& unread) {
     const auto atomics = [](const ir::Kernel& k) {
-        return std::count_if(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
+        return std::ranges::count_if(k.insts, [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
     };
     ir::Kernel kernel = without(unread, cells.kernel);
     const bool adds = cells.interchanged && (atomics(kernel) > 0 || atomics(*cells.interchanged) > cells.count);
@@ -325,7 +324,7 @@ void check_tapeless(const KernelBase& kernel) {
     const std::vector<TapeParameter> tapes = tapes_of(kernel);
     if (tapes.empty()) return;
     const bool counted =
-        std::any_of(tapes.begin(), tapes.end(), [](const TapeParameter& t) { return t.size == TapeParameter::Sizing::counted; });
+        std::ranges::any_of(tapes, [](const TapeParameter& t) { return t.size == TapeParameter::Sizing::counted; });
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
          " that autodiff makes for each launch, ",
          counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",

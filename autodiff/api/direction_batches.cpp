@@ -28,7 +28,7 @@ size_t instructions_of(const ir::Kernel& k) {
 
 /// True for a kernel that prints: it would print once for each part.
 bool reports(const ir::Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::print; });
+    return std::ranges::any_of(k.insts, [](const ir::Inst& i) { return i.op == ir::Op::print; });
 }
 
 /// The number of directions of one kernel: each direction adds as many instructions as the first one adds to the primal.

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "core/ir/named.h"
 #include "core/kernel/host_argument.h"
 #include "core/kernel/launch_hook.h"
 #include "core/passes/inlining.h"
@@ -94,8 +92,7 @@ void put_additions(std::string& out, const Primal& p, const std::vector<Accumula
     const ir::Kernel& k = p.kernel;
     std::vector<std::string> said;
     for (const Accumulated& a : accumulated) {
-        const auto memory =
-            std::find_if(k.memories.begin(), k.memories.end(), [&](const Memory& m) { return m.name == a.memory; });
+        const auto memory = std::ranges::find_if(k.memories, [&](const Memory& m) { return m.name == a.memory; });
         if (memory == k.memories.end()) continue;
         const MemoryId m{uint32_t(memory - k.memories.begin())};
         std::string how;
@@ -106,7 +103,7 @@ void put_additions(std::string& out, const Primal& p, const std::vector<Accumula
             case Accumulation::atomic: how = "atomic additions, and no gather: " + no_gather(p, m); break;
         }
         const std::string line = text("  ", k.where(a.loc), ": the shadow of ", tools::name_of(k, m), " gets ", how, "\n");
-        if (std::find(said.begin(), said.end(), line) == said.end()) said.push_back(line);
+        if (std::ranges::find(said, line) == said.end()) said.push_back(line);
     }
     if (said.empty()) return;
     out += "additions to shadows:\n";
@@ -115,8 +112,7 @@ void put_additions(std::string& out, const Primal& p, const std::vector<Accumula
 
 std::string explain_derivative(const ir::Kernel& recorded) {
     const Signature signature = by_all_floats(recorded);
-    const bool any =
-        std::any_of(signature.params.begin(), signature.params.end(), [](Activity a) { return a != Activity::constant; });
+    const bool any = std::ranges::any_of(signature.params, [](Activity a) { return a != Activity::constant; });
     if (!any || recorded.folded > 1) return "";
     try {
         const Adjoint made = adjoint(recorded, signature);
@@ -151,8 +147,7 @@ public:
     std::vector<KernelLaunches> kernels;
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const detail::HostArgument> arguments) override {
-        auto at =
-            std::find_if(kernels.begin(), kernels.end(), [&](const KernelLaunches& k) { return k.kernel.state == kernel.state; });
+        auto at = std::ranges::find_if(kernels, [&](const KernelLaunches& k) { return k.kernel.state == kernel.state; });
         if (at == kernels.end()) at = kernels.insert(kernels.end(), KernelLaunches{kernel, 0, {}, {}});
         ++at->launches;
         const auto recorded = kernel.recorded();
@@ -193,8 +188,7 @@ std::string explain(const std::function<void()>& program) {
         const detail::ScopedTraceHook hook(&notes);
         program();
     }
-    std::stable_sort(notes.kernels.begin(), notes.kernels.end(),
-                     [](const auto& a, const auto& b) { return a.bytes.least > b.bytes.least; });
+    std::ranges::stable_sort(notes.kernels, [](const auto& a, const auto& b) { return a.bytes.least > b.bytes.least; });
     std::string out;
     for (const LaunchNotes::KernelLaunches& one : notes.kernels) {
         out += text(one.launches, one.launches == 1 ? " launch" : " launches", ", ", amount(one.bytes), " bytes, ",

@@ -131,7 +131,7 @@ private:
     /// Calls the forward rule of the function with the parameters and a tangent for every parameter.
     void call(const Inst& i) {
         const auto results = results_of(from, i);
-        if (std::none_of(results.begin(), results.end(), [&](Value r) { return analysis.active(r); })) return;
+        if (std::ranges::none_of(results, [&](Value r) { return analysis.active(r); })) return;
         if (signature.as_reverse) return call_reverse(i);
         for (size_t w = 0; w < width; ++w) {
             std::vector<Value> arguments = of(from.operands(i));

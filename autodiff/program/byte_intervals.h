@@ -23,7 +23,7 @@ public:
     void add(int64_t from, int64_t to) {
         if (from >= to) return;
         remove(from, to);
-        list.insert(std::find_if(list.begin(), list.end(), [&](const Interval& i) { return i.from >= to; }), {from, to});
+        list.insert(std::ranges::find_if(list, [&](const Interval& i) { return i.from >= to; }), {from, to});
         for (size_t i = 1; i < list.size();)  // adjacent intervals are merged
             if (list[i - 1].to == list[i].from)
                 list[i - 1].to = list[i].to, list.erase(list.begin() + int64_t(i));
@@ -39,7 +39,7 @@ public:
         list = std::move(rest);
     }
     bool meets(int64_t from, int64_t to) const {
-        return std::any_of(list.begin(), list.end(), [&](const Interval& i) { return i.from < to && from < i.to; });
+        return std::ranges::any_of(list, [&](const Interval& i) { return i.from < to && from < i.to; });
     }
     void clear() { list.clear(); }
     const std::vector<Interval>& all() const { return list; }

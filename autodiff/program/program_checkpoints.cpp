@@ -23,7 +23,7 @@ namespace pumice::derive {
 /// True if some command of [from, to) uses the buffer.
 bool ProgramTape::used(int buffer, int from, int to) const {
     const std::vector<int>& uses = table[size_t(buffer)].uses;
-    const auto next = std::lower_bound(uses.begin(), uses.end(), from);
+    const auto next = std::ranges::lower_bound(uses, from);
     return next != uses.end() && *next < to;
 }
 
@@ -112,7 +112,7 @@ void ProgramTape::restore(const Checkpoint& checkpoint, int at, int end) {
     for (int b = 0; b < int(table.size()); ++b)
         if (buffers[size_t(b)].inside) {
             const auto has = [&](const Checkpoint::SavedBuffer& p) { return p.buffer == b; };
-            if (std::none_of(checkpoint.parts.begin(), checkpoint.parts.end(), has)) buffers[size_t(b)].memory = nullptr;
+            if (std::ranges::none_of(checkpoint.parts, has)) buffers[size_t(b)].memory = nullptr;
         }
     for (const Checkpoint::SavedBuffer& part : checkpoint.parts) {
         ProgramBuffer& b = buffers[size_t(part.buffer)];

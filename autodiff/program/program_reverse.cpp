@@ -34,7 +34,7 @@ void ProgramTape::reverse() {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);
             const Scalar type = s.element->leaves[0].type;
             const auto is_like = [&](const Leaf& leaf) { return leaf.type == type; };
-            if (!is_float(type) || !std::all_of(s.element->leaves.begin(), s.element->leaves.end(), is_like) ||
+            if (!is_float(type) || !std::ranges::all_of(s.element->leaves, is_like) ||
                 int64_t(s.element->size) != size_of(type) * int64_t(s.element->leaves.size()))
                 fail(
                     "a program whose derivative is asked for returns an array or image whose elements are not floats of one "
@@ -97,8 +97,7 @@ void ProgramTape::find_live() {
 void ProgramTape::adjoint_of(const ProgramCommand& c) {
     if (!c.live) return;
     if (c.kind == ProgramCommand::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
-    if (c.kind == ProgramCommand::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end())
-        return adjoint_of_call(c);
+    if (c.kind == ProgramCommand::Kind::call && std::ranges::find(c.varied, true) != c.varied.end()) return adjoint_of_call(c);
     if (c.kind == ProgramCommand::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
     for (const BufferSpan& s : c.ended) zero_shadows(s);
 }

@@ -15,7 +15,6 @@
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/api/reverse_step.h"
-#include "autodiff/api/shadow_arrays.h"
 #include "core/kernel/indirect.h"
 
 namespace pumice::derive {

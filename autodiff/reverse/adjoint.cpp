@@ -20,7 +20,6 @@
 // Limits: the kernel must be canonical (canonical_form.h). A strategy that gives up is left out.
 // See Griewank and Walther, "Evaluating Derivatives", 2nd ed., 2008; for GPU kernels Moses et al., "Reverse-Mode Automatic
 // Differentiation and Optimization of GPU Kernels via Enzyme", SC 2021.
-#include <algorithm>
 #include <tuple>
 
 #include "autodiff/analysis/canonical_form.h"
@@ -29,7 +28,6 @@
 #include "core/passes/dead.h"
 #include "core/passes/inlining.h"
 #include "core/passes/simplify.h"
-#include "core/support/error.h"
 
 namespace pumice::derive {
 

@@ -64,9 +64,7 @@ size_t AdjointEmitter::sum(MemoryId memory, uint32_t leaf, std::span<const Value
         return a == c || (from.constant(a, x) && from.constant(c, y) && x == y);
     };
     for (const ReducedAdjoint& s : sums)
-        if (s.memory == memory && s.leaf == leaf &&
-            std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
-            return s.accumulator;
+        if (s.memory == memory && s.leaf == leaf && std::ranges::equal(s.indices, indices, same_index)) return s.accumulator;
     const size_t at = accumulators.size();
     accumulators.emplace_back();
     sums.push_back({memory, leaf, {indices.begin(), indices.end()}, type, at});

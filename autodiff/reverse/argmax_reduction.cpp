@@ -53,21 +53,17 @@ Value TapePlan::find_argmax_value(InstId id) const {
     }
     if (!active || k[active].inst.id == none || !final_min_max(k[k[active].inst])) return {};
     // Other instructions that move derivatives must be pure or loads (or ifs).
-    bool fits = true;
-    each_inside(k, loop, [&](InstId inner) {
+    const bool misfits = any_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
-        if (is_barrier(op)) fits = false;
-        if (!analysis.moves(inner)) return;
-        if (op == Op::load)
-            fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
-        else
-            fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
+        if (!analysis.moves(inner)) return is_barrier(op);
+        if (op == Op::load) return accumulation(k, where, analysis, inner) == Accumulation::group;
+        return !is_pure(op) && op != Op::if_ && op != Op::yield;
     });
-    return fits ? active : Value{};
+    return misfits ? Value{} : active;
 }
 
 bool TapePlan::compares_rematerialised() const {
-    return std::any_of(where.order().begin(), where.order().end(), [&](InstId id) {
+    return std::ranges::any_of(where.order(), [&](InstId id) {
         const Inst& i = k[id];
         if ((i.op != Op::min && i.op != Op::max) || !is_float(i.type) || !analysis.active(k.result(i))) return false;
         const Value x = k.operands(i)[1];
@@ -84,15 +80,13 @@ bool TapePlan::rematerialises_sum(Value v) const {
     if (is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::fma)) return true;
     const auto operands = k.operands(i);
     return (is_scalar_op(i.op) || i.op == Op::select) &&
-           std::any_of(operands.begin(), operands.end(), [&](Value o) { return rematerialises_sum(o); });
+           std::ranges::any_of(operands, [&](Value o) { return rematerialises_sum(o); });
 }
 
 bool TapePlan::pushes_inside(InstId loop) const {
-    bool any = false;
     for (uint32_t v = 0; v < k.values.size(); ++v)
-        any = any || (sources[v] == ValueSource::taped && where.defined_in(loop, Value{v}));
-    each_inside(k, k[loop], [&](InstId inner) { any = any || count_sources[inner.id] == ValueSource::taped; });
-    return any;
+        if (sources[v] == ValueSource::taped && where.defined_in(loop, Value{v})) return true;
+    return any_inside(k, k[loop], [&](InstId inner) { return count_sources[inner.id] == ValueSource::taped; });
 }
 
 /// Before an argmax loop: the counter of its iterations, unless the index counts them.

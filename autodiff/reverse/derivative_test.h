@@ -253,7 +253,7 @@ private:
                 r.start[r.extent.size() - 1 - axis] = from + owner.range.shifts[axis];
                 r.extent[r.extent.size() - 1 - axis] = std::max<int64_t>(to - from, 0);
             }
-            if (std::count(r.extent.begin(), r.extent.end(), 0)) continue;
+            if (std::ranges::count(r.extent, 0)) continue;
             std::vector<Launch::Argument> list = a.list;
             for (auto axis = owner.range.looped.rbegin(); axis != owner.range.looped.rend(); ++axis)
                 for (const int64_t bound : {primal(*axis).first, primal(*axis).second})

@@ -336,8 +336,7 @@ void AdjointEmitter::gather(MemoryId m, int w) {
         for (const auto& [leaf, sum] : sums) now[leaf] = b.get(sum);
         add_here(at, list, w, now);
     };
-    const bool always =
-        std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
+    const bool always = std::ranges::all_of(list, [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
     const Value few = few_meet(at, list), there = exists(at, list[0]);
     Value interior = b.op(Op::and_, {few, in_the_interior(at, list)});
     if (!always) interior = b.op(Op::and_, {interior, there});  // otherwise the neighbours have read the element, so it exists

@@ -21,7 +21,6 @@
 #include <set>
 
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "core/support/error.h"
 
 namespace pumice::derive {
 
@@ -47,8 +46,8 @@ bool AdjointEmitter::same_for_items(Value v) {
         const Inst& i = to[to[v].inst];
         const auto operands = to.operands(i);
         const bool read_only = i.memory.id < from.memories.size() && primal.loop_partial_sums.loads_unwritten(i);
-        same = (is_launch_constant(i.op) || read_only) &&
-               std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); });
+        same =
+            (is_launch_constant(i.op) || read_only) && std::ranges::all_of(operands, [&](Value o) { return same_for_items(o); });
     }
     return partial_sum_cells.same[v.id] = same;
 }
@@ -56,7 +55,7 @@ bool AdjointEmitter::same_for_items(Value v) {
 /// True if there is a uniform factor that is not a constant, or a divisor.
 bool AdjointEmitter::has_factor(const Product& p) const {
     uint64_t bits = 0;
-    return !p.divisors.empty() || std::any_of(p.factors.begin(), p.factors.end(), [&](Value f) { return !to.constant(f, bits); });
+    return !p.divisors.empty() || std::ranges::any_of(p.factors, [&](Value f) { return !to.constant(f, bits); });
 }
 
 /// Expands the value into a sum of products. Values of the primal are not expanded, nor are sums without a uniform factor:
@@ -74,8 +73,7 @@ std::vector<AdjointEmitter::Product> AdjointEmitter::products_of(Value v) {
                 if (i.op == Op::neg || (i.op == Op::sub && o == 1)) p.minus = !p.minus;
                 all.push_back(std::move(p));
             }
-        if (i.op != Op::neg && std::none_of(all.begin(), all.end(), [&](const Product& p) { return has_factor(p); }))
-            return itself;
+        if (i.op != Op::neg && std::ranges::none_of(all, [&](const Product& p) { return has_factor(p); })) return itself;
     } else if (i.op == Op::mul) {
         for (const Product& x : products_of(operands[0]))
             for (const Product& y : products_of(operands[1])) {
@@ -132,8 +130,8 @@ std::vector<Value> AdjointEmitter::sums_of_contributions() {
         std::vector<WeightedSum> total;
         for (Product& p : products_of(g.term)) {
             if (p.varying.empty() || to.type_of(g.term) != to.type_of(cells.contributions[0].term)) return {};
-            std::sort(p.varying.begin(), p.varying.end(), [](Value x, Value y) { return x.id > y.id; });
-            const auto at = std::find(sums.begin(), sums.end(), p.varying);
+            std::ranges::sort(p.varying, [](Value x, Value y) { return x.id > y.id; });
+            const auto at = std::ranges::find(sums, p.varying);
             total.push_back({std::move(p.factors), std::move(p.divisors), p.minus, size_t(at - sums.begin())});
             if (at == sums.end()) sums.push_back(std::move(p.varying));
         }
@@ -143,7 +141,7 @@ std::vector<Value> AdjointEmitter::sums_of_contributions() {
     const size_t before = to.insts.size();
     std::vector<size_t> order;
     for (size_t n = 0; n < sums.size(); ++n) order.push_back(n);
-    std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return sums[x].size() < sums[y].size(); });
+    std::ranges::stable_sort(order, [&](size_t x, size_t y) { return sums[x].size() < sums[y].size(); });
     std::vector<Value> made(sums.size());
     for (const size_t n : order) made[n] = product_of(sums[n]);
     const int saved = cost - int(to.insts.size() - before);
@@ -269,9 +267,8 @@ void AdjointEmitter::sum_in_chunks() {
     // No other adjoint may flow out of the loop.
     std::set<uint32_t> inside;
     const auto add_params = [&](const Inst& i) {
-        for (const BlockId block : i.blocks)
-            if (block.id != none)
-                for (const Value p : from[block].params) inside.insert(p.id);
+        for (const BlockId block : i.owned())
+            for (const Value p : from[block].params) inside.insert(p.id);
     };
     add_params(loop);
     each_inside(from, loop, [&](InstId i) {

@@ -62,9 +62,9 @@ void AdjointEmitter::provide(BlockId block, Value iteration) {
     pop(block);
     // A value that is read from refilled memory comes after the fill, as in the primal.
     const auto& insts = from[block].insts;
-    const auto place = [&](InstId id) { return std::find(insts.begin(), insts.end(), id); };
+    const auto place = [&](InstId id) { return std::ranges::find(insts, id); };
     std::vector<InstId> fills = plan.refills(block);
-    std::sort(fills.begin(), fills.end(), [&](InstId x, InstId y) { return place(x) < place(y); });
+    std::ranges::sort(fills, [&](InstId x, InstId y) { return place(x) < place(y); });
     size_t filled = 0;
     for (const Value v : plan.values_of(block)) {
         const ValueInfo& info = from[v];

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <set>
 
-#include "autodiff/analysis/accumulation.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {
@@ -52,8 +51,7 @@ bool Contributions::known_to_run(BlockId block, BlockId around) {
 bool Contributions::adjoint_computable(Value v) {
     if (const auto known = adjoints.find(v.id); known != adjoints.end()) return known->second;
     const auto& users = gather.users(v);
-    const bool found =
-        std::all_of(users.begin(), users.end(), [&](const auto& use) { return by_user(v, use.first, use.second); });
+    const bool found = std::ranges::all_of(users, [&](const auto& use) { return by_user(v, use.first, use.second); });
     return adjoints[v.id] = found;
 }
 
@@ -68,7 +66,7 @@ bool Contributions::by_user(Value v, InstId user, size_t o) {
     }
     if (i.op == Op::store) {
         const auto indices = indices_of(k, i);
-        return std::all_of(indices.begin(), indices.end(), [&](Value index) { return values->of(index); });
+        return std::ranges::all_of(indices, [&](Value index) { return values->of(index); });
     }
     if (!is_scalar_op(i.op) && i.op != Op::cast && i.op != Op::select) return false;
     if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return true;

@@ -44,7 +44,7 @@ LoopPartialSums::LoopPartialSums(const Kernel& kernel, const Structure& structur
         if (found.size() > loads.size()) loop = id, loads = std::move(found);
     }
     if (!any()) return;
-    std::sort(loads.begin(), loads.end());
+    std::ranges::sort(loads);
     std::set<uint32_t> used;
     each_inside(k, k[loop], [&](InstId id) {
         for (const Value v : k.operands(k[id])) used.insert(v.id);
@@ -64,7 +64,7 @@ std::vector<uint32_t> LoopPartialSums::loads_of(InstId id) const {
         if (!loads_unwritten(load) || is_narrow_float(load.type)) continue;
         if (!analysis.active(k.result(load)) || !analysis.active(load.memory, load.leaf)) continue;
         const auto indices = indices_of(k, load);
-        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return by_iteration(id, v); })) continue;
+        if (!std::ranges::all_of(indices, [&](Value v) { return by_iteration(id, v); })) continue;
         if (accumulation(k, where, analysis, inner) == Accumulation::atomic) found.push_back(inner.id);
     }
     return found;
@@ -82,12 +82,10 @@ bool LoopPartialSums::recomputable(Value v) const {
 }
 
 bool LoopPartialSums::rereads_private() const {
-    bool any = false;
-    each_inside(k, k[loop], [&](InstId id) {
+    return any_inside(k, k[loop], [&](InstId id) {
         const Inst& i = k[id];
-        any = any || (i.op == Op::load && plan.rereads(i.memory) && plan.source_of(k.result(i)) == ValueSource::rematerialised);
+        return i.op == Op::load && plan.rereads(i.memory) && plan.source_of(k.result(i)) == ValueSource::rematerialised;
     });
-    return any;
 }
 
 bool LoopPartialSums::loads_unwritten(const Inst& i) const {

@@ -11,7 +11,7 @@ public:
     LoopPartialSums(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const TapePlan& plan);
 
     bool any() const { return loop.id != ir::none; }
-    bool has(ir::InstId load) const { return std::binary_search(loads.begin(), loads.end(), load.id); }
+    bool has(ir::InstId load) const { return std::ranges::binary_search(loads, load.id); }
     /// True if an item can compute the value for another item: by at most a dozen instructions, from indices, arguments and
     /// arrays that are not written.
     bool recomputable(ir::Value v) const;

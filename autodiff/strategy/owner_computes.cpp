@@ -72,7 +72,7 @@ OwnerComputes::OwnerComputes(const Kernel& kernel, const Structure& where, const
 }
 
 bool OwnerComputes::has(InstId load) const {
-    return std::any_of(loads.begin(), loads.end(), [&](const Load& l) { return l.load == load; });
+    return std::ranges::any_of(loads, [&](const Load& l) { return l.load == load; });
 }
 
 /// The index of the load, by dimension. False if the loop's index or no other axis is missing.
@@ -95,12 +95,12 @@ bool OwnerComputes::find(InstId id, Load& found) const {
     }
     for (auto d = found.index.rbegin(); d != found.index.rend(); ++d) {
         if (d->axis == IndexDimension::fixed) continue;
-        if (std::count(found.axes.begin(), found.axes.end(), d->axis)) return false;
+        if (std::ranges::count(found.axes, d->axis)) return false;
         found.axes.push_back(d->axis), found.shifts.push_back(d->shift);
     }
     for (int axis = 0; axis < k.rank; ++axis)
-        if (!std::count(found.axes.begin(), found.axes.end(), axis)) found.looped.push_back(axis);
-    return !found.looped.empty() && found.axes.size() <= 3 && std::count(found.axes.begin(), found.axes.end(), of_loop);
+        if (!std::ranges::count(found.axes, axis)) found.looped.push_back(axis);
+    return !found.looped.empty() && found.axes.size() <= 3 && std::ranges::count(found.axes, of_loop);
 }
 
 std::function<int64_t(const HostValues&)> OwnerComputes::trips(const Load& load) const {

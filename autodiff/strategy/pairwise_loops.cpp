@@ -42,7 +42,7 @@ PairwiseLoops::PairwiseLoops(const Kernel& kernel, const Structure& structure, c
         });
         if (!found.empty()) loads[loop.id] = std::move(found);
     }
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all);
 }
 
 /// True for an active load whose index grows by one from iteration to iteration, as it would from item to item.
@@ -53,8 +53,8 @@ bool PairwiseLoops::is_pair(InstId loop, InstId id) const {
     if (i.op != Op::load || k[i.memory].kind != MemoryKind::array || !analysis.active(k.result(i))) return false;
     if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1]) || unit_step(k, k[loop]) != 1) return false;
     const auto indices = indices_of(k, i);
-    if (std::count(indices.begin(), indices.end(), index) != 1) return false;
-    if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return v == index || same_for_all(k, v); })) return false;
+    if (std::ranges::count(indices, index) != 1) return false;
+    if (!std::ranges::all_of(indices, [&](Value v) { return v == index || same_for_all(k, v); })) return false;
     return accumulation(k, where, analysis, id) == Accumulation::atomic;
 }
 
@@ -66,7 +66,7 @@ std::function<bool(const HostValues&, int64_t, int64_t)> PairwiseLoops::fits() c
     }
     return [kernel = std::make_shared<const Kernel>(k), bounds = std::move(bounds)](const HostValues& known, int64_t from,
                                                                                     int64_t to) {
-        return std::all_of(bounds.begin(), bounds.end(), [&](const auto& loop) {
+        return std::ranges::all_of(bounds, [&](const auto& loop) {
             return number_of(*kernel, loop.first, known) == from && number_of(*kernel, loop.second, known) == to;
         });
     };

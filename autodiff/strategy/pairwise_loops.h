@@ -15,7 +15,7 @@ public:
                   Contributions& contributions);
 
     bool any() const { return !loads.empty(); }
-    bool has(ir::InstId load) const { return std::binary_search(all.begin(), all.end(), load.id); }
+    bool has(ir::InstId load) const { return std::ranges::binary_search(all, load.id); }
     /// By loop: active loads whose index is the index of the loop along one dimension, and the same for all items along the
     /// others.
     std::map<uint32_t, std::vector<ir::InstId>> loads;

@@ -114,12 +114,11 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     // another item must not depend on loads: the arrays may have changed, and the tape of an item holds only its own values.
     std::erase_if(loads, [&](const auto& entry) {
         const auto& list = entry.second;
-        if (split_mode &&
-            std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); })) {
+        if (split_mode && std::ranges::any_of(list, [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); })) {
             of_memories[entry.first] = {"in two kernels, a contribution may not depend on loads"};
             return true;
         }
-        return std::all_of(list.begin(), list.end(), [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
+        return std::ranges::all_of(list, [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
     });
 }
 
@@ -179,7 +178,7 @@ const char* Gather::find_index(const Inst& inst, Load& load) const {
 }
 
 bool Gather::Load::simple() const {
-    return std::none_of(index.begin(), index.end(), [](const Index& i) { return i.low || i.high || i.period; });
+    return std::ranges::none_of(index, [](const Index& i) { return i.low || i.high || i.period; });
 }
 
 Gather::Offset Gather::Load::offset() const { return {index[0].shift, index[1].shift, index[2].shift}; }
@@ -200,15 +199,13 @@ bool Gather::can_extend_range() const {
         const Inst& i = k[id];
         if (analysis.moves(id) && (i.op == Op::argument || (i.op == Op::load && !has(i.memory)))) return false;
     }
-    return std::all_of(loads.begin(), loads.end(), [](const auto& entry) {
-        return std::all_of(entry.second.begin(), entry.second.end(), [](const Load& l) { return l.simple(); });
-    });
+    return std::ranges::all_of(
+        loads, [](const auto& entry) { return std::ranges::all_of(entry.second, [](const Load& l) { return l.simple(); }); });
 }
 
 bool Gather::always() const {
-    return std::all_of(loads.begin(), loads.end(), [&](const auto& entry) {
-        return std::all_of(entry.second.begin(), entry.second.end(),
-                           [&](const Load& l) { return where.block_of(l.load).id == 0; });
+    return std::ranges::all_of(loads, [&](const auto& entry) {
+        return std::ranges::all_of(entry.second, [&](const Load& l) { return where.block_of(l.load).id == 0; });
     });
 }
 
@@ -231,7 +228,7 @@ std::pair<Gather::Offset, Gather::Offset> Gather::reach() const {
 bool Gather::around(const Loads& list) {
     for (size_t axis = 0; axis < 3; ++axis) {
         const auto on_side = [&](int64_t sign) {
-            return std::any_of(list.begin(), list.end(), [&](const Load& l) { return sign * l.index[axis].shift >= 0; });
+            return std::ranges::any_of(list, [&](const Load& l) { return sign * l.index[axis].shift >= 0; });
         };
         if (!on_side(1) || !on_side(-1)) return false;
     }

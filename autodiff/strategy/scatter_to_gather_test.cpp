@@ -22,7 +22,7 @@ std::vector<Accumulation> ways(const std::string& text, const Range& range, cons
         apart ? derive::split(d.kernel, signature).accumulated : derive::adjoint(d.kernel, signature).accumulated;
     std::vector<Accumulation> found;
     for (const Accumulated& a : all)
-        if (std::find(found.begin(), found.end(), a.how) == found.end()) found.push_back(a.how);
+        if (std::ranges::find(found, a.how) == found.end()) found.push_back(a.how);
     return found;
 }
 using Ways = std::vector<Accumulation>;
@@ -271,7 +271,7 @@ TEST(scatter_to_gather, of_random_stencils) {
         const std::string text = Stencil(seed).text();
         check_derivatives(text, {some(24), some(24), some(24)}, {{18}, {8}, {3}}, seed);
         const Ways found = ways(text, {{18}}, {{duplicated, duplicated, duplicated}, 1}, false);
-        gathered += std::find(found.begin(), found.end(), Accumulation::gather) != found.end();
+        gathered += std::ranges::find(found, Accumulation::gather) != found.end();
         if (::testing::Test::HasFailure()) return;
     }
     EXPECT_GT(gathered, 20);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -80,8 +81,11 @@ public:
         memory = std::shared_ptr<T[]>(static_cast<T*>(begin), [](T* p) { std::free(p); });
     }
     explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) { set(from); }
-    void set(const std::vector<T>& from) const { std::copy(from.begin(), from.end(), memory.get()); }
+    void set(const std::vector<T>& from) const { std::ranges::copy(from, memory.get()); }
     T* data() const { return memory.get(); }
+    operator T*() const { return memory.get(); }
+    /// The components of short vectors, one after the other.
+    auto scalars() const { return reinterpret_cast<decltype(T::x)*>(memory.get()); }
     size_t size() const { return count; }
     std::vector<T> vector() const { return {memory.get(), memory.get() + count}; }
 
@@ -89,6 +93,84 @@ private:
     size_t count;
     std::shared_ptr<T[]> memory;
 };
+
+/// Appends the elements of an output; those of several arrays one after the other, those of short vectors by components.
+template <class T> void append(std::vector<Values>& all, const Buffer<T>& from) { all.emplace_back(from.vector()); }
+template <class T, int rank> void append(std::vector<Values>& all, const pumice::Array<T, rank>& from) {
+    if constexpr (requires(T v) { v.x; }) {
+        const std::vector<T> vectors = from.download();
+        std::vector<decltype(T::x)> parts(vectors.size() * (sizeof(T) / sizeof(T::x)));
+        std::memcpy(parts.data(), vectors.data(), parts.size() * sizeof(T::x));
+        all.emplace_back(std::move(parts));
+    } else {
+        all.emplace_back(from.download());
+    }
+}
+template <class Array> void append(std::vector<Values>& all, const std::vector<Array>& from) {
+    for (const Array& array : from) append(all, array);
+}
+
+/// The results of a form that leaves them in these arrays or buffers.
+template <class... Outputs> std::function<std::vector<Values>()> results_in(const Outputs&... outputs) {
+    return [=] {
+        std::vector<Values> all;
+        (append(all, outputs), ...);
+        return all;
+    };
+}
+inline Side side(std::function<std::vector<Values>()> results, std::function<void()> once) {
+    return {std::move(once), std::move(results)};
+}
+/// The same for launches on a device, which has done them when `once` returns.
+template <class Launches>
+Side side(const pumice::Device& device, std::function<std::vector<Values>()> results, const Launches& launches) {
+    return side(std::move(results), [=] { launches(), device.synchronize(); });
+}
+/// A gradient whose functions launch; all but `seed` then wait for the device.
+template <class Seed, class Primal, class Reverse, class ByHand>
+Gradient::Sides sides(const pumice::Device& device, std::function<std::vector<Values>()> results, const Seed& seed,
+                      const Primal& primal, const Reverse& reverse, const ByHand& by_hand) {
+    const auto done = [&](const auto& launches) { return [=] { launches(), device.synchronize(); }; };
+    return {seed, done(primal), done(reverse), done(by_hand), std::move(results)};
+}
+
+/// The arrays of our form and of OpenMP's. A kernel sets both up by one function, which gets one of these two.
+struct OnDevice {
+    static constexpr bool ours = true;
+    pumice::Device device;
+    template <class T> pumice::Array<T> of(const std::vector<T>& from) const { return device.upload(from); }
+    template <class T, size_t rank> auto of(const std::vector<T>& from, const int64_t (&extents)[rank]) const {
+        return device.upload(from, extents);
+    }
+};
+struct OnHost {
+    static constexpr bool ours = false;
+    template <class T> Buffer<T> of(const std::vector<T>& from) const { return Buffer<T>(from); }
+    template <class T, size_t rank> Buffer<T> of(const std::vector<T>& from, const int64_t (&)[rank]) const { return of(from); }
+};
+template <class T> pumice::Array<T> zeros(const OnDevice& on, int64_t count) { return on.device.zeros<T>(count); }
+template <class T, size_t rank> auto zeros(const OnDevice& on, const int64_t (&extents)[rank]) {
+    return on.device.zeros<T>(extents);
+}
+template <class T> Buffer<T> zeros(const OnHost&, int64_t count) { return Buffer<T>(size_t(count)); }
+template <class T, size_t rank> Buffer<T> zeros(const OnHost& on, const int64_t (&extents)[rank]) {
+    int64_t count = 1;
+    for (const int64_t extent : extents) count *= extent;
+    return zeros<T>(on, count);
+}
+
+/// A kernel whose forms `form` makes, of OnDevice or OnHost and of what `shape_of` makes of the size: extents, input, parameters.
+template <class ShapeOf, class Form>
+Kernel compared(const char* name, double tolerance, const ShapeOf& shape_of, const Form& form) {
+    return {name, tolerance, [=](const pumice::Device& device, Size size) { return form(OnDevice{device}, shape_of(size)); },
+            [=](Size size) { return form(OnHost(), shape_of(size)); }};
+}
+template <class Form> Kernel compared(const char* name, double tolerance, const Form& form) {
+    return compared(name, tolerance, [](Size size) { return size; }, form);
+}
+template <class Shape, class Form> Kernel compared(const char* name, double tolerance, const Form& form) {
+    return compared(name, tolerance, [](Size size) { return Shape(size); }, form);
+}
 
 /// Deterministic numbers in [low, high).
 template <class T> std::vector<T> uniform(size_t count, uint32_t seed, T low = T(0), T high = T(1)) {

@@ -45,16 +45,14 @@ Gradient jacobi_2d() {
                                        dnow = d.zeros<double>({n, n}), dnext = d.zeros<double>({n, n}),
                                        seeds = d.upload(inner_weights<double>(n, 2, 2), {n, n});
                 const Range inside = ndrange({1, 1}, {n - 1, n - 1});
-                return Gradient::Sides{
-                    [=] { dnow.fill(0), dnext.copy_from(seeds); }, [=] { average(inside, next, now).wait(); },
-                    [=] {
-                        autodiff(Reverse, average, inside, DuplicatedNoNeed(next, dnext), Duplicated(now, dnow)), d.synchronize();
-                    },
+                return sides(
+                    d, results_in(dnow, dnext), [=] { dnow.fill(0), dnext.copy_from(seeds); },
+                    [=] { average(inside, next, now); },
+                    [=] { autodiff(Reverse, average, inside, DuplicatedNoNeed(next, dnext), Duplicated(now, dnow)); },
                     [=] {
                         average_by_hand(inside, dnext, dnow), average_edges_by_hand(ndrange({1}, {n - 1}), dnext, dnow);
-                        dnext.fill(0), d.synchronize();
-                    },
-                    [=] { return std::vector<Values>{dnow.download(), dnext.download()}; }};
+                        dnext.fill(0);
+                    });
             }};
 }
 
@@ -82,23 +80,21 @@ const auto heat_faces_by_hand = kernel("heat_faces_by_hand", [](In<float, 3> dne
 });
 
 Gradient heat_3d() {
-    return {
-        "heat_3d", 1e-5, [](const Device& d, Size size) {
-            const int n = size == Size::test ? 21 : 181;
-            const size_t count = size_t(n) * size_t(n) * size_t(n);
-            const Array<float, 3> now = d.upload(uniform<float>(count, 1), {n, n, n}), next = d.zeros<float>({n, n, n}),
-                                  dnow = d.zeros<float>({n, n, n}), dnext = d.zeros<float>({n, n, n}),
-                                  seeds = d.upload(inner_weights<float>(n, 3, 2), {n, n, n});
-            const Range inside = ndrange({1, 1, 1}, {n - 1, n - 1, n - 1});
-            return Gradient::Sides{
-                [=] { dnow.fill(0), dnext.copy_from(seeds); }, [=] { heat(inside, next, now).wait(); },
-                [=] { autodiff(Reverse, heat, inside, DuplicatedNoNeed(next, dnext), Duplicated(now, dnow)), d.synchronize(); },
-                [=] {
-                    heat_by_hand(inside, dnext, dnow), heat_faces_by_hand(ndrange({1, 1}, {n - 1, n - 1}), dnext, dnow);
-                    dnext.fill(0), d.synchronize();
-                },
-                [=] { return std::vector<Values>{dnow.download(), dnext.download()}; }};
-        }};
+    return {"heat_3d", 1e-5, [](const Device& d, Size size) {
+                const int n = size == Size::test ? 21 : 181;
+                const size_t count = size_t(n) * size_t(n) * size_t(n);
+                const Array<float, 3> now = d.upload(uniform<float>(count, 1), {n, n, n}), next = d.zeros<float>({n, n, n}),
+                                      dnow = d.zeros<float>({n, n, n}), dnext = d.zeros<float>({n, n, n}),
+                                      seeds = d.upload(inner_weights<float>(n, 3, 2), {n, n, n});
+                const Range inside = ndrange({1, 1, 1}, {n - 1, n - 1, n - 1});
+                return sides(
+                    d, results_in(dnow, dnext), [=] { dnow.fill(0), dnext.copy_from(seeds); }, [=] { heat(inside, next, now); },
+                    [=] { autodiff(Reverse, heat, inside, DuplicatedNoNeed(next, dnext), Duplicated(now, dnow)); },
+                    [=] {
+                        heat_by_hand(inside, dnext, dnow), heat_faces_by_hand(ndrange({1, 1}, {n - 1, n - 1}), dnext, dnow);
+                        dnext.fill(0);
+                    });
+            }};
 }
 
 // ---- shallow_water: one step in flux form; the fluxes are products of several fields on both sides of a face ----
@@ -188,30 +184,23 @@ Gradient shallow_water() {
                     for (auto* all : {&next, &dnow, &dnext}) all->push_back(d.zeros<double>({n, n}));
                 }
                 const Range inside = ndrange({1, 1}, {n - 1, n - 1});
-                return Gradient::Sides{
+                return sides(
+                    d, results_in(dnow, dnext),
                     [=] {
                         for (size_t f = 0; f < 3; ++f) dnow[f].fill(0), dnext[f].copy_from(seeds[f]);
                     },
-                    [=] { shallow_step(inside, next[0], next[1], next[2], now[0], now[1], now[2]).wait(); },
+                    [=] { shallow_step(inside, next[0], next[1], next[2], now[0], now[1], now[2]); },
                     [=] {
                         autodiff(Reverse, shallow_step, inside, DuplicatedNoNeed(next[0], dnext[0]),
                                  DuplicatedNoNeed(next[1], dnext[1]), DuplicatedNoNeed(next[2], dnext[2]),
                                  Duplicated(now[0], dnow[0]), Duplicated(now[1], dnow[1]), Duplicated(now[2], dnow[2]));
-                        d.synchronize();
                     },
                     [=] {
                         shallow_by_hand(inside, dnext[0], dnext[1], dnext[2], now[0], now[1], now[2], dnow[0], dnow[1], dnow[2]);
                         shallow_edges_by_hand(ndrange({1}, {n - 1}), dnext[0], dnext[1], dnext[2], now[0], now[1], now[2],
                                               dnow[0], dnow[1], dnow[2]);
                         for (const auto& g : dnext) g.fill(0);
-                        d.synchronize();
-                    },
-                    [=] {
-                        std::vector<Values> all;
-                        for (size_t f = 0; f < 3; ++f)
-                            all.emplace_back(dnow[f].download()), all.emplace_back(dnext[f].download());
-                        return all;
-                    }};
+                    });
             }};
 }
 
@@ -240,32 +229,31 @@ const auto sample_by_hand =
     });
 
 Gradient bilinear_samples() {
-    return {
-        "bilinear_samples", 1e-4, [](const Device& d, Size size) {
-            // The positions are a grid's, turned, scaled and shaken a little, as those of a warp are.
-            const int n = size == Size::test ? 51 : 1301, extent = size == Size::test ? 41 : 701, count = n * n;
-            std::vector<float> y = uniform<float>(size_t(count), 1, 0.0f, 0.3f), x = uniform<float>(size_t(count), 2, 0.0f, 0.3f);
-            for (int s = 0; s < count; ++s) {
-                const double v = double(s / n) / n - 0.5, u = double(s % n) / n - 0.5, middle = 0.5 * extent;
-                y[size_t(s)] += float(middle + 0.65 * (extent - 3) * (0.8 * v + 0.6 * u));
-                x[size_t(s)] += float(middle + 0.65 * (extent - 3) * (0.8 * u - 0.6 * v));
-            }
-            const Array<float, 2> picture = d.upload(uniform<float>(size_t(extent) * size_t(extent), 3), {extent, extent}),
-                                  dpicture = d.zeros<float>({extent, extent});
-            const Array<float> rows = d.upload(y), columns = d.upload(x), out = d.zeros<float>(count),
-                               drows = d.zeros<float>(count), dcolumns = d.zeros<float>(count), dout = d.zeros<float>(count),
-                               seeds = d.upload(uniform<float>(size_t(count), 4));
-            return Gradient::Sides{
-                [=] { dpicture.fill(0), drows.fill(0), dcolumns.fill(0), dout.copy_from(seeds); },
-                [=] { sample(ndrange(count), out, picture, rows, columns).wait(); },
-                [=] {
-                    autodiff(Reverse, sample, ndrange(count), DuplicatedNoNeed(out, dout), Duplicated(picture, dpicture),
-                             Duplicated(rows, drows), Duplicated(columns, dcolumns));
-                    d.synchronize();
-                },
-                [=] { sample_by_hand(ndrange(count), dout, picture, rows, columns, dpicture, drows, dcolumns).wait(); },
-                [=] { return std::vector<Values>{dpicture.download(), drows.download(), dcolumns.download(), dout.download()}; }};
-        }};
+    return {"bilinear_samples", 1e-4, [](const Device& d, Size size) {
+                // The positions are a grid's, turned, scaled and shaken a little, as those of a warp are.
+                const int n = size == Size::test ? 51 : 1301, extent = size == Size::test ? 41 : 701, count = n * n;
+                std::vector<float> y = uniform<float>(size_t(count), 1, 0.0f, 0.3f),
+                                   x = uniform<float>(size_t(count), 2, 0.0f, 0.3f);
+                for (int s = 0; s < count; ++s) {
+                    const double v = double(s / n) / n - 0.5, u = double(s % n) / n - 0.5, middle = 0.5 * extent;
+                    y[size_t(s)] += float(middle + 0.65 * (extent - 3) * (0.8 * v + 0.6 * u));
+                    x[size_t(s)] += float(middle + 0.65 * (extent - 3) * (0.8 * u - 0.6 * v));
+                }
+                const Array<float, 2> picture = d.upload(uniform<float>(size_t(extent) * size_t(extent), 3), {extent, extent}),
+                                      dpicture = d.zeros<float>({extent, extent});
+                const Array<float> rows = d.upload(y), columns = d.upload(x), out = d.zeros<float>(count),
+                                   drows = d.zeros<float>(count), dcolumns = d.zeros<float>(count), dout = d.zeros<float>(count),
+                                   seeds = d.upload(uniform<float>(size_t(count), 4));
+                return sides(
+                    d, results_in(dpicture, drows, dcolumns, dout),
+                    [=] { dpicture.fill(0), drows.fill(0), dcolumns.fill(0), dout.copy_from(seeds); },
+                    [=] { sample(ndrange(count), out, picture, rows, columns); },
+                    [=] {
+                        autodiff(Reverse, sample, ndrange(count), DuplicatedNoNeed(out, dout), Duplicated(picture, dpicture),
+                                 Duplicated(rows, drows), Duplicated(columns, dcolumns));
+                    },
+                    [=] { sample_by_hand(ndrange(count), dout, picture, rows, columns, dpicture, drows, dcolumns); });
+            }};
 }
 
 }  // namespace

@@ -131,39 +131,36 @@ const auto mixture_by_hand =
     });
 
 Gradient gaussian_mixture() {
-    return {
-        "gaussian_mixture", 1e-10, [](const Device& d, Size size) {
-            const int n = size == Size::test ? 23 : 3001, chunks = (n + chunk - 1) / chunk;
-            std::vector<double> start = uniform<double>(size_t(components) * triangle, 1, -0.2, 0.2);
-            for (int k = 0; k < components; ++k)
-                for (int r = 0; r < dims; ++r) start[size_t(k * triangle + r * (r + 3) / 2)] += 1;
-            const Array<double, 2> scales = d.upload(start, {components, triangle}),
-                                   means = d.upload(uniform<double>(size_t(components) * dims, 2), {components, dims}),
-                                   points = d.upload(uniform<double>(size_t(n) * dims, 3), {n, dims}),
-                                   dscales = d.zeros<double>({components, triangle}),
-                                   dmeans = d.zeros<double>({components, dims}), shares = d.zeros<double>({n, components});
-            const Array<double, 3> sums = d.zeros<double>({chunks, dims + 1, components});
-            const Array<double, 4> squares = d.zeros<double>({chunks, dims, dims, components});
-            const Array<double> weights = d.upload(uniform<double>(components, 4)), dweights = d.zeros<double>(components),
-                                y = d.zeros<double>(n), dy = d.zeros<double>(n),
-                                seeds = d.upload(uniform<double>(size_t(n), 5, 0.5, 1.5));
-            return Gradient::Sides{
-                [=] { dweights.fill(0), dmeans.fill(0), dscales.fill(0), dy.copy_from(seeds); },
-                [=] { mixture(ndrange(n), y, weights, means, scales, points).wait(); },
-                [=] {
-                    autodiff(Reverse, mixture, ndrange(n), DuplicatedNoNeed(y, dy), Duplicated(weights, dweights),
-                             Duplicated(means, dmeans), Duplicated(scales, dscales), Const(points));
-                    d.synchronize();
-                },
-                [=] {
-                    mixture_shares(ndrange(n), shares, dy, weights, means, scales, points);
-                    mixture_squares(ndrange(chunks, blocks * (blocks + 1) / 2, components), squares, shares, points);
-                    mixture_sums(ndrange(chunks, components), sums, shares, points);
-                    mixture_by_hand(ndrange(components, dims), squares, sums, means, scales, dweights, dmeans, dscales);
-                    d.synchronize();
-                },
-                [=] { return std::vector<Values>{dweights.download(), dmeans.download(), dscales.download(), dy.download()}; }};
-        }};
+    return {"gaussian_mixture", 1e-10, [](const Device& d, Size size) {
+                const int n = size == Size::test ? 23 : 3001, chunks = (n + chunk - 1) / chunk;
+                std::vector<double> start = uniform<double>(size_t(components) * triangle, 1, -0.2, 0.2);
+                for (int k = 0; k < components; ++k)
+                    for (int r = 0; r < dims; ++r) start[size_t(k * triangle + r * (r + 3) / 2)] += 1;
+                const Array<double, 2> scales = d.upload(start, {components, triangle}),
+                                       means = d.upload(uniform<double>(size_t(components) * dims, 2), {components, dims}),
+                                       points = d.upload(uniform<double>(size_t(n) * dims, 3), {n, dims}),
+                                       dscales = d.zeros<double>({components, triangle}),
+                                       dmeans = d.zeros<double>({components, dims}), shares = d.zeros<double>({n, components});
+                const Array<double, 3> sums = d.zeros<double>({chunks, dims + 1, components});
+                const Array<double, 4> squares = d.zeros<double>({chunks, dims, dims, components});
+                const Array<double> weights = d.upload(uniform<double>(components, 4)), dweights = d.zeros<double>(components),
+                                    y = d.zeros<double>(n), dy = d.zeros<double>(n),
+                                    seeds = d.upload(uniform<double>(size_t(n), 5, 0.5, 1.5));
+                return sides(
+                    d, results_in(dweights, dmeans, dscales, dy),
+                    [=] { dweights.fill(0), dmeans.fill(0), dscales.fill(0), dy.copy_from(seeds); },
+                    [=] { mixture(ndrange(n), y, weights, means, scales, points); },
+                    [=] {
+                        autodiff(Reverse, mixture, ndrange(n), DuplicatedNoNeed(y, dy), Duplicated(weights, dweights),
+                                 Duplicated(means, dmeans), Duplicated(scales, dscales), Const(points));
+                    },
+                    [=] {
+                        mixture_shares(ndrange(n), shares, dy, weights, means, scales, points);
+                        mixture_squares(ndrange(chunks, blocks * (blocks + 1) / 2, components), squares, shares, points);
+                        mixture_sums(ndrange(chunks, components), sums, shares, points);
+                        mixture_by_hand(ndrange(components, dims), squares, sums, means, scales, dweights, dmeans, dscales);
+                    });
+            }};
 }
 
 }  // namespace

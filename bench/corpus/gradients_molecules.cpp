@@ -72,27 +72,21 @@ Gradient lennard_jones() {
                     p.push_back(d.upload(at[k])), seeds.push_back(d.upload(uniform<double>(size_t(n), k + 4, -1, 1)));
                     for (auto* all : {&f, &dp, &df}) all->push_back(d.zeros<double>(n));
                 }
-                return Gradient::Sides{
+                return sides(
+                    d, results_in(dp, df),
                     [=] {
                         for (size_t k = 0; k < 3; ++k) dp[k].fill(0), df[k].copy_from(seeds[k]);
                     },
-                    [=] { pair_forces(ndrange(n), f[0], f[1], f[2], p[0], p[1], p[2], first, list).wait(); },
+                    [=] { pair_forces(ndrange(n), f[0], f[1], f[2], p[0], p[1], p[2], first, list); },
                     [=] {
                         autodiff(Reverse, pair_forces, ndrange(n), DuplicatedNoNeed(f[0], df[0]), DuplicatedNoNeed(f[1], df[1]),
                                  DuplicatedNoNeed(f[2], df[2]), Duplicated(p[0], dp[0]), Duplicated(p[1], dp[1]),
                                  Duplicated(p[2], dp[2]), Const(first), Const(list));
-                        d.synchronize();
                     },
                     [=] {
                         pair_forces_by_hand(ndrange(n), df[0], df[1], df[2], p[0], p[1], p[2], first, list, dp[0], dp[1], dp[2]);
                         for (const auto& g : df) g.fill(0);
-                        d.synchronize();
-                    },
-                    [=] {
-                        std::vector<Values> all;
-                        for (size_t k = 0; k < 3; ++k) all.emplace_back(dp[k].download()), all.emplace_back(df[k].download());
-                        return all;
-                    }};
+                    });
             }};
 }
 
@@ -204,15 +198,14 @@ Gradient docking_score() {
                                       dposes = d.zeros<float>({6, n});
                 const Array<float> scores = d.zeros<float>(n), dscores = d.zeros<float>(n),
                                    seeds = d.upload(uniform<float>(size_t(n), 8, 0.5f, 1.5f));
-                return Gradient::Sides{[=] { dposes.fill(0), dscores.copy_from(seeds); },
-                                       [=] { docking(ndrange(n), scores, poses, ligand, protein).wait(); },
-                                       [=] {
-                                           autodiff(Reverse, docking, ndrange(n), DuplicatedNoNeed(scores, dscores),
-                                                    Duplicated(poses, dposes), Const(ligand), Const(protein));
-                                           d.synchronize();
-                                       },
-                                       [=] { docking_by_hand(ndrange(n), dscores, poses, ligand, protein, dposes).wait(); },
-                                       [=] { return std::vector<Values>{dposes.download(), dscores.download()}; }};
+                return sides(
+                    d, results_in(dposes, dscores), [=] { dposes.fill(0), dscores.copy_from(seeds); },
+                    [=] { docking(ndrange(n), scores, poses, ligand, protein); },
+                    [=] {
+                        autodiff(Reverse, docking, ndrange(n), DuplicatedNoNeed(scores, dscores), Duplicated(poses, dposes),
+                                 Const(ligand), Const(protein));
+                    },
+                    [=] { docking_by_hand(ndrange(n), dscores, poses, ligand, protein, dposes); });
             }};
 }
 

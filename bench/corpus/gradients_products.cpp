@@ -43,18 +43,17 @@ Gradient gemm() {
                                        c = d.zeros<double>({n, m}), dc = d.zeros<double>({n, m}),
                                        da = d.zeros<double>({n, inner}), db = d.zeros<double>({inner, m}),
                                        b_transposed = d.zeros<double>({m, inner});
-                return Gradient::Sides{
-                    [=] { da.fill(0), db.fill(0), dc.copy_from(seeds); }, [=] { multiply(ndrange(n, m), c, a, b).wait(); },
+                return sides(
+                    d, results_in(da, db, dc), [=] { da.fill(0), db.fill(0), dc.copy_from(seeds); },
+                    [=] { multiply(ndrange(n, m), c, a, b); },
                     [=] {
                         autodiff(Reverse, multiply, ndrange(n, m), DuplicatedNoNeed(c, dc), Duplicated(a, da), Duplicated(b, db));
-                        d.synchronize();
                     },
                     [=] {
                         transposed(ndrange(m, inner), b_transposed, b);
                         left_by_hand(ndrange(n, inner), da, dc, b_transposed), right_by_hand(ndrange(inner, m), db, dc, a);
-                        dc.fill(0), d.synchronize();
-                    },
-                    [=] { return std::vector<Values>{da.download(), db.download(), dc.download()}; }};
+                        dc.fill(0);
+                    });
             }};
 }
 
@@ -88,16 +87,14 @@ Gradient spmv_csr() {
                                     x = d.upload(uniform<double>(size_t(n), 3, -1, 1)),
                                     seeds = d.upload(uniform<double>(size_t(n), 4, -1, 1)), y = d.zeros<double>(n),
                                     dvalues = d.zeros<double>(count), dx = d.zeros<double>(n), dy = d.zeros<double>(n);
-                return Gradient::Sides{[=] { dvalues.fill(0), dx.fill(0), dy.copy_from(seeds); },
-                                       [=] { sparse_product(ndrange(n), y, values, x, starts, columns).wait(); },
-                                       [=] {
-                                           autodiff(Reverse, sparse_product, ndrange(n), DuplicatedNoNeed(y, dy),
-                                                    Duplicated(values, dvalues), Duplicated(x, dx), Const(starts),
-                                                    Const(columns));
-                                           d.synchronize();
-                                       },
-                                       [=] { sparse_by_hand(ndrange(n), dy, dvalues, dx, values, x, starts, columns).wait(); },
-                                       [=] { return std::vector<Values>{dvalues.download(), dx.download(), dy.download()}; }};
+                return sides(
+                    d, results_in(dvalues, dx, dy), [=] { dvalues.fill(0), dx.fill(0), dy.copy_from(seeds); },
+                    [=] { sparse_product(ndrange(n), y, values, x, starts, columns); },
+                    [=] {
+                        autodiff(Reverse, sparse_product, ndrange(n), DuplicatedNoNeed(y, dy), Duplicated(values, dvalues),
+                                 Duplicated(x, dx), Const(starts), Const(columns));
+                    },
+                    [=] { sparse_by_hand(ndrange(n), dy, dvalues, dx, values, x, starts, columns); });
             }};
 }
 
@@ -130,15 +127,14 @@ Gradient softmax_cross_entropy() {
                                       dscores = d.zeros<float>({n, classes});
                 const Array<float> loss = d.zeros<float>(n), dloss = d.zeros<float>(n),
                                    seeds = d.upload(uniform<float>(size_t(n), 3, 0.5f, 1.5f));
-                return Gradient::Sides{[=] { dscores.fill(0), dloss.copy_from(seeds); },
-                                       [=] { cross_entropy(ndrange(n), loss, scores, labels).wait(); },
-                                       [=] {
-                                           autodiff(Reverse, cross_entropy, ndrange(n), DuplicatedNoNeed(loss, dloss),
-                                                    Duplicated(scores, dscores), Const(labels));
-                                           d.synchronize();
-                                       },
-                                       [=] { cross_entropy_by_hand(ndrange(n), dloss, dscores, scores, labels).wait(); },
-                                       [=] { return std::vector<Values>{dscores.download(), dloss.download()}; }};
+                return sides(
+                    d, results_in(dscores, dloss), [=] { dscores.fill(0), dloss.copy_from(seeds); },
+                    [=] { cross_entropy(ndrange(n), loss, scores, labels); },
+                    [=] {
+                        autodiff(Reverse, cross_entropy, ndrange(n), DuplicatedNoNeed(loss, dloss), Duplicated(scores, dscores),
+                                 Const(labels));
+                    },
+                    [=] { cross_entropy_by_hand(ndrange(n), dloss, dscores, scores, labels); });
             }};
 }
 

@@ -71,23 +71,18 @@ Gradient tridiagonal() {
                 }
                 const Array<double, 2> x = d.zeros<double>({rows, n}), dx = d.zeros<double>({rows, n}),
                                        seeds = d.upload(uniform<double>(count, 5, -1, 1), {rows, n});
-                return Gradient::Sides{
+                return sides(
+                    d, results_in(dx, din),
                     [=] {
                         for (const auto& g : din) g.fill(0);
                         dx.copy_from(seeds);
                     },
-                    [=] { thomas(ndrange(n), x, in[0], in[1], in[2], in[3]).wait(); },
+                    [=] { thomas(ndrange(n), x, in[0], in[1], in[2], in[3]); },
                     [=] {
                         autodiff(Reverse, thomas, ndrange(n), DuplicatedNoNeed(x, dx), Duplicated(in[0], din[0]),
                                  Duplicated(in[1], din[1]), Duplicated(in[2], din[2]), Duplicated(in[3], din[3]));
-                        d.synchronize();
                     },
-                    [=] { thomas_by_hand(ndrange(n), dx, in[0], in[1], in[2], in[3], din[0], din[1], din[2], din[3]).wait(); },
-                    [=] {
-                        std::vector<Values> all{dx.download()};
-                        for (const auto& g : din) all.emplace_back(g.download());
-                        return all;
-                    }};
+                    [=] { thomas_by_hand(ndrange(n), dx, in[0], in[1], in[2], in[3], din[0], din[1], din[2], din[3]); });
             }};
 }
 
@@ -165,29 +160,22 @@ Gradient lorenz() {
                     seeds.push_back(d.upload(uniform<double>(size_t(n), k + 5, -1, 1)));
                     for (auto* all : {&to, &dfrom, &dto}) all->push_back(d.zeros<double>(n));
                 }
-                return Gradient::Sides{
+                return sides(
+                    d, results_in(dfrom, dto),
                     [=] {
                         for (const auto& g : dfrom) g.fill(0);
                         for (size_t k = 0; k < 3; ++k) dto[k].copy_from(seeds[k]);
                     },
-                    [=] { lorenz_steps(ndrange(n), to[0], to[1], to[2], from[0], from[1], from[2], from[3]).wait(); },
+                    [=] { lorenz_steps(ndrange(n), to[0], to[1], to[2], from[0], from[1], from[2], from[3]); },
                     [=] {
                         autodiff(Reverse, lorenz_steps, ndrange(n), DuplicatedNoNeed(to[0], dto[0]),
                                  DuplicatedNoNeed(to[1], dto[1]), DuplicatedNoNeed(to[2], dto[2]), Duplicated(from[0], dfrom[0]),
                                  Duplicated(from[1], dfrom[1]), Duplicated(from[2], dfrom[2]), Duplicated(from[3], dfrom[3]));
-                        d.synchronize();
                     },
                     [=] {
                         lorenz_by_hand(ndrange(n), dto[0], dto[1], dto[2], from[0], from[1], from[2], from[3], dfrom[0], dfrom[1],
-                                       dfrom[2], dfrom[3])
-                            .wait();
-                    },
-                    [=] {
-                        std::vector<Values> all;
-                        for (size_t k = 0; k < 4; ++k) all.emplace_back(dfrom[k].download());
-                        for (size_t k = 0; k < 3; ++k) all.emplace_back(dto[k].download());
-                        return all;
-                    }};
+                                       dfrom[2], dfrom[3]);
+                    });
             }};
 }
 

@@ -46,46 +46,30 @@ const auto alignment_tiles =
            });
 
 Kernel needleman_wunsch() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 77 : 2200) {}
-        int n;
-        std::vector<int> down() const { return integers_below(letters, size_t(n), 1); }
-        std::vector<int> across() const { return integers_below(letters, size_t(n), 2); }
-        std::vector<int> similarity() const {
+    return compared("needleman_wunsch", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 77 : 2200;
+        const auto host_similarity = [&] {
             std::vector<int> s = integers_below(8, letters * letters, 3);
             for (size_t i = 0; i < letters; ++i)
                 for (size_t j = 0; j < letters; ++j)
                     s[i * letters + j] = i == j ? 7 : s[std::min(i, j) * letters + std::max(i, j)] - 5;
             return s;
-        }
-    };
-    return {
-        "needleman_wunsch", 0,
-        [](const Device& d, Size size) {
-            const Shape s(size);
-            const Array<int> down = d.upload(s.down()), across = d.upload(s.across());
-            const Array<int, 2> similarity = d.upload(s.similarity(), {letters, letters});
-            const Array<int, 2> score = d.zeros<int>({s.n + 1, s.n + 1});
-            return Side{[=] {
-                            alignment_border(ndrange(s.n + 1), score);
-                            const int blocks = (s.n + tile - 1) / tile;
-                            for (int diagonal = 0; diagonal < 2 * blocks - 1; ++diagonal) {
-                                const int first = std::max(0, diagonal - blocks + 1), last = std::min(diagonal, blocks - 1);
-                                alignment_tiles(ndrange((last - first + 1) * tile), score, down, across, similarity, diagonal,
-                                                first);
-                            }
-                            d.synchronize();
-                        },
-                        [=] { return std::vector<Values>{score.download()}; }};
-        },
-        [](Size size) {
-            const Shape s(size);
-            const Buffer<int> down(s.down()), across(s.across()), similarity(s.similarity()),
-                score(size_t(s.n + 1) * size_t(s.n + 1));
-            return Side{
-                [=] { openmp::needleman_wunsch(score.data(), down.data(), across.data(), similarity.data(), letters, gap, s.n); },
-                [=] { return std::vector<Values>{score.vector()}; }};
-        }};
+        };
+        const auto down = on.of(integers_below(letters, size_t(n), 1)), across = on.of(integers_below(letters, size_t(n), 2));
+        const auto similarity = on.of(host_similarity(), {letters, letters});
+        const auto score = zeros<int>(on, {n + 1, n + 1});
+        if constexpr (on.ours)
+            return side(on.device, results_in(score), [=] {
+                alignment_border(ndrange(n + 1), score);
+                const int blocks = (n + tile - 1) / tile;
+                for (int diagonal = 0; diagonal < 2 * blocks - 1; ++diagonal) {
+                    const int first = std::max(0, diagonal - blocks + 1), last = std::min(diagonal, blocks - 1);
+                    alignment_tiles(ndrange((last - first + 1) * tile), score, down, across, similarity, diagonal, first);
+                }
+            });
+        else
+            return side(results_in(score), [=] { openmp::needleman_wunsch(score, down, across, similarity, letters, gap, n); });
+    });
 }
 
 // ---- pathfinder: the cheapest way down to each column of a grid; a launch does several rows, with ghost zones ----
@@ -112,35 +96,24 @@ const auto pathfinder_rows = kernel(
     });
 
 Kernel pathfinder() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 700 : 100'000), rows(size == Size::test ? 21 : 161) {}
-        int n, rows;
-        std::vector<int> cost() const { return integers_below(10, size_t(n) * size_t(rows), 1); }
-    };
-    return {"pathfinder", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int, 2> cost = d.upload(s.cost(), {s.rows, s.n});
-                const Array<int> one = d.zeros<int>(s.n), other = d.zeros<int>(s.n);
-                const int launches = (s.rows - 1 + line_rows - 1) / line_rows;
-                return Side{[=] {
-                                const Range range = ndrange((s.n + line_columns - 1) / line_columns * line_items);
-                                Array<int> before = one, after = other;
-                                before.copy_from(cost.row(0));
-                                for (int row = 1; row < s.rows; row += line_rows) {
-                                    pathfinder_rows(range, after, before, cost, row, std::min(line_rows, s.rows - row));
-                                    std::swap(before, after);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{(launches % 2 ? other : one).download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> cost(s.cost()), one(size_t(s.n)), other(size_t(s.n));
-                return Side{[=] { openmp::pathfinder(one.data(), other.data(), cost.data(), s.n, s.rows); },
-                            [=] { return std::vector<Values>{(s.rows % 2 ? one : other).vector()}; }};
-            }};
+    return compared("pathfinder", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 700 : 100'000, rows = size == Size::test ? 21 : 161;
+        const auto cost = on.of(integers_below(10, size_t(n) * size_t(rows), 1), {rows, n});
+        const auto one = zeros<int>(on, n), other = zeros<int>(on, n);
+        const int launches = (rows - 1 + line_rows - 1) / line_rows;
+        if constexpr (on.ours)
+            return side(on.device, results_in((launches % 2 ? other : one)), [=] {
+                const Range range = ndrange((n + line_columns - 1) / line_columns * line_items);
+                Array<int> before = one, after = other;
+                before.copy_from(cost.row(0));
+                for (int row = 1; row < rows; row += line_rows) {
+                    pathfinder_rows(range, after, before, cost, row, std::min(line_rows, rows - row));
+                    std::swap(before, after);
+                }
+            });
+        else
+            return side(results_in((rows % 2 ? one : other)), [=] { openmp::pathfinder(one, other, cost, n, rows); });
+    });
 }
 
 // ---- heat_ghost_zones: heat in a plate with sources; a launch does several steps of a tile with ghost zones ----
@@ -182,28 +155,20 @@ Kernel heat_ghost_zones() {
         std::vector<float> start() const { return uniform<float>(count(), 1, 20.0f, 90.0f); }
         std::vector<float> power() const { return uniform<float>(count(), 2); }
     };
-    return {"heat_ghost_zones", 1e-6,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto plate = [&](const std::vector<float>& of) { return d.upload(of, {s.rows, s.columns}); };
-                const Array<float, 2> input = plate(s.start()), power = plate(s.power()), a = plate(s.start()),
-                                      b = plate(s.start());
-                return Side{[=] {
-                                a.copy_from(input);
-                                const auto extent = [](int n) { return (n + heat_inside - 1) / heat_inside * heat_tile; };
-                                const Range range = ndrange(extent(s.rows), extent(s.columns));
-                                for (int t = 0; t < s.steps; t += 2 * heat_steps)
-                                    heat_launch(range, b, a, power), heat_launch(range, a, b, power);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> input(s.start()), power(s.power()), a(s.count()), b(s.count());
-                return Side{[=] { openmp::heat(a.data(), b.data(), input.data(), power.data(), s.rows, s.columns, s.steps); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>("heat_ghost_zones", 1e-6, [](auto on, const Shape& s) {
+        const auto plate = [&](const std::vector<float>& of) { return on.of(of, {s.rows, s.columns}); };
+        const auto input = plate(s.start()), power = plate(s.power()), a = plate(s.start()), b = plate(s.start());
+        if constexpr (on.ours)
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input);
+                const auto extent = [](int n) { return (n + heat_inside - 1) / heat_inside * heat_tile; };
+                const Range range = ndrange(extent(s.rows), extent(s.columns));
+                for (int t = 0; t < s.steps; t += 2 * heat_steps)
+                    heat_launch(range, b, a, power), heat_launch(range, a, b, power);
+            });
+        else
+            return side(results_in(a), [=] { openmp::heat(a, b, input, power, s.rows, s.columns, s.steps); });
+    });
 }
 
 }  // namespace

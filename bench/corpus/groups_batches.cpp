@@ -37,34 +37,19 @@ const auto cyclic_reduction =
            });
 
 Kernel tridiagonal() {
-    struct Shape {
-        explicit Shape(Size size) : systems(size == Size::test ? 7 : 9000) {}
-        int systems;
-        std::vector<double> side(uint32_t seed) const { return uniform<double>(size_t(systems) * system_rows, seed, -1.0, 1.0); }
-        std::vector<double> diagonal() const { return uniform<double>(size_t(systems) * system_rows, 4, 2.5, 4.0); }
-    };
-    return {"tridiagonal", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto upload = [&](const std::vector<double>& of) { return d.upload(of, {s.systems, system_rows}); };
-                const Array<double, 2> lower = upload(s.side(1)), upper = upload(s.side(2)), right = upload(s.side(3)),
-                                       diagonal = upload(s.diagonal()), x = d.zeros<double>({s.systems, system_rows});
-                return Side{[=] {
-                                cyclic_reduction(ndrange(s.systems, system_rows), x, lower, diagonal, upper, right);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> lower(s.side(1)), upper(s.side(2)), right(s.side(3)), diagonal(s.diagonal()),
-                    x(lower.size());
-                return Side{[=] {
-                                openmp::tridiagonal(x.data(), lower.data(), diagonal.data(), upper.data(), right.data(),
-                                                    s.systems, system_rows);
-                            },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+    return compared("tridiagonal", 1e-13, [](auto on, Size size) {
+        const int systems = size == Size::test ? 7 : 9000;
+        const auto off_diagonal = [&](uint32_t seed) { return uniform<double>(size_t(systems) * system_rows, seed, -1.0, 1.0); };
+        const auto matrix = [&](const std::vector<double>& of) { return on.of(of, {systems, system_rows}); };
+        const auto lower = matrix(off_diagonal(1)), upper = matrix(off_diagonal(2)), right = matrix(off_diagonal(3)),
+                   diagonal = matrix(uniform<double>(size_t(systems) * system_rows, 4, 2.5, 4.0)),
+                   x = zeros<double>(on, {systems, system_rows});
+        if constexpr (on.ours)
+            return side(on.device, results_in(x),
+                        [=] { cyclic_reduction(ndrange(systems, system_rows), x, lower, diagonal, upper, right); });
+        else
+            return side(results_in(x), [=] { openmp::tridiagonal(x, lower, diagonal, upper, right, systems, system_rows); });
+    });
 }
 
 // ---- fft_256: many transforms of 256 complex numbers in double, each by Stockham's steps of radix 4 in local memory ----
@@ -96,11 +81,9 @@ const auto fft = kernel("fft_256", static_group<1, quarter>, [](Out<double2, 2> 
 });
 
 Kernel fft_256() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 5 : 6000) {}
-        int count;
-        std::vector<double> input() const { return uniform<double>(size_t(count) * points * 2, 1, -1.0, 1.0); }
-        static std::vector<double> roots() {
+    return compared("fft_256", 1e-13, [](auto on, Size size) {
+        const int count = size == Size::test ? 5 : 6000;
+        const auto host_roots = [&] {
             std::vector<double> all;
             for (int k = 0; k < points; ++k) {
                 const double angle = -2 * std::numbers::pi * k / points;
@@ -108,35 +91,22 @@ Kernel fft_256() {
                 all.push_back(std::sin(angle));
             }
             return all;
+        };
+        const auto input = [&] { return uniform<double>(size_t(count) * points * 2, 1, -1.0, 1.0); };
+        if constexpr (on.ours) {
+            const auto complex = [](const std::vector<double>& parts) {
+                std::vector<double2> all;
+                for (size_t k = 0; k < parts.size(); k += 2) all.push_back({parts[k], parts[k + 1]});
+                return all;
+            };
+            const auto in = on.of(complex(input()), {count, points}), out = zeros<double2>(on, {count, points});
+            const auto roots = on.of(complex(host_roots()));
+            return side(on.device, results_in(out), [=] { fft(ndrange(count, quarter), out, in, roots); });
+        } else {
+            const auto in = on.of(input()), out = zeros<double>(on, int64_t(in.size())), roots = on.of(host_roots());
+            return side(results_in(out), [=] { openmp::fft_256(out, in, roots, count); });
         }
-    };
-    return {"fft_256", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto complex = [](const std::vector<double>& parts) {
-                    std::vector<double2> all;
-                    for (size_t k = 0; k < parts.size(); k += 2) all.push_back({parts[k], parts[k + 1]});
-                    return all;
-                };
-                const Array<double2, 2> in = d.upload(complex(s.input()), {s.count, points}),
-                                        out = d.zeros<double2>({s.count, points});
-                const Array<double2> roots = d.upload(complex(s.roots()));
-                return Side{[=] {
-                                fft(ndrange(s.count, quarter), out, in, roots);
-                                d.synchronize();
-                            },
-                            [=] {
-                                std::vector<double> parts;
-                                for (const double2& v : out.download()) parts.push_back(v.x), parts.push_back(v.y);
-                                return std::vector<Values>{parts};
-                            }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> in(s.input()), out(in.size()), roots(s.roots());
-                return Side{[=] { openmp::fft_256(out.data(), in.data(), roots.data(), s.count); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    });
 }
 
 // ---- softmax: the softmax of each row, one group a row ----
@@ -159,27 +129,15 @@ const auto softmax_rows = kernel("softmax", static_group<1, row_items>, [](InOut
 });
 
 Kernel softmax() {
-    struct Shape {
-        explicit Shape(Size size) : rows(size == Size::test ? 9 : 4000), columns(size == Size::test ? 301 : 1500) {}
-        int rows, columns;
-        std::vector<float> input() const { return uniform<float>(size_t(rows) * size_t(columns), 1, -8.0f, 8.0f); }
-    };
-    return {"softmax", 1e-7,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 2> x = d.upload(s.input(), {s.rows, s.columns}), y = d.zeros<float>({s.rows, s.columns});
-                return Side{[=] {
-                                softmax_rows(ndrange(s.rows, row_items), y, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.input()), y(x.size());
-                return Side{[=] { openmp::softmax(y.data(), x.data(), s.rows, s.columns); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared("softmax", 1e-7, [](auto on, Size size) {
+        const int rows = size == Size::test ? 9 : 4000, columns = size == Size::test ? 301 : 1500;
+        const auto x = on.of(uniform<float>(size_t(rows) * size_t(columns), 1, -8.0f, 8.0f), {rows, columns}),
+                   y = zeros<float>(on, {rows, columns});
+        if constexpr (on.ours)
+            return side(on.device, results_in(y), [=] { softmax_rows(ndrange(rows, row_items), y, x); });
+        else
+            return side(results_in(y), [=] { openmp::softmax(y, x, rows, columns); });
+    });
 }
 
 }  // namespace

@@ -58,33 +58,21 @@ const auto merge_blocks = kernel("bitonic_merge", static_group<sort_items>, [](I
 });
 
 Kernel bitonic_sort() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 2048 : 1 << 18) {}
-        int n;
-        std::vector<uint32_t> input() const { return uniform<uint32_t>(size_t(n), 1, 0, 1u << 31); }
-    };
-    return {"bitonic_sort", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> input = d.upload(s.input()), keys = d.zeros<uint32_t>(s.n);
-                return Side{[=] {
-                                const Range pairs = ndrange(s.n / 2);
-                                sort_blocks(pairs, keys, input);
-                                for (int size = 2 * sort_block; size <= s.n; size *= 2) {
-                                    for (int distance = size / 2; distance > sort_items; distance /= 2)
-                                        sort_step(pairs, keys, size, distance);
-                                    merge_blocks(pairs, keys, size);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{keys.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> input(s.input()), keys(input.size());
-                return Side{[=] { openmp::bitonic_sort(keys.data(), input.data(), s.n); },
-                            [=] { return std::vector<Values>{keys.vector()}; }};
-            }};
+    return compared("bitonic_sort", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 2048 : 1 << 18;
+        const auto input = on.of(uniform<uint32_t>(size_t(n), 1, 0, 1u << 31)), keys = zeros<uint32_t>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(keys), [=] {
+                const Range pairs = ndrange(n / 2);
+                sort_blocks(pairs, keys, input);
+                for (int size = 2 * sort_block; size <= n; size *= 2) {
+                    for (int distance = size / 2; distance > sort_items; distance /= 2) sort_step(pairs, keys, size, distance);
+                    merge_blocks(pairs, keys, size);
+                }
+            });
+        else
+            return side(results_in(keys), [=] { openmp::bitonic_sort(keys, input, n); });
+    });
 }
 
 // ---- exclusive_scan: sums of all elements before each; sums of blocks, their scan, the scan of each block ----
@@ -114,31 +102,20 @@ const auto scan_blocks = kernel("scan_blocks", [](Out<uint32_t> y, In<uint32_t> 
 });
 
 Kernel exclusive_scan() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 5003 : 8'000'003) {}
-        int n;
-        std::vector<uint32_t> input() const { return uniform<uint32_t>(size_t(n), 1, 0, 1000); }
-    };
-    return {"exclusive_scan", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> x = d.upload(s.input()), y = d.zeros<uint32_t>(s.n),
-                                      sums = d.zeros<uint32_t>((s.n + scan_items - 1) / scan_items);
-                return Side{[=] {
-                                const Range blocks = ndrange(s.n).group(scan_items);
-                                sum_blocks(blocks, sums, x);
-                                scan_in_place(ndrange(scan_items), sums);
-                                scan_blocks(blocks, y, x, sums);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> x(s.input()), y(x.size());
-                return Side{[=] { openmp::exclusive_scan(y.data(), x.data(), s.n); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared("exclusive_scan", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 5003 : 8'000'003;
+        const auto x = on.of(uniform<uint32_t>(size_t(n), 1, 0, 1000)), y = zeros<uint32_t>(on, n),
+                   sums = zeros<uint32_t>(on, (n + scan_items - 1) / scan_items);
+        if constexpr (on.ours)
+            return side(on.device, results_in(y), [=] {
+                const Range blocks = ndrange(n).group(scan_items);
+                sum_blocks(blocks, sums, x);
+                scan_in_place(ndrange(scan_items), sums);
+                scan_blocks(blocks, y, x, sums);
+            });
+        else
+            return side(results_in(y), [=] { openmp::exclusive_scan(y, x, n); });
+    });
 }
 
 // ---- radix_pass: keys and values stably by 4 bits of the key; counts of the digits, their scan, places by splits of a block ----
@@ -191,34 +168,22 @@ const auto scatter_digits = kernel("radix_scatter", whole_groups, static_group<r
                                    });
 
 Kernel radix_pass() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 1777 : 1'500'001), blocks((n + radix_items - 1) / radix_items) {}
-        int n, blocks, shift = 8;
-        std::vector<uint32_t> keys() const { return uniform<uint32_t>(size_t(n), 1, 0, 1u << 31); }
-        std::vector<uint32_t> values() const { return uniform<uint32_t>(size_t(n), 2, 0, 1u << 31); }
-    };
-    return {"radix_pass", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> keys_in = d.upload(s.keys()), values_in = d.upload(s.values()),
-                                      keys = d.zeros<uint32_t>(s.n), values = d.zeros<uint32_t>(s.n);
-                const Array<uint32_t, 2> counts = d.zeros<uint32_t>({digits, s.blocks});
-                return Side{[=] {
-                                const Range blocks = ndrange(s.n).group(radix_items);
-                                count_digits(blocks, counts, keys_in, s.shift);
-                                scan_in_place(ndrange(scan_items), counts.flat());
-                                scatter_digits(blocks, keys, values, keys_in, values_in, counts, s.shift);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{keys.download(), values.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> keys_in(s.keys()), values_in(s.values()), keys(keys_in.size()), values(keys_in.size());
-                return Side{
-                    [=] { openmp::radix_pass(keys.data(), values.data(), keys_in.data(), values_in.data(), s.n, s.shift); },
-                    [=] { return std::vector<Values>{keys.vector(), values.vector()}; }};
-            }};
+    return compared("radix_pass", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 1777 : 1'500'001, blocks = (n + radix_items - 1) / radix_items, shift = 8;
+        const auto keys_in = on.of(uniform<uint32_t>(size_t(n), 1, 0, 1u << 31)),
+                   values_in = on.of(uniform<uint32_t>(size_t(n), 2, 0, 1u << 31)), keys = zeros<uint32_t>(on, n),
+                   values = zeros<uint32_t>(on, n);
+        const auto counts = zeros<uint32_t>(on, {digits, blocks});
+        if constexpr (on.ours)
+            return side(on.device, results_in(keys, values), [=] {
+                const Range blocks = ndrange(n).group(radix_items);
+                count_digits(blocks, counts, keys_in, shift);
+                scan_in_place(ndrange(scan_items), counts.flat());
+                scatter_digits(blocks, keys, values, keys_in, values_in, counts, shift);
+            });
+        else
+            return side(results_in(keys, values), [=] { openmp::radix_pass(keys, values, keys_in, values_in, n, shift); });
+    });
 }
 
 }  // namespace

@@ -65,24 +65,15 @@ const auto sha256_kernel = kernel("sha256", [](Out<uint32_t, 2> digests, In<uint
 
 Kernel sha256() {
     const auto count_of = [](Size size) { return size == Size::test ? 205 : 120001; };
-    return {"sha256", 0,
-            [=](const Device& d, Size size) {
-                const int n = count_of(size);
-                const Array<uint32_t, 2> messages = d.upload(words(size_t(n) * 8, 1)).reshape({n, 8});
-                const Array<uint32_t, 2> digests = d.zeros<uint32_t>({n, 8});
-                const Array<uint32_t> constants = d.upload(sha256_constants);
-                return Side{[=] {
-                                sha256_kernel(ndrange(n), digests, messages, constants);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{digests.download()}; }};
-            },
-            [=](Size size) {
-                const int n = count_of(size);
-                const Buffer<uint32_t> messages(words(size_t(n) * 8, 1)), constants(sha256_constants), digests(messages.size());
-                return Side{[=] { openmp::sha256(digests.data(), messages.data(), constants.data(), n); },
-                            [=] { return std::vector<Values>{digests.vector()}; }};
-            }};
+    return compared("sha256", 0, count_of, [=](auto on, int n) {
+        const auto messages = on.of(words(size_t(n) * 8, 1), {n, 8});
+        const auto digests = zeros<uint32_t>(on, {n, 8});
+        const auto constants = on.of(sha256_constants);
+        if constexpr (on.ours)
+            return side(on.device, results_in(digests), [=] { sha256_kernel(ndrange(n), digests, messages, constants); });
+        else
+            return side(results_in(digests), [=] { openmp::sha256(digests, messages, constants, n); });
+    });
 }
 
 // ---- chacha20: a buffer encrypted by the ChaCha20 stream, a block of 64 bytes an item ----
@@ -112,24 +103,15 @@ const auto chacha20_kernel =
 
 Kernel chacha20() {
     const auto count_of = [](Size size) { return size == Size::test ? 203 : 240001; };
-    return {"chacha20", 0,
-            [=](const Device& d, Size size) {
-                const int n = count_of(size);
-                const Array<uint32_t, 2> text = d.upload(words(size_t(n) * 16, 2)).reshape({n, 16});
-                const Array<uint32_t, 2> cipher = d.zeros<uint32_t>({n, 16});
-                const Array<uint32_t> key = d.upload(words(8, 3)), nonce = d.upload(words(3, 4));
-                return Side{[=] {
-                                chacha20_kernel(ndrange(n), cipher, text, key, nonce);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{cipher.download()}; }};
-            },
-            [=](Size size) {
-                const int n = count_of(size);
-                const Buffer<uint32_t> text(words(size_t(n) * 16, 2)), key(words(8, 3)), nonce(words(3, 4)), cipher(text.size());
-                return Side{[=] { openmp::chacha20(cipher.data(), text.data(), key.data(), nonce.data(), n); },
-                            [=] { return std::vector<Values>{cipher.vector()}; }};
-            }};
+    return compared("chacha20", 0, count_of, [=](auto on, int n) {
+        const auto text = on.of(words(size_t(n) * 16, 2), {n, 16});
+        const auto cipher = zeros<uint32_t>(on, {n, 16});
+        const auto key = on.of(words(8, 3)), nonce = on.of(words(3, 4));
+        if constexpr (on.ours)
+            return side(on.device, results_in(cipher), [=] { chacha20_kernel(ndrange(n), cipher, text, key, nonce); });
+        else
+            return side(results_in(cipher), [=] { openmp::chacha20(cipher, text, key, nonce, n); });
+    });
 }
 
 // ---- xxhash64: XXH64 of records of 128 bytes, a record an item ----
@@ -156,23 +138,14 @@ const auto xxhash64_kernel = kernel("xxhash64", [](Out<uint64_t> hashes, In<uint
 Kernel xxhash64() {
     const auto count_of = [](Size size) { return size == Size::test ? 1003 : 300001; };
     const int length = 16;
-    return {"xxhash64", 0,
-            [=](const Device& d, Size size) {
-                const int n = count_of(size);
-                const Array<uint64_t, 2> records = d.upload(long_words(size_t(n) * length, 5)).reshape({n, length});
-                const Array<uint64_t> hashes = d.zeros<uint64_t>(n);
-                return Side{[=] {
-                                xxhash64_kernel(ndrange(n), hashes, records, 42);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{hashes.download()}; }};
-            },
-            [=](Size size) {
-                const int n = count_of(size);
-                const Buffer<uint64_t> records(long_words(size_t(n) * length, 5)), hashes{size_t(n)};
-                return Side{[=] { openmp::xxhash64(hashes.data(), records.data(), n, length, 42); },
-                            [=] { return std::vector<Values>{hashes.vector()}; }};
-            }};
+    return compared("xxhash64", 0, count_of, [=](auto on, int n) {
+        const auto records = on.of(long_words(size_t(n) * length, 5), {n, length});
+        const auto hashes = zeros<uint64_t>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(hashes), [=] { xxhash64_kernel(ndrange(n), hashes, records, 42); });
+        else
+            return side(results_in(hashes), [=] { openmp::xxhash64(hashes, records, n, length, 42); });
+    });
 }
 
 // ---- crc32: CRC-32 of rows of 252 bytes, four bytes a step by four tables, a row an item ----
@@ -199,27 +172,16 @@ Kernel crc32() {
     };
     const auto count_of = [](Size size) { return size == Size::test ? 205 : 120003; };
     const int length = 63;
-    return {"crc32", 0,
-            [=](const Device& d, Size size) {
-                const int n = count_of(size);
-                const Array<uint32_t, 2> rows = d.upload(words(size_t(n) * length, 6)).reshape({n, length});
-                const Array<uint32_t, 2> tables = d.upload(tables_of()).reshape({4, 256});
-                const Array<uint32_t> sums = d.zeros<uint32_t>(n);
-                return Side{[=] {
-                                crc32_kernel(ndrange(n), sums, rows, tables);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{sums.download()}; }};
-            },
-            [=](Size size) {
-                const int n = count_of(size);
-                const Buffer<uint32_t> rows(words(size_t(n) * length, 6)), tables(tables_of()), sums{size_t(n)};
-                return Side{[=] {
-                                openmp::crc32(sums.data(), rows.data(), reinterpret_cast<const uint32_t(*)[256]>(tables.data()),
-                                              n, length);
-                            },
-                            [=] { return std::vector<Values>{sums.vector()}; }};
-            }};
+    return compared("crc32", 0, count_of, [=](auto on, int n) {
+        const auto rows = on.of(words(size_t(n) * length, 6), {n, length});
+        const auto tables = on.of(tables_of(), {4, 256});
+        const auto sums = zeros<uint32_t>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(sums), [=] { crc32_kernel(ndrange(n), sums, rows, tables); });
+        else
+            return side(results_in(sums),
+                        [=] { openmp::crc32(sums, rows, reinterpret_cast<const uint32_t(*)[256]>(tables.data()), n, length); });
+    });
 }
 
 // ---- find_patterns: how often each of a few patterns occurs in a text of four letters, a position an item ----
@@ -248,30 +210,21 @@ Kernel find_patterns() {
         std::vector<uint8_t> text() const { return letters(size_t(positions + width), 7); }
         std::vector<uint8_t> patterns() const { return letters(lengths.size() * size_t(width), 8); }
     };
-    return {"find_patterns", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const int count = int(s.lengths.size());
-                const Array<uint8_t> text = d.upload(s.text());
-                const Array<uint8_t, 2> patterns = d.upload(s.patterns()).reshape({count, s.width});
-                const Array<int32_t> lengths = d.upload(s.lengths), counts = d.zeros<int32_t>(count);
-                return Side{[=] {
-                                counts.fill(0);
-                                find_patterns_kernel(ndrange(s.positions), counts, text, patterns, lengths);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{counts.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint8_t> text(s.text()), patterns(s.patterns());
-                const Buffer<int32_t> lengths(s.lengths), counts(s.lengths.size());
-                return Side{[=] {
-                                openmp::find_patterns(counts.data(), text.data(), patterns.data(), lengths.data(), s.positions,
-                                                      int(s.lengths.size()), s.width);
-                            },
-                            [=] { return std::vector<Values>{counts.vector()}; }};
-            }};
+    return compared<Shape>("find_patterns", 0, [](auto on, const Shape& s) {
+        const int count = int(s.lengths.size());
+        const auto text = on.of(s.text());
+        const auto patterns = on.of(s.patterns(), {count, s.width});
+        const auto lengths = on.of(s.lengths), counts = zeros<int32_t>(on, count);
+        if constexpr (on.ours)
+            return side(on.device, results_in(counts), [=] {
+                counts.fill(0);
+                find_patterns_kernel(ndrange(s.positions), counts, text, patterns, lengths);
+            });
+        else
+            return side(results_in(counts), [=] {
+                openmp::find_patterns(counts, text, patterns, lengths, s.positions, int(s.lengths.size()), s.width);
+            });
+    });
 }
 
 // ---- nearest_fingerprint: for each query the fingerprint of 64 bits at the least Hamming distance ----
@@ -296,29 +249,17 @@ Kernel nearest_fingerprint() {
         explicit Shape(Size size) : queries(size == Size::test ? 99 : 3003), fingerprints(size == Size::test ? 157 : 4001) {}
         int queries, fingerprints;
     };
-    return {"nearest_fingerprint", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint64_t> queries = d.upload(long_words(size_t(s.queries), 9));
-                const Array<uint64_t> fingerprints = d.upload(long_words(size_t(s.fingerprints), 10));
-                const Array<int32_t> nearest = d.zeros<int32_t>(s.queries);
-                return Side{[=] {
-                                nearest_fingerprint_kernel(ndrange(s.queries), nearest, queries, fingerprints);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{nearest.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint64_t> queries(long_words(size_t(s.queries), 9));
-                const Buffer<uint64_t> fingerprints(long_words(size_t(s.fingerprints), 10));
-                const Buffer<int32_t> nearest{size_t(s.queries)};
-                return Side{[=] {
-                                openmp::nearest_fingerprint(nearest.data(), queries.data(), fingerprints.data(), s.queries,
-                                                            s.fingerprints);
-                            },
-                            [=] { return std::vector<Values>{nearest.vector()}; }};
-            }};
+    return compared<Shape>("nearest_fingerprint", 0, [](auto on, const Shape& s) {
+        const auto queries = on.of(long_words(size_t(s.queries), 9));
+        const auto fingerprints = on.of(long_words(size_t(s.fingerprints), 10));
+        const auto nearest = zeros<int32_t>(on, s.queries);
+        if constexpr (on.ours)
+            return side(on.device, results_in(nearest),
+                        [=] { nearest_fingerprint_kernel(ndrange(s.queries), nearest, queries, fingerprints); });
+        else
+            return side(results_in(nearest),
+                        [=] { openmp::nearest_fingerprint(nearest, queries, fingerprints, s.queries, s.fingerprints); });
+    });
 }
 
 // ---- collatz: the number of steps from n to 1, for n of a range: loops of uneven length ----
@@ -340,22 +281,13 @@ const auto collatz_kernel = kernel("collatz", [](Out<uint32_t> steps, Val<uint64
 Kernel collatz() {
     const auto count_of = [](Size size) { return size == Size::test ? 157 : 120001; };
     const uint64_t first = 1'000'000'007;
-    return {"collatz", 0,
-            [=](const Device& d, Size size) {
-                const int n = count_of(size);
-                const Array<uint32_t> steps = d.zeros<uint32_t>(n);
-                return Side{[=] {
-                                collatz_kernel(ndrange(n), steps, first);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{steps.download()}; }};
-            },
-            [=](Size size) {
-                const int n = count_of(size);
-                const Buffer<uint32_t> steps{size_t(n)};
-                return Side{[=] { openmp::collatz(steps.data(), first, n); },
-                            [=] { return std::vector<Values>{steps.vector()}; }};
-            }};
+    return compared("collatz", 0, count_of, [=](auto on, int n) {
+        const auto steps = zeros<uint32_t>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(steps), [=] { collatz_kernel(ndrange(n), steps, first); });
+        else
+            return side(results_in(steps), [=] { openmp::collatz(steps, first, n); });
+    });
 }
 
 // ---- miller_rabin: which of many numbers are prime, by powers modulo the number to the bases 2, 7 and 61 ----
@@ -390,23 +322,15 @@ Kernel miller_rabin() {
         for (uint32_t& n : numbers) n |= 65;
         return numbers;
     };
-    return {"miller_rabin", 0,
-            [=](const Device& d, Size size) {
-                const Array<uint32_t> numbers = d.upload(numbers_of(size));
-                const int n = int(numbers.size(0));
-                const Array<int32_t> prime = d.zeros<int32_t>(n);
-                return Side{[=] {
-                                miller_rabin_kernel(ndrange(n), prime, numbers);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{prime.download()}; }};
-            },
-            [=](Size size) {
-                const Buffer<uint32_t> numbers(numbers_of(size));
-                const Buffer<int32_t> prime(numbers.size());
-                return Side{[=] { openmp::miller_rabin(prime.data(), numbers.data(), int(numbers.size())); },
-                            [=] { return std::vector<Values>{prime.vector()}; }};
-            }};
+    return compared("miller_rabin", 0, numbers_of, [](auto on, const std::vector<uint32_t>& drawn) {
+        const auto numbers = on.of(drawn);
+        const int n = int(numbers.size());
+        const auto prime = zeros<int32_t>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(prime), [=] { miller_rabin_kernel(ndrange(n), prime, numbers); });
+        else
+            return side(results_in(prime), [=] { openmp::miller_rabin(prime, numbers, int(numbers.size())); });
+    });
 }
 
 // ---- decode_runs: runs of equal words written out, 32 words an item that finds its first run by binary search ----
@@ -425,35 +349,22 @@ const auto decode_runs_kernel = kernel("decode_runs", [](Out<uint32_t> out, In<i
 });
 
 Kernel decode_runs() {
-    struct Shape {
-        explicit Shape(Size size) : runs(size == Size::test ? 301 : 300001) {}
-        int runs;
-        std::vector<int32_t> starts() const {
+    return compared("decode_runs", 0, [](auto on, Size size) {
+        const int runs = size == Size::test ? 301 : 300001;
+        const auto host_starts = [&] {
             std::vector<int32_t> out(size_t(runs) + 1);
             const std::vector<uint32_t> drawn = words(size_t(runs), 12);
             for (size_t r = 0; r < drawn.size(); ++r) out[r + 1] = out[r] + 1 + int32_t((drawn[r] >> 16) * uint64_t(40) >> 16);
             return out;
-        }
-        std::vector<uint32_t> values() const { return words(size_t(runs), 13); }
-    };
-    return {"decode_runs", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int32_t> starts = d.upload(s.starts());
-                const Array<uint32_t> values = d.upload(s.values()), out = d.zeros<uint32_t>(s.starts().back());
-                return Side{[=] {
-                                decode_runs_kernel(ndrange((out.size(0) + 31) / 32), out, starts, values);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int32_t> starts(s.starts());
-                const Buffer<uint32_t> values(s.values()), out(size_t(s.starts().back()));
-                return Side{[=] { openmp::decode_runs(out.data(), starts.data(), values.data(), s.runs); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+        };
+        const auto starts = on.of(host_starts());
+        const auto values = on.of(words(size_t(runs), 13)), out = zeros<uint32_t>(on, host_starts().back());
+        if constexpr (on.ours)
+            return side(on.device, results_in(out),
+                        [=] { decode_runs_kernel(ndrange((out.size(0) + 31) / 32), out, starts, values); });
+        else
+            return side(results_in(out), [=] { openmp::decode_runs(out, starts, values, runs); });
+    });
 }
 
 }  // namespace

@@ -37,41 +37,26 @@ const auto bfs_advance = kernel("bfs_advance", [](InOut<bool> reached, Out<bool>
 });
 
 Kernel bfs() {
-    struct Shape {
-        explicit Shape(Size size)
-            : n(size == Size::test ? 501 : 150'000), edges(Rows::random(n, 1, [](int i) { return 1 + i * 7 % 11; })) {}
-        int n;
-        Rows edges;
-    };
-    return {"bfs", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.edges.starts), targets = d.upload(s.edges.columns),
-                                 level = d.zeros<int>(s.n);
-                const Array<bool> frontier = d.zeros<bool>(s.n), reached = d.zeros<bool>(s.n), visited = d.zeros<bool>(s.n),
-                                  more = d.zeros<bool>(1);
-                return Side{[=] {
-                                level.fill(-1), frontier.fill(false), reached.fill(false), visited.fill(false);
-                                level.slice(0, 1).fill(0), frontier.slice(0, 1).fill(true), visited.slice(0, 1).fill(true);
-                                const Range nodes = ndrange(starts.size() - 1);
-                                do {
-                                    more.fill(false);
-                                    bfs_expand(nodes, level, frontier, reached, visited, starts, targets);
-                                    bfs_advance(nodes, reached, frontier, visited, more);
-                                } while (more.get(0));
-                            },
-                            [=] { return std::vector<Values>{level.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.edges.starts), targets(s.edges.columns), level(size_t(s.n));
-                const Buffer<bool> frontier(size_t(s.n)), reached(size_t(s.n)), visited(size_t(s.n));
-                return Side{[=] {
-                                openmp::bfs(level.data(), frontier.data(), reached.data(), visited.data(), starts.data(),
-                                            targets.data(), s.n);
-                            },
-                            [=] { return std::vector<Values>{level.vector()}; }};
-            }};
+    return compared("bfs", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 501 : 150'000;
+        const Rows edges = Rows::random(n, 1, [](int i) { return 1 + i * 7 % 11; });
+        const auto starts = on.of(edges.starts), targets = on.of(edges.columns), level = zeros<int>(on, n);
+        const auto frontier = zeros<bool>(on, n), reached = zeros<bool>(on, n), visited = zeros<bool>(on, n),
+                   more = zeros<bool>(on, 1);
+        if constexpr (on.ours)
+            return side(on.device, results_in(level), [=] {
+                level.fill(-1), frontier.fill(false), reached.fill(false), visited.fill(false);
+                level.slice(0, 1).fill(0), frontier.slice(0, 1).fill(true), visited.slice(0, 1).fill(true);
+                const Range nodes = ndrange(starts.size() - 1);
+                do {
+                    more.fill(false);
+                    bfs_expand(nodes, level, frontier, reached, visited, starts, targets);
+                    bfs_advance(nodes, reached, frontier, visited, more);
+                } while (more.get(0));
+            });
+        else
+            return side(results_in(level), [=] { openmp::bfs(level, frontier, reached, visited, starts, targets, n); });
+    });
 }
 
 // ---- components: the least node of each connected component; each edge lowers the labels of its ends until none changes ----
@@ -89,41 +74,26 @@ const auto number = kernel("number", [](Out<int> a) {
 });
 
 Kernel components() {
-    struct Shape {
-        explicit Shape(Size size)
-            : n(size == Size::test ? 503 : 150'000),
-              from(uniform<int>(size_t(n) * 3 / 2, 1, 0, n)),
-              to(uniform<int>(from.size(), 2)) {
-            // Edges lie within blocks of nodes, so that there are many components.
-            constexpr int block = 100;
-            to = uniform<int>(from.size(), 2, 0, block);
-            for (size_t e = 0; e < from.size(); ++e) to[e] = std::min(from[e] / block * block + to[e], n - 1);
-        }
-        int n;
-        std::vector<int> from, to;
-    };
-    return {
-        "components", 0,
-        [](const Device& d, Size size) {
-            const Shape s(size);
-            const Array<int> from = d.upload(s.from), to = d.upload(s.to), label = d.zeros<int>(s.n), before = d.zeros<int>(s.n);
-            const Array<bool> changed = d.zeros<bool>(1);
-            return Side{[=] {
-                            number(ndrange(label.size()), label);
-                            do {
-                                changed.fill(false);
-                                before.copy_from(label);
-                                lower_labels(ndrange(from.size()), label, before, changed, from, to);
-                            } while (changed.get(0));
-                        },
-                        [=] { return std::vector<Values>{label.download()}; }};
-        },
-        [](Size size) {
-            const Shape s(size);
-            const Buffer<int> from(s.from), to(s.to), label(size_t(s.n)), before(size_t(s.n));
-            return Side{[=] { openmp::components(label.data(), before.data(), from.data(), to.data(), s.n, int(from.size())); },
-                        [=] { return std::vector<Values>{label.vector()}; }};
-        }};
+    return compared("components", 0, [](auto on, Size size) {
+        // Edges lie within blocks of nodes, so that there are many components.
+        constexpr int block = 100;
+        const int n = size == Size::test ? 503 : 150'000;
+        std::vector<int> one = uniform<int>(size_t(n) * 3 / 2, 1, 0, n), other = uniform<int>(one.size(), 2, 0, block);
+        for (size_t e = 0; e < one.size(); ++e) other[e] = std::min(one[e] / block * block + other[e], n - 1);
+        const auto from = on.of(one), to = on.of(other), label = zeros<int>(on, n), before = zeros<int>(on, n);
+        const auto changed = zeros<bool>(on, 1);
+        if constexpr (on.ours)
+            return side(on.device, results_in(label), [=] {
+                number(ndrange(label.size()), label);
+                do {
+                    changed.fill(false);
+                    before.copy_from(label);
+                    lower_labels(ndrange(from.size()), label, before, changed, from, to);
+                } while (changed.get(0));
+            });
+        else
+            return side(results_in(label), [=] { openmp::components(label, before, from, to, n, int(from.size())); });
+    });
 }
 
 // ---- pagerank: steps of pulling ranks over the edges that come in, in double, of mean 1 ----
@@ -141,42 +111,24 @@ const auto pull_ranks = kernel("pagerank_pull", [](Out<double> rank, In<double> 
 });
 
 Kernel pagerank() {
-    struct Shape {
-        explicit Shape(Size size)
-            : n(size == Size::test ? 401 : 200'000),
-              edges(Rows::random(n, 1, [](int i) { return i * 5 % 17; })),
-              degree(size_t(n), 1) {
-            for (int source : edges.columns) ++degree[size_t(source)];
-        }
-        int n, steps = 4;
-        Rows edges;
-        std::vector<int> degree;
-    };
-    return {"pagerank", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.edges.starts), sources = d.upload(s.edges.columns),
-                                 degree = d.upload(s.degree);
-                const Array<double> rank = d.zeros<double>(s.n), share = d.zeros<double>(s.n);
-                return Side{[=, steps = s.steps] {
-                                rank.fill(1);
-                                const Range nodes = ndrange(rank.size());
-                                for (int t = 0; t < steps; ++t)
-                                    share_ranks(nodes, share, rank, degree), pull_ranks(nodes, rank, share, starts, sources);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{rank.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.edges.starts), sources(s.edges.columns), degree(s.degree);
-                const Buffer<double> rank(size_t(s.n)), share(size_t(s.n));
-                return Side{[=, steps = s.steps] {
-                                openmp::pagerank(rank.data(), share.data(), starts.data(), sources.data(), degree.data(),
-                                                 int(rank.size()), steps, damping);
-                            },
-                            [=] { return std::vector<Values>{rank.vector()}; }};
-            }};
+    return compared("pagerank", 1e-13, [](auto on, Size size) {
+        const int n = size == Size::test ? 401 : 200'000, steps = 4;
+        const Rows edges = Rows::random(n, 1, [](int i) { return i * 5 % 17; });
+        std::vector<int> degrees(size_t(n), 1);
+        for (const int source : edges.columns) ++degrees[size_t(source)];
+        const auto starts = on.of(edges.starts), sources = on.of(edges.columns), degree = on.of(degrees);
+        const auto rank = zeros<double>(on, n), share = zeros<double>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(rank), [=] {
+                rank.fill(1);
+                const Range nodes = ndrange(rank.size());
+                for (int t = 0; t < steps; ++t)
+                    share_ranks(nodes, share, rank, degree), pull_ranks(nodes, rank, share, starts, sources);
+            });
+        else
+            return side(results_in(rank),
+                        [=] { openmp::pagerank(rank, share, starts, sources, degree, int(rank.size()), steps, damping); });
+    });
 }
 
 // ---- spmv_csr: a sparse matrix with rows of uneven length times a vector in double, one item a row ----
@@ -188,36 +140,19 @@ const auto multiply_csr = kernel("spmv_csr", [](Out<double> y, In<int> starts, I
 });
 
 Kernel spmv_csr() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 301 : 300'000) {
-            const std::vector<double> u = uniform<double>(size_t(n), 4);
-            matrix = Rows::random(n, 1, [&](int i) { return int(3 + 3 / std::sqrt(u[size_t(i)] + 2e-5)) * (i % 97 != 0); });
-            values = uniform<double>(matrix.columns.size(), 2, -1.0, 1.0);
-            x = uniform<double>(size_t(n), 3, -1.0, 1.0);
-        }
-        int n;
-        Rows matrix;
-        std::vector<double> values, x;
-    };
-    return {"spmv_csr", 1e-13,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> starts = d.upload(s.matrix.starts), columns = d.upload(s.matrix.columns);
-                const Array<double> values = d.upload(s.values), x = d.upload(s.x), y = d.zeros<double>(s.n);
-                return Side{[=] {
-                                multiply_csr(ndrange(y.size()), y, starts, columns, values, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> starts(s.matrix.starts), columns(s.matrix.columns);
-                const Buffer<double> values(s.values), x(s.x), y(size_t(s.n));
-                return Side{
-                    [=] { openmp::spmv_csr(y.data(), starts.data(), columns.data(), values.data(), x.data(), int(y.size())); },
-                    [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+    return compared("spmv_csr", 1e-13, [](auto on, Size size) {
+        const int n = size == Size::test ? 301 : 300'000;
+        const std::vector<double> u = uniform<double>(size_t(n), 4);
+        const Rows matrix =
+            Rows::random(n, 1, [&](int i) { return int(3 + 3 / std::sqrt(u[size_t(i)] + 2e-5)) * (i % 97 != 0); });
+        const auto starts = on.of(matrix.starts), columns = on.of(matrix.columns);
+        const auto values = on.of(uniform<double>(matrix.columns.size(), 2, -1.0, 1.0)),
+                   x = on.of(uniform<double>(size_t(n), 3, -1.0, 1.0)), y = zeros<double>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(y), [=] { multiply_csr(ndrange(y.size()), y, starts, columns, values, x); });
+        else
+            return side(results_in(y), [=] { openmp::spmv_csr(y, starts, columns, values, x, int(y.size())); });
+    });
 }
 
 // ---- spmv_ell: a sparse matrix with equally many entries a row, entry by entry for all rows, times a vector in float ----
@@ -229,36 +164,21 @@ const auto multiply_ell = kernel("spmv_ell", [](Out<float> y, In<int, 2> columns
 });
 
 Kernel spmv_ell() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 601 : 700'001) {}
-        int n, width = 12;
-        std::vector<int> columns() const {
+    return compared("spmv_ell", 1e-5, [](auto on, Size size) {
+        const int n = size == Size::test ? 601 : 700'001, width = 12;
+        const auto host_columns = [&] {
             std::vector<int> c = uniform<int>(size_t(n) * size_t(width), 1, -300, 300);
             for (size_t k = 0; k < c.size(); ++k) c[k] = std::clamp(int(k % size_t(n)) + c[k], 0, n - 1);
             return c;
-        }
-        std::vector<float> values() const { return uniform<float>(size_t(n) * size_t(width), 2, -1.0f, 1.0f); }
-        std::vector<float> x() const { return uniform<float>(size_t(n), 3, -1.0f, 1.0f); }
-    };
-    return {"spmv_ell", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int, 2> columns = d.upload(s.columns(), {s.width, s.n});
-                const Array<float, 2> values = d.upload(s.values(), {s.width, s.n});
-                const Array<float> x = d.upload(s.x()), y = d.zeros<float>(s.n);
-                return Side{[=] {
-                                multiply_ell(ndrange(y.size()), y, columns, values, x);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{y.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> columns(s.columns());
-                const Buffer<float> values(s.values()), x(s.x()), y(size_t(s.n));
-                return Side{[=] { openmp::spmv_ell(y.data(), columns.data(), values.data(), x.data(), s.n, s.width); },
-                            [=] { return std::vector<Values>{y.vector()}; }};
-            }};
+        };
+        const auto columns = on.of(host_columns(), {width, n});
+        const auto values = on.of(uniform<float>(size_t(n) * size_t(width), 2, -1.0f, 1.0f), {width, n});
+        const auto x = on.of(uniform<float>(size_t(n), 3, -1.0f, 1.0f)), y = zeros<float>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(y), [=] { multiply_ell(ndrange(y.size()), y, columns, values, x); });
+        else
+            return side(results_in(y), [=] { openmp::spmv_ell(y, columns, values, x, n, width); });
+    });
 }
 
 }  // namespace

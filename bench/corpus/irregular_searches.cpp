@@ -69,39 +69,28 @@ Kernel kmeans() {
             return c;
         }
     };
-    return {"kmeans", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 2> points = d.upload(s.points(), {dimensions, s.n}),
-                                      input = d.upload(s.centres(), {clusters, dimensions}),
-                                      centres = d.zeros<float>({clusters, dimensions});
-                const Array<int> label = d.zeros<int>(s.n), counts = d.zeros<int>(clusters);
-                const Array<int, 2> sums = d.zeros<int>({clusters, dimensions});
-                return Side{[=, steps = s.steps] {
-                                centres.copy_from(input);
-                                const int64_t groups = std::min<int64_t>((label.size() + kmeans_items - 1) / kmeans_items, 32);
-                                for (int t = 0; t < steps; ++t) {
-                                    nearest_centres(ndrange(label.size()), label, points, centres);
-                                    counts.fill(0);
-                                    sum_clusters(ndrange(groups * kmeans_items).group(kmeans_items), sums.flat(), counts, label,
-                                                 points);
-                                    move_centres(ndrange(clusters, dimensions), centres, sums, counts);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{label.download(), counts.download(), centres.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> points(s.points()), input(s.centres()), centres(input.size());
-                const Buffer<int> label(size_t(s.n)), counts(clusters);
-                return Side{[=, steps = s.steps] {
-                                std::copy_n(input.data(), input.size(), centres.data());
-                                openmp::kmeans(label.data(), counts.data(), centres.data(), points.data(), int(label.size()),
-                                               steps);
-                            },
-                            [=] { return std::vector<Values>{label.vector(), counts.vector(), centres.vector()}; }};
-            }};
+    return compared<Shape>("kmeans", 0, [](auto on, const Shape& s) {
+        const auto points = on.of(s.points(), {dimensions, s.n}), input = on.of(s.centres(), {clusters, dimensions}),
+                   centres = zeros<float>(on, {clusters, dimensions});
+        const auto label = zeros<int>(on, s.n), counts = zeros<int>(on, clusters);
+        const auto sums = zeros<int>(on, {clusters, dimensions});
+        if constexpr (on.ours)
+            return side(on.device, results_in(label, counts, centres), [=, steps = s.steps] {
+                centres.copy_from(input);
+                const int64_t groups = std::min<int64_t>((label.size() + kmeans_items - 1) / kmeans_items, 32);
+                for (int t = 0; t < steps; ++t) {
+                    nearest_centres(ndrange(label.size()), label, points, centres);
+                    counts.fill(0);
+                    sum_clusters(ndrange(groups * kmeans_items).group(kmeans_items), sums.flat(), counts, label, points);
+                    move_centres(ndrange(clusters, dimensions), centres, sums, counts);
+                }
+            });
+        else
+            return side(results_in(label, counts, centres), [=, steps = s.steps] {
+                std::copy_n(input.data(), input.size(), centres.data());
+                openmp::kmeans(label, counts, centres, points, int(label.size()), steps);
+            });
+    });
 }
 
 // ---- sums_by_key: the counts and the sums of values for each of 1,000 keys, some of which are frequent ----
@@ -129,36 +118,24 @@ const auto sum_keys = kernel("sums_by_key", [](InOut<uint32_t> counts, InOut<int
 });
 
 Kernel sums_by_key() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 4001 : 6'000'001) {}
-        int n;
-        std::vector<int> key() const {
+    return compared("sums_by_key", 0, [](auto on, Size size) {
+        const int n = size == Size::test ? 4001 : 6'000'001;
+        const auto host_key = [&] {
             std::vector<int> all;
             for (double u : uniform<double>(size_t(n), 1)) all.push_back(int(keys * u * u * u));
             return all;
-        }
-        std::vector<int> value() const { return uniform<int>(size_t(n), 2, -100, 100); }
-    };
-    return {"sums_by_key", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int> key = d.upload(s.key()), value = d.upload(s.value()), sums = d.zeros<int>(keys);
-                const Array<uint32_t> counts = d.zeros<uint32_t>(keys);
-                return Side{[=] {
-                                counts.fill(0), sums.fill(0);
-                                const int64_t groups = std::min<int64_t>((key.size() + key_items - 1) / key_items, 64);
-                                sum_keys(ndrange(groups * key_items).group(key_items), counts, sums, key, value);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{counts.download(), sums.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> key(s.key()), value(s.value()), sums(keys);
-                const Buffer<uint32_t> counts(keys);
-                return Side{[=] { openmp::sums_by_key(counts.data(), sums.data(), key.data(), value.data(), int(key.size())); },
-                            [=] { return std::vector<Values>{counts.vector(), sums.vector()}; }};
-            }};
+        };
+        const auto key = on.of(host_key()), value = on.of(uniform<int>(size_t(n), 2, -100, 100)), sums = zeros<int>(on, keys);
+        const auto counts = zeros<uint32_t>(on, keys);
+        if constexpr (on.ours)
+            return side(on.device, results_in(counts, sums), [=] {
+                counts.fill(0), sums.fill(0);
+                const int64_t groups = std::min<int64_t>((key.size() + key_items - 1) / key_items, 64);
+                sum_keys(ndrange(groups * key_items).group(key_items), counts, sums, key, value);
+            });
+        else
+            return side(results_in(counts, sums), [=] { openmp::sums_by_key(counts, sums, key, value, int(key.size())); });
+    });
 }
 
 // ---- n_queens: how many ways there are to complete a board whose first rows are taken, by depth-first search ----
@@ -209,26 +186,17 @@ Kernel n_queens() {
         std::vector<uint32_t> columns, falling, rising;
         uint32_t board() const { return (1u << edge) - 1; }
     };
-    return {"n_queens", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint32_t> columns = d.upload(s.columns), falling = d.upload(s.falling), rising = d.upload(s.rising),
-                                      ways = d.zeros<uint32_t>(columns.size());
-                return Side{[=, board = s.board(), rows = s.edge - s.taken] {
-                                complete_boards(ndrange(ways.size()), ways, columns, falling, rising, board, rows);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{ways.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint32_t> columns(s.columns), falling(s.falling), rising(s.rising), ways(columns.size());
-                return Side{[=, board = s.board()] {
-                                openmp::n_queens(ways.data(), columns.data(), falling.data(), rising.data(), int(ways.size()),
-                                                 board);
-                            },
-                            [=] { return std::vector<Values>{ways.vector()}; }};
-            }};
+    return compared<Shape>("n_queens", 0, [](auto on, const Shape& s) {
+        const auto columns = on.of(s.columns), falling = on.of(s.falling), rising = on.of(s.rising),
+                   ways = zeros<uint32_t>(on, columns.size());
+        if constexpr (on.ours)
+            return side(on.device, results_in(ways), [=, board = s.board(), rows = s.edge - s.taken] {
+                complete_boards(ndrange(ways.size()), ways, columns, falling, rising, board, rows);
+            });
+        else
+            return side(results_in(ways),
+                        [=, board = s.board()] { openmp::n_queens(ways, columns, falling, rising, int(ways.size()), board); });
+    });
 }
 
 // ---- levenshtein: the edit distance of each of many pairs of strings, with one row of the table in private memory ----
@@ -254,35 +222,19 @@ const auto edit_distances = kernel("levenshtein", [](Out<int> distance, In<uint8
 });
 
 Kernel levenshtein() {
-    struct Shape {
-        explicit Shape(Size size) : pairs(size == Size::test ? 27 : 12'000) {}
-        int pairs;
-        std::vector<uint8_t> letters(uint32_t seed) const { return uniform<uint8_t>(size_t(pairs * longest), seed, 'a', 'f'); }
-        std::vector<int> lengths(uint32_t seed) const { return uniform<int>(size_t(pairs), seed, 12, longest + 1); }
-    };
-    return {"levenshtein", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint8_t, 2> first = d.upload(s.letters(1), {s.pairs, longest}),
-                                        second = d.upload(s.letters(2), {s.pairs, longest});
-                const Array<int> first_length = d.upload(s.lengths(3)), second_length = d.upload(s.lengths(4)),
-                                 distance = d.zeros<int>(s.pairs);
-                return Side{[=] {
-                                edit_distances(ndrange(distance.size()), distance, first, second, first_length, second_length);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{distance.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint8_t> first(s.letters(1)), second(s.letters(2));
-                const Buffer<int> first_length(s.lengths(3)), second_length(s.lengths(4)), distance(size_t(s.pairs));
-                return Side{[=] {
-                                openmp::levenshtein(distance.data(), first.data(), second.data(), first_length.data(),
-                                                    second_length.data(), int(distance.size()));
-                            },
-                            [=] { return std::vector<Values>{distance.vector()}; }};
-            }};
+    return compared("levenshtein", 0, [](auto on, Size size) {
+        const int pairs = size == Size::test ? 27 : 12'000;
+        const auto letters = [&](uint32_t seed) { return uniform<uint8_t>(size_t(pairs * longest), seed, 'a', 'f'); };
+        const auto lengths = [&](uint32_t seed) { return uniform<int>(size_t(pairs), seed, 12, longest + 1); };
+        const auto first = on.of(letters(1), {pairs, longest}), second = on.of(letters(2), {pairs, longest});
+        const auto first_length = on.of(lengths(3)), second_length = on.of(lengths(4)), distance = zeros<int>(on, pairs);
+        if constexpr (on.ours)
+            return side(on.device, results_in(distance),
+                        [=] { edit_distances(ndrange(distance.size()), distance, first, second, first_length, second_length); });
+        else
+            return side(results_in(distance),
+                        [=] { openmp::levenshtein(distance, first, second, first_length, second_length, int(distance.size())); });
+    });
 }
 
 }  // namespace

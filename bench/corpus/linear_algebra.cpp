@@ -19,28 +19,17 @@ const auto multiply =
     });
 
 Kernel gemm() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 45 : 400), m(n + n / 16), l(n - n / 20) {}
-        int n, m, l;
-        double alpha = 1.5, beta = 1.2;
-        std::vector<double> a() const { return uniform<double>(size_t(n) * size_t(l), 1); }
-        std::vector<double> b() const { return uniform<double>(size_t(l) * size_t(m), 2); }
-        std::vector<double> c() const { return uniform<double>(size_t(n) * size_t(m), 3); }
-    };
-    return {"gemm", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> a = d.upload(s.a(), {s.n, s.l}), b = d.upload(s.b(), {s.l, s.m}),
-                                       c = d.upload(s.c(), {s.n, s.m}), out = d.zeros<double>({s.n, s.m});
-                return Side{[=] { multiply(ndrange(s.n, s.m), out, a, b, c, s.alpha, s.beta).wait(); },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), b(s.b()), c(s.c()), out(c.size());
-                return Side{[=] { openmp::gemm(out.data(), a.data(), b.data(), c.data(), s.n, s.m, s.l, s.alpha, s.beta); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("gemm", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 45 : 400, m = n + n / 16, l = n - n / 20;
+        const double alpha = 1.5, beta = 1.2;
+        const auto a = on.of(uniform<double>(size_t(n) * size_t(l), 1), {n, l}),
+                   b = on.of(uniform<double>(size_t(l) * size_t(m), 2), {l, m}),
+                   c = on.of(uniform<double>(size_t(n) * size_t(m), 3), {n, m}), out = zeros<double>(on, {n, m});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] { multiply(ndrange(n, m), out, a, b, c, alpha, beta); });
+        else
+            return side(results_in(out), [=] { openmp::gemm(out, a, b, c, n, m, l, alpha, beta); });
+    });
 }
 
 // ---- syrk: the lower triangle of alpha A A^T + beta C, in place, by tiles in local memory ----
@@ -69,30 +58,21 @@ const auto add_square = kernel("syrk", static_group<16, 16>, whole_groups,
                                });
 
 Kernel syrk() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 53 : 420), l(size == Size::test ? 41 : 390) {}
-        int n, l;
-        double alpha = 1.5, beta = 1.2;
-        std::vector<double> a() const { return uniform<double>(size_t(n) * size_t(l), 1); }
-        std::vector<double> c() const { return uniform<double>(size_t(n) * size_t(n), 2); }
-    };
-    return {"syrk", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> a = d.upload(s.a(), {s.n, s.l}), start = d.upload(s.c(), {s.n, s.n}),
-                                       c = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                c.copy_from(start);
-                                add_square(ndrange(s.n, s.n), c, a, s.alpha, s.beta).wait();
-                            },
-                            [=] { return std::vector<Values>{c.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), transposed(a.size()), start(s.c()), c(start.size());
-                return Side{[=] { openmp::syrk(c.data(), transposed.data(), a.data(), start.data(), s.n, s.l, s.alpha, s.beta); },
-                            [=] { return std::vector<Values>{c.vector()}; }};
-            }};
+    return compared("syrk", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 53 : 420, l = size == Size::test ? 41 : 390;
+        const double alpha = 1.5, beta = 1.2;
+        const auto a = on.of(uniform<double>(size_t(n) * size_t(l), 1), {n, l}),
+                   start = on.of(uniform<double>(size_t(n) * size_t(n), 2), {n, n}), c = zeros<double>(on, {n, n});
+        if constexpr (on.ours) {
+            return side(on.device, results_in(c), [=] {
+                c.copy_from(start);
+                add_square(ndrange(n, n), c, a, alpha, beta);
+            });
+        } else {
+            const Buffer<double> transposed(a.size());
+            return side(results_in(c), [=] { openmp::syrk(c, transposed, a, start, n, l, alpha, beta); });
+        }
+    });
 }
 
 // ---- trmm: alpha A^T B, where A is lower triangular with a diagonal of ones ----
@@ -104,27 +84,16 @@ const auto multiply_triangular = kernel("trmm", [](Out<double, 2> c, In<double, 
 });
 
 Kernel trmm() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 47 : 420), m(size == Size::test ? 51 : 450) {}
-        int n, m;
-        double alpha = 1.5;
-        std::vector<double> a() const { return uniform<double>(size_t(n) * size_t(n), 1); }
-        std::vector<double> b() const { return uniform<double>(size_t(n) * size_t(m), 2); }
-    };
-    return {"trmm", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> a = d.upload(s.a(), {s.n, s.n}), b = d.upload(s.b(), {s.n, s.m}),
-                                       c = d.zeros<double>({s.n, s.m});
-                return Side{[=] { multiply_triangular(ndrange(s.n, s.m), c, a, b, s.alpha).wait(); },
-                            [=] { return std::vector<Values>{c.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), b(s.b()), c(b.size());
-                return Side{[=] { openmp::trmm(c.data(), a.data(), b.data(), s.n, s.m, s.alpha); },
-                            [=] { return std::vector<Values>{c.vector()}; }};
-            }};
+    return compared("trmm", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 47 : 420, m = size == Size::test ? 51 : 450;
+        const double alpha = 1.5;
+        const auto a = on.of(uniform<double>(size_t(n) * size_t(n), 1), {n, n}),
+                   b = on.of(uniform<double>(size_t(n) * size_t(m), 2), {n, m}), c = zeros<double>(on, {n, m});
+        if constexpr (on.ours)
+            return side(on.device, results_in(c), [=] { multiply_triangular(ndrange(n, m), c, a, b, alpha); });
+        else
+            return side(results_in(c), [=] { openmp::trmm(c, a, b, n, m, alpha); });
+    });
 }
 
 // ---- gemver: a rank-2 update of A and x = beta A^T y + z, one item a column; then w = alpha A x, one group a row ----
@@ -150,36 +119,22 @@ const auto rows_times =
     });
 
 Kernel gemver() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 203 : 1500) {}
-        int n;
-        double alpha = 0.01, beta = 0.02;
-        std::vector<double> matrix() const { return uniform<double>(size_t(n) * size_t(n), 1); }
-        std::vector<double> vector(uint32_t seed) const { return uniform<double>(size_t(n), seed); }
-    };
-    return {"gemver", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> a = d.upload(s.matrix(), {s.n, s.n}), updated = d.zeros<double>({s.n, s.n});
-                const Array<double> u1 = d.upload(s.vector(2)), v1 = d.upload(s.vector(3)), u2 = d.upload(s.vector(4)),
-                                    v2 = d.upload(s.vector(5)), y = d.upload(s.vector(6)), z = d.upload(s.vector(7)),
-                                    x = d.zeros<double>(s.n), w = d.zeros<double>(s.n);
-                return Side{[=] {
-                                update_and_project(ndrange(s.n), updated, x, a, u1, v1, u2, v2, y, z, s.beta);
-                                rows_times(ndrange(s.n, 64), w, updated, x, s.alpha).wait();
-                            },
-                            [=] { return std::vector<Values>{updated.download(), x.download(), w.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.matrix()), u1(s.vector(2)), v1(s.vector(3)), u2(s.vector(4)), v2(s.vector(5)),
-                    y(s.vector(6)), z(s.vector(7)), updated(a.size()), x(y.size()), w(y.size());
-                return Side{[=] {
-                                openmp::gemver({updated.data(), x.data(), w.data(), a.data(), u1.data(), v1.data(), u2.data(),
-                                                v2.data(), y.data(), z.data(), s.n, s.alpha, s.beta});
-                            },
-                            [=] { return std::vector<Values>{updated.vector(), x.vector(), w.vector()}; }};
-            }};
+    return compared("gemver", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 203 : 1500;
+        const double alpha = 0.01, beta = 0.02;
+        const auto vector = [&](uint32_t seed) { return uniform<double>(size_t(n), seed); };
+        const auto a = on.of(uniform<double>(size_t(n) * size_t(n), 1), {n, n}), updated = zeros<double>(on, {n, n});
+        const auto u1 = on.of(vector(2)), v1 = on.of(vector(3)), u2 = on.of(vector(4)), v2 = on.of(vector(5)),
+                   y = on.of(vector(6)), z = on.of(vector(7)), x = zeros<double>(on, n), w = zeros<double>(on, n);
+        if constexpr (on.ours)
+            return side(on.device, results_in(updated, x, w), [=] {
+                update_and_project(ndrange(n), updated, x, a, u1, v1, u2, v2, y, z, beta);
+                rows_times(ndrange(n, 64), w, updated, x, alpha);
+            });
+        else
+            return side(results_in(updated, x, w),
+                        [=] { openmp::gemver({updated, x, w, a, u1, v1, u2, v2, y, z, n, alpha, beta}); });
+    });
 }
 
 // ---- power_iteration: steps of v = A^T (A v) and its length, for the largest singular value ----
@@ -206,34 +161,22 @@ const auto normalized = kernel("power_length", static_group<256>, [](Out<double>
 });
 
 Kernel power_iteration() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 171 : 800), m(size == Size::test ? 293 : 700) {}
-        int n, m, steps = 8;
-        std::vector<double> a() const { return uniform<double>(size_t(n) * size_t(m), 1, 0, 0.01); }
-    };
-    return {"power_iteration", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> a = d.upload(s.a(), {s.n, s.m});
-                const Array<double> u = d.zeros<double>(s.n), w = d.zeros<double>(s.m), v = d.zeros<double>(s.m),
-                                    length = d.zeros<double>(1);
-                return Side{[=] {
-                                v.fill(1);
-                                for (int t = 0; t < s.steps; ++t) {
-                                    by_rows(ndrange(s.n), u, a, v);
-                                    by_columns(ndrange(s.m), w, a, u);
-                                    normalized(ndrange(256), v, length, w);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{v.download(), length.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), w(size_t(s.m)), v(size_t(s.m)), length(1);
-                return Side{[=] { openmp::power_iteration(v.data(), length.data(), w.data(), a.data(), s.n, s.m, s.steps); },
-                            [=] { return std::vector<Values>{v.vector(), length.vector()}; }};
-            }};
+    return compared("power_iteration", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 171 : 800, m = size == Size::test ? 293 : 700, steps = 8;
+        const auto a = on.of(uniform<double>(size_t(n) * size_t(m), 1, 0, 0.01), {n, m});
+        const auto u = zeros<double>(on, n), w = zeros<double>(on, m), v = zeros<double>(on, m), length = zeros<double>(on, 1);
+        if constexpr (on.ours)
+            return side(on.device, results_in(v, length), [=] {
+                v.fill(1);
+                for (int t = 0; t < steps; ++t) {
+                    by_rows(ndrange(n), u, a, v);
+                    by_columns(ndrange(m), w, a, u);
+                    normalized(ndrange(256), v, length, w);
+                }
+            });
+        else
+            return side(results_in(v, length), [=] { openmp::power_iteration(v, length, w, a, n, m, steps); });
+    });
 }
 
 // ---- covariance: of the columns of samples, in three launches: means, centred samples, products for half of the pairs ----
@@ -261,32 +204,21 @@ const auto products_of_columns = kernel("covariance_products", [](Out<double, 2>
 });
 
 Kernel covariance() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 83 : 500), m(size == Size::test ? 45 : 380) {}
-        int n, m;
-        std::vector<double> samples() const { return uniform<double>(size_t(n) * size_t(m), 1, -1, 3); }
-    };
-    return {"covariance", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> samples = d.upload(s.samples(), {s.n, s.m}), centered = d.zeros<double>({s.n, s.m}),
-                                       covariances = d.zeros<double>({s.m, s.m});
-                const Array<double> mean = d.zeros<double>(s.m);
-                return Side{[=] {
-                                mean_of_columns(ndrange(s.m), mean, samples);
-                                center(ndrange(s.n, s.m), centered, samples, mean);
-                                products_of_columns(ndrange(s.m, s.m), covariances, centered).wait();
-                            },
-                            [=] { return std::vector<Values>{covariances.download(), centered.download(), mean.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> samples(s.samples()), centered(samples.size()), mean(size_t(s.m)),
-                    covariances(size_t(s.m) * size_t(s.m));
-                return Side{
-                    [=] { openmp::covariance(covariances.data(), centered.data(), mean.data(), samples.data(), s.n, s.m); },
-                    [=] { return std::vector<Values>{covariances.vector(), centered.vector(), mean.vector()}; }};
-            }};
+    return compared("covariance", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 83 : 500, m = size == Size::test ? 45 : 380;
+        const auto samples = on.of(uniform<double>(size_t(n) * size_t(m), 1, -1, 3), {n, m}),
+                   centered = zeros<double>(on, {n, m}), covariances = zeros<double>(on, {m, m});
+        const auto mean = zeros<double>(on, m);
+        if constexpr (on.ours)
+            return side(on.device, results_in(covariances, centered, mean), [=] {
+                mean_of_columns(ndrange(m), mean, samples);
+                center(ndrange(n, m), centered, samples, mean);
+                products_of_columns(ndrange(m, m), covariances, centered);
+            });
+        else
+            return side(results_in(covariances, centered, mean),
+                        [=] { openmp::covariance(covariances, centered, mean, samples, n, m); });
+    });
 }
 
 // ---- floyd_warshall: lengths of all shortest paths, one launch for each node that paths may go through ----
@@ -311,23 +243,16 @@ Kernel floyd_warshall() {
             return out;
         }
     };
-    return {"floyd_warshall", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<int, 2> edges = d.upload(s.edges(), {s.n, s.n}), paths = d.zeros<int>({s.n, s.n});
-                return Side{[=] {
-                                paths.copy_from(edges);
-                                for (int k = 0; k < s.n; ++k) go_through(ndrange(s.n, s.n), paths, k);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{paths.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int> edges(s.edges()), paths(edges.size());
-                return Side{[=] { openmp::floyd_warshall(paths.data(), edges.data(), s.n); },
-                            [=] { return std::vector<Values>{paths.vector()}; }};
-            }};
+    return compared<Shape>("floyd_warshall", 0, [](auto on, const Shape& s) {
+        const auto edges = on.of(s.edges(), {s.n, s.n}), paths = zeros<int>(on, {s.n, s.n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(paths), [=] {
+                paths.copy_from(edges);
+                for (int k = 0; k < s.n; ++k) go_through(ndrange(s.n, s.n), paths, k);
+            });
+        else
+            return side(results_in(paths), [=] { openmp::floyd_warshall(paths, edges, s.n); });
+    });
 }
 
 }  // namespace

@@ -26,37 +26,26 @@ const auto subtract_row = kernel("cholesky_rest", [](InOut<double, 2> a, In<doub
 });
 
 Kernel cholesky() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 45 : 400) {}
-        int n;
-        std::vector<double> matrix() const {
+    return compared("cholesky", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 45 : 400;
+        const auto matrix = [&] {
             std::vector<double> a = dominant(n, 1);
             for (size_t i = 0; i < size_t(n); ++i)
                 for (size_t j = 0; j < i; ++j) a[j * size_t(n) + i] = a[i * size_t(n) + j];
             return a;
-        }
-    };
-    return {"cholesky", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
-                                       u = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int k = 0; k < s.n; ++k) {
-                                    row_of_factor(ndrange({k}, {s.n}), u, a, k);
-                                    if (k + 1 < s.n) subtract_row(ndrange({k + 1, k + 1}, {s.n, s.n}), a, u, k);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.matrix()), a(input.size()), u(input.size());
-                return Side{[=] { openmp::cholesky(u.data(), a.data(), input.data(), s.n); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+        };
+        const auto input = on.of(matrix(), {n, n}), a = zeros<double>(on, {n, n}), u = zeros<double>(on, {n, n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(u), [=] {
+                a.copy_from(input);
+                for (int k = 0; k < n; ++k) {
+                    row_of_factor(ndrange({k}, {n}), u, a, k);
+                    if (k + 1 < n) subtract_row(ndrange({k + 1, k + 1}, {n, n}), a, u, k);
+                }
+            });
+        else
+            return side(results_in(u), [=] { openmp::cholesky(u, a, input, n); });
+    });
 }
 
 // ---- lu: right-looking without pivots, one launch a column; a last one divides the columns below the diagonal ----
@@ -70,27 +59,18 @@ const auto divide_by_pivots = kernel("lu_divide", [](InOut<double, 2> a) {
 });
 
 Kernel lu() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 39 : 360) {}
-        int n;
-        std::vector<double> matrix() const { return dominant(n, 2); }
-    };
-    return {"lu", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.matrix(), {s.n, s.n}), a = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int k = 0; k + 1 < s.n; ++k) eliminate(ndrange({k + 1, k + 1}, {s.n, s.n}), a, k);
-                                divide_by_pivots(ndrange(s.n, s.n), a).wait();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.matrix()), a(input.size());
-                return Side{[=] { openmp::lu(a.data(), input.data(), s.n); }, [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared("lu", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 39 : 360;
+        const auto input = on.of(dominant(n, 2), {n, n}), a = zeros<double>(on, {n, n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input);
+                for (int k = 0; k + 1 < n; ++k) eliminate(ndrange({k + 1, k + 1}, {n, n}), a, k);
+                divide_by_pivots(ndrange(n, n), a);
+            });
+        else
+            return side(results_in(a), [=] { openmp::lu(a, input, n); });
+    });
 }
 
 // ---- triangular_solve: L X = B for many columns of B, one item a column ----
@@ -104,25 +84,15 @@ const auto substitute = kernel("triangular_solve", [](InOut<double, 2> x, In<dou
 });
 
 Kernel triangular_solve() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 45 : 220), m(size == Size::test ? 333 : 1100) {}
-        int n, m;
-        std::vector<double> l() const { return dominant(n, 3); }
-        std::vector<double> b() const { return uniform<double>(size_t(n) * size_t(m), 4, -10, 10); }
-    };
-    return {"triangular_solve", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> l = d.upload(s.l(), {s.n, s.n}), b = d.upload(s.b(), {s.n, s.m}),
-                                       x = d.zeros<double>({s.n, s.m});
-                return Side{[=] { substitute(ndrange(s.m), x, l, b).wait(); }, [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> l(s.l()), b(s.b()), x(b.size());
-                return Side{[=] { openmp::triangular_solve(x.data(), l.data(), b.data(), s.n, s.m); },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+    return compared("triangular_solve", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 45 : 220, m = size == Size::test ? 333 : 1100;
+        const auto l = on.of(dominant(n, 3), {n, n}), b = on.of(uniform<double>(size_t(n) * size_t(m), 4, -10, 10), {n, m}),
+                   x = zeros<double>(on, {n, m});
+        if constexpr (on.ours)
+            return side(on.device, results_in(x), [=] { substitute(ndrange(m), x, l, b); });
+        else
+            return side(results_in(x), [=] { openmp::triangular_solve(x, l, b, n, m); });
+    });
 }
 
 // ---- small_solve: many systems of 6 equations by elimination with partial pivoting, one item a system ----
@@ -161,33 +131,23 @@ const auto solve_one = kernel("small_solve", [](Out<double, 2> x, In<double, 3> 
 });
 
 Kernel small_solve() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 325 : 60'011) {}
-        int count;
-        /// A factor of the identity is added in the order 3 4 5 0 1 2 of the rows, so that pivots are far from the diagonal and no
-        /// system is nearly singular.
-        std::vector<double> a() const {
+    return compared("small_solve", 1e-12, [](auto on, Size size) {
+        const int count = size == Size::test ? 325 : 60'011;
+        // A factor of the identity is added in the order 3 4 5 0 1 2 of the rows, so that pivots are far from the diagonal and no
+        // system is nearly singular.
+        const auto host_a = [&] {
             std::vector<double> out = uniform<double>(size_t(36 * count), 5, -1, 1);
             for (size_t i = 0; i < 6; ++i)
                 for (size_t s = 0; s < size_t(count); ++s) out[(i * 6 + (i + 3) % 6) * size_t(count) + s] += 4;
             return out;
-        }
-        std::vector<double> b() const { return uniform<double>(size_t(6 * count), 6, -1, 1); }
-    };
-    return {"small_solve", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 3> a = d.upload(s.a(), {6, 6, s.count});
-                const Array<double, 2> b = d.upload(s.b(), {6, s.count}), x = d.zeros<double>({6, s.count});
-                return Side{[=] { solve_one(ndrange(s.count), x, a, b).wait(); },
-                            [=] { return std::vector<Values>{x.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> a(s.a()), b(s.b()), x(b.size());
-                return Side{[=] { openmp::small_solve(x.data(), a.data(), b.data(), s.count); },
-                            [=] { return std::vector<Values>{x.vector()}; }};
-            }};
+        };
+        const auto a = on.of(host_a(), {6, 6, count});
+        const auto b = on.of(uniform<double>(size_t(6 * count), 6, -1, 1), {6, count}), x = zeros<double>(on, {6, count});
+        if constexpr (on.ours)
+            return side(on.device, results_in(x), [=] { solve_one(ndrange(count), x, a, b); });
+        else
+            return side(results_in(x), [=] { openmp::small_solve(x, a, b, count); });
+    });
 }
 
 }  // namespace

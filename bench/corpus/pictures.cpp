@@ -25,23 +25,14 @@ struct Picture {
 template <class Filter>
 Kernel filter_of_bytes(const char* name, const Filter& filter, void (*openmp)(uint8_t*, const uint8_t*, int, int)) {
     const auto picture = [](Size size) { return size == Size::test ? Picture{61, 83} : Picture{3001, 5005}; };
-    return {name, 0,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<uint8_t, 2> in = d.upload(p.bytes(1)).reshape({p.height, p.width});
-                const Array<uint8_t, 2> out = d.zeros<uint8_t>({p.height, p.width});
-                return Side{[=] {
-                                filter(ndrange(p.height, p.width), out, in);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<uint8_t> in(p.bytes(1)), out(p.size());
-                return Side{[=] { openmp(out.data(), in.data(), p.height, p.width); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared(name, 0, picture, [=](auto on, const Picture& p) {
+        const auto in = on.of(p.bytes(1), {p.height, p.width});
+        const auto out = zeros<uint8_t>(on, {p.height, p.width});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] { filter(ndrange(p.height, p.width), out, in); });
+        else
+            return side(results_in(out), [=] { openmp(out, in, p.height, p.width); });
+    });
 }
 
 // ---- median_3x3: the median of nine bytes by a sorting network ----
@@ -98,25 +89,16 @@ Kernel bilateral() {
             for (int j = -radius; j <= radius; ++j) weights.push_back(std::exp(-float(i * i + j * j) / 8.0f));
         return weights;
     };
-    return {"bilateral", 1e-5,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<float, 2> in = d.upload(uniform<float>(p.size(), 2)).reshape({p.height, p.width});
-                const Array<float, 2> out = d.zeros<float>({p.height, p.width});
-                const Array<float, 2> weights = d.upload(near()).reshape({2 * radius + 1, 2 * radius + 1});
-                return Side{[=] {
-                                bilateral_kernel(ndrange(p.height, p.width), out, in, weights, sharpness);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<float> in(uniform<float>(p.size(), 2)), out(p.size()), weights(near());
-                return Side{
-                    [=] { openmp::bilateral(out.data(), in.data(), weights.data(), sharpness, radius, p.height, p.width); },
-                    [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("bilateral", 1e-5, picture, [=](auto on, const Picture& p) {
+        const auto in = on.of(uniform<float>(p.size(), 2), {p.height, p.width});
+        const auto out = zeros<float>(on, {p.height, p.width});
+        const auto weights = on.of(near(), {2 * radius + 1, 2 * radius + 1});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out),
+                        [=] { bilateral_kernel(ndrange(p.height, p.width), out, in, weights, sharpness); });
+        else
+            return side(results_in(out), [=] { openmp::bilateral(out, in, weights, sharpness, radius, p.height, p.width); });
+    });
 }
 
 // ---- gaussian_blur: a separable blur of radius 7, rows and then columns ----
@@ -143,27 +125,19 @@ Kernel gaussian_blur() {
         for (int k = -radius; k <= radius; ++k) out.push_back(std::exp(-float(k * k) / 18.0f) / 7.4f);
         return out;
     };
-    return {"gaussian_blur", 1e-5,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<float, 2> in = d.upload(uniform<float>(p.size(), 3)).reshape({p.height, p.width});
-                const Array<float, 2> between = d.zeros<float>({p.height, p.width}), out = d.zeros<float>({p.height, p.width});
-                const Array<float> kept = d.upload(weights());
-                return Side{[=] {
-                                const Range all = ndrange(p.height, p.width);
-                                blur_rows(all, between, in, kept);
-                                blur_columns(all, out, between, kept);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<float> in(uniform<float>(p.size(), 3)), between(p.size()), out(p.size()), kept(weights());
-                return Side{
-                    [=] { openmp::gaussian_blur(out.data(), between.data(), in.data(), kept.data(), radius, p.height, p.width); },
-                    [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("gaussian_blur", 1e-5, picture, [=](auto on, const Picture& p) {
+        const auto in = on.of(uniform<float>(p.size(), 3), {p.height, p.width});
+        const auto between = zeros<float>(on, {p.height, p.width}), out = zeros<float>(on, {p.height, p.width});
+        const auto kept = on.of(weights());
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] {
+                const Range all = ndrange(p.height, p.width);
+                blur_rows(all, between, in, kept);
+                blur_columns(all, out, between, kept);
+            });
+        else
+            return side(results_in(out), [=] { openmp::gaussian_blur(out, between, in, kept, radius, p.height, p.width); });
+    });
 }
 
 // ---- soft_shadow: rays from the ground to the light, marched through distances to spheres, a box and a torus ----
@@ -193,22 +167,13 @@ const auto soft_shadow_kernel = kernel("soft_shadow", [](Out<float, 2> out) {
 
 Kernel soft_shadow() {
     const auto picture = [](Size size) { return size == Size::test ? Picture{27, 37} : Picture{403, 601}; };
-    return {"soft_shadow", 1e-4,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<float, 2> out = d.zeros<float>({p.height, p.width});
-                return Side{[=] {
-                                soft_shadow_kernel(ndrange(p.height, p.width), out);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<float> out(p.size());
-                return Side{[=] { openmp::soft_shadow(out.data(), p.height, p.width); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("soft_shadow", 1e-4, picture, [=](auto on, const Picture& p) {
+        const auto out = zeros<float>(on, {p.height, p.width});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] { soft_shadow_kernel(ndrange(p.height, p.width), out); });
+        else
+            return side(results_in(out), [=] { openmp::soft_shadow(out, p.height, p.width); });
+    });
 }
 
 // ---- gradient_noise: octaves of noise from slopes that a permutation table gives to the corners of cells ----
@@ -249,24 +214,15 @@ Kernel gradient_noise() {
         out.insert(out.end(), out.begin(), out.begin() + 256);
         return out;
     };
-    return {"gradient_noise", 1e-5,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<float, 2> out = d.zeros<float>({p.height, p.width});
-                const Array<int32_t> table = d.upload(permutation());
-                return Side{[=] {
-                                gradient_noise_kernel(ndrange(p.height, p.width), out, table, frequency, octaves);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<float> out(p.size());
-                const Buffer<int32_t> table(permutation());
-                return Side{[=] { openmp::gradient_noise(out.data(), table.data(), frequency, octaves, p.height, p.width); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("gradient_noise", 1e-5, picture, [=](auto on, const Picture& p) {
+        const auto out = zeros<float>(on, {p.height, p.width});
+        const auto table = on.of(permutation());
+        if constexpr (on.ours)
+            return side(on.device, results_in(out),
+                        [=] { gradient_noise_kernel(ndrange(p.height, p.width), out, table, frequency, octaves); });
+        else
+            return side(results_in(out), [=] { openmp::gradient_noise(out, table, frequency, octaves, p.height, p.width); });
+    });
 }
 
 // ---- box_filter: means over boxes from an integral image: prefix sums of rows by groups, of columns by items ----
@@ -301,27 +257,19 @@ const auto box_means = kernel("box_means", [](Out<uint8_t, 2> out, In<uint32_t, 
 Kernel box_filter() {
     const auto picture = [](Size size) { return size == Size::test ? Picture{37, 301} : Picture{1001, 1503}; };
     const int radius = 9;
-    return {"box_filter", 0,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<uint8_t, 2> in = d.upload(p.bytes(5)).reshape({p.height, p.width});
-                const Array<uint8_t, 2> out = d.zeros<uint8_t>({p.height, p.width});
-                const Array<uint32_t, 2> integral = d.zeros<uint32_t>({p.height + 1, p.width + 1});
-                return Side{[=] {
-                                sum_rows(ndrange(p.height * 256), integral, in);
-                                sum_columns(ndrange(p.width), integral);
-                                box_means(ndrange(p.height, p.width), out, integral, radius);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<uint8_t> in(p.bytes(5)), out(p.size());
-                const Buffer<uint32_t> integral(size_t(p.height + 1) * size_t(p.width + 1));
-                return Side{[=] { openmp::box_filter(out.data(), integral.data(), in.data(), radius, p.height, p.width); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("box_filter", 0, picture, [=](auto on, const Picture& p) {
+        const auto in = on.of(p.bytes(5), {p.height, p.width});
+        const auto out = zeros<uint8_t>(on, {p.height, p.width});
+        const auto integral = zeros<uint32_t>(on, {p.height + 1, p.width + 1});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] {
+                sum_rows(ndrange(p.height * 256), integral, in);
+                sum_columns(ndrange(p.width), integral);
+                box_means(ndrange(p.height, p.width), out, integral, radius);
+            });
+        else
+            return side(results_in(out), [=] { openmp::box_filter(out, integral, in, radius, p.height, p.width); });
+    });
 }
 
 // ---- rotate_picture: a picture of three bytes a pixel turned by an angle, between four pixels in fixed point ----
@@ -348,23 +296,14 @@ const auto rotate_kernel = kernel("rotate_picture", [](Out<uint8_t, 3> out, In<u
 Kernel rotate_picture() {
     const auto picture = [](Size size) { return size == Size::test ? Picture{43, 61} : Picture{901, 1203}; };
     const int cosine = int(0.9 * 65536), sine = int(0.43589 * 65536);
-    return {"rotate_picture", 0,
-            [=](const Device& d, Size size) {
-                const Picture p = picture(size);
-                const Array<uint8_t, 3> in = d.upload(p.bytes(6, 3)).reshape({p.height, p.width, 3});
-                const Array<uint8_t, 3> out = d.zeros<uint8_t>({p.height, p.width, 3});
-                return Side{[=] {
-                                rotate_kernel(ndrange(p.height, p.width), out, in, cosine, sine);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{out.download()}; }};
-            },
-            [=](Size size) {
-                const Picture p = picture(size);
-                const Buffer<uint8_t> in(p.bytes(6, 3)), out(in.size());
-                return Side{[=] { openmp::rotate_picture(out.data(), in.data(), cosine, sine, p.height, p.width); },
-                            [=] { return std::vector<Values>{out.vector()}; }};
-            }};
+    return compared("rotate_picture", 0, picture, [=](auto on, const Picture& p) {
+        const auto in = on.of(p.bytes(6, 3), {p.height, p.width, 3});
+        const auto out = zeros<uint8_t>(on, {p.height, p.width, 3});
+        if constexpr (on.ours)
+            return side(on.device, results_in(out), [=] { rotate_kernel(ndrange(p.height, p.width), out, in, cosine, sine); });
+        else
+            return side(results_in(out), [=] { openmp::rotate_picture(out, in, cosine, sine, p.height, p.width); });
+    });
 }
 
 }  // namespace

@@ -21,30 +21,18 @@ const auto option_pricing_kernel = kernel("option_pricing", [](Out<float> means,
 });
 
 Kernel option_pricing() {
-    struct Shape {
-        explicit Shape(Size size) : streams(size == Size::test ? 99 : 8001), draws(size == Size::test ? 13 : 64) {}
-        int streams, draws;
-        uint32_t seed = 7;
-        float drift = -0.02f, volatility = 0.3f, strike = 1.05f;
-    };
-    return {"option_pricing", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float> means = d.zeros<float>(s.streams);
-                return Side{[=] {
-                                option_pricing_kernel(ndrange(s.streams), means, s.seed, s.drift, s.volatility, s.strike,
-                                                      s.draws);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{means.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> means{size_t(s.streams)};
-                return Side{
-                    [=] { openmp::option_pricing(means.data(), s.seed, s.drift, s.volatility, s.strike, s.streams, s.draws); },
-                    [=] { return std::vector<Values>{means.vector()}; }};
-            }};
+    return compared("option_pricing", 1e-5, [](auto on, Size size) {
+        const int streams = size == Size::test ? 99 : 8001, draws = size == Size::test ? 13 : 64;
+        const uint32_t seed = 7;
+        const float drift = -0.02f, volatility = 0.3f, strike = 1.05f;
+        const auto means = zeros<float>(on, streams);
+        if constexpr (on.ours)
+            return side(on.device, results_in(means),
+                        [=] { option_pricing_kernel(ndrange(streams), means, seed, drift, volatility, strike, draws); });
+        else
+            return side(results_in(means),
+                        [=] { openmp::option_pricing(means, seed, drift, volatility, strike, streams, draws); });
+    });
 }
 
 // ---- ising: sweeps of Metropolis over the black and the white squares of a board, by integers ----
@@ -67,42 +55,29 @@ const auto ising_half = kernel("ising", [](InOut<int, 2> own, In<int, 2> other, 
 });
 
 Kernel ising() {
-    struct Shape {
-        explicit Shape(Size size)
-            : rows(size == Size::test ? 26 : 600), half(size == Size::test ? 37 : 301), sweeps(size == Size::test ? 3 : 20) {}
-        int rows, half, sweeps;
-        uint32_t at_2 = uint32_t(0x1p32 * std::exp(-4 / 2.3)), at_4 = uint32_t(0x1p32 * std::exp(-8 / 2.3));
-        std::vector<int32_t> spins(uint32_t seed) const {
+    return compared("ising", 0, [](auto on, Size size) {
+        const int rows = size == Size::test ? 26 : 600, half = size == Size::test ? 37 : 301,
+                  sweeps = size == Size::test ? 3 : 20;
+        const uint32_t at_2 = uint32_t(0x1p32 * std::exp(-4 / 2.3)), at_4 = uint32_t(0x1p32 * std::exp(-8 / 2.3));
+        const auto spins = [&](uint32_t seed) {
             std::vector<int32_t> out;
             for (const float v : uniform<float>(size_t(rows) * size_t(half), seed)) out.push_back(v < 0.5f ? -1 : 1);
             return out;
-        }
-    };
-    return {"ising", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const auto board = [&](uint32_t seed) { return d.upload(s.spins(seed)).reshape({s.rows, s.half}); };
-                const Array<int32_t, 2> black_start = board(1), white_start = board(2), black = board(1), white = board(2);
-                return Side{[=] {
-                                black.copy_from(black_start), white.copy_from(white_start);
-                                for (int sweep = 0; sweep < s.sweeps; ++sweep) {
-                                    ising_half(ndrange(s.rows, s.half), black, white, uint32_t(2 * sweep), 0, s.at_2, s.at_4);
-                                    ising_half(ndrange(s.rows, s.half), white, black, uint32_t(2 * sweep + 1), 1, s.at_2, s.at_4);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{black.download(), white.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<int32_t> black_start(s.spins(1)), white_start(s.spins(2)), black(black_start.size()),
-                    white(black_start.size());
-                return Side{[=] {
-                                openmp::ising(black.data(), white.data(), black_start.data(), white_start.data(), s.at_2, s.at_4,
-                                              s.rows, s.half, s.sweeps);
-                            },
-                            [=] { return std::vector<Values>{black.vector(), white.vector()}; }};
-            }};
+        };
+        const auto board = [&](uint32_t seed) { return on.of(spins(seed), {rows, half}); };
+        const auto black_start = board(1), white_start = board(2), black = board(1), white = board(2);
+        if constexpr (on.ours)
+            return side(on.device, results_in(black, white), [=] {
+                black.copy_from(black_start), white.copy_from(white_start);
+                for (int sweep = 0; sweep < sweeps; ++sweep) {
+                    ising_half(ndrange(rows, half), black, white, uint32_t(2 * sweep), 0, at_2, at_4);
+                    ising_half(ndrange(rows, half), white, black, uint32_t(2 * sweep + 1), 1, at_2, at_4);
+                }
+            });
+        else
+            return side(results_in(black, white),
+                        [=] { openmp::ising(black, white, black_start, white_start, at_2, at_4, rows, half, sweeps); });
+    });
 }
 
 // ---- binomial_put: American puts by binomial trees of 64 steps in private memory, an option an item ----
@@ -134,34 +109,19 @@ const auto binomial_put_kernel =
     });
 
 Kernel binomial_put() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 77 : 40001) {}
-        int count;
-        float rate = 0.03f;
-        std::vector<float> spots() const { return uniform<float>(size_t(count), 3, 0.8f, 1.2f); }
-        std::vector<float> strikes() const { return uniform<float>(size_t(count), 4, 0.9f, 1.1f); }
-        std::vector<float> volatilities() const { return uniform<float>(size_t(count), 5, 0.2f, 0.4f); }
-    };
-    return {
-        "binomial_put", 6e-5,
-        [](const Device& d, Size size) {
-            const Shape s(size);
-            const Array<float> spots = d.upload(s.spots()), strikes = d.upload(s.strikes()),
-                               volatilities = d.upload(s.volatilities());
-            const Array<float> prices = d.zeros<float>(s.count);
-            return Side{[=] {
-                            binomial_put_kernel(ndrange(s.count), prices, spots, strikes, volatilities, s.rate);
-                            d.synchronize();
-                        },
-                        [=] { return std::vector<Values>{prices.download()}; }};
-        },
-        [](Size size) {
-            const Shape s(size);
-            const Buffer<float> spots(s.spots()), strikes(s.strikes()), volatilities(s.volatilities()), prices(spots.size());
-            return Side{
-                [=] { openmp::binomial_put(prices.data(), spots.data(), strikes.data(), volatilities.data(), s.rate, s.count); },
-                [=] { return std::vector<Values>{prices.vector()}; }};
-        }};
+    return compared("binomial_put", 6e-5, [](auto on, Size size) {
+        const int count = size == Size::test ? 77 : 40001;
+        const float rate = 0.03f;
+        const auto spots = on.of(uniform<float>(size_t(count), 3, 0.8f, 1.2f)),
+                   strikes = on.of(uniform<float>(size_t(count), 4, 0.9f, 1.1f)),
+                   volatilities = on.of(uniform<float>(size_t(count), 5, 0.2f, 0.4f));
+        const auto prices = zeros<float>(on, count);
+        if constexpr (on.ours)
+            return side(on.device, results_in(prices),
+                        [=] { binomial_put_kernel(ndrange(count), prices, spots, strikes, volatilities, rate); });
+        else
+            return side(results_in(prices), [=] { openmp::binomial_put(prices, spots, strikes, volatilities, rate, count); });
+    });
 }
 
 // ---- particle_weights: weights of particles by their distances to beacons, normalised, and the weighted mean ----
@@ -199,46 +159,33 @@ const auto normalise = kernel("normalise", [](InOut<float> weights, Out<float> m
 });
 
 Kernel particle_weights() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 1501 : 2000003) {}
-        int count;
-        std::vector<float> x() const { return uniform<float>(size_t(count), 6, 3.0f, 5.0f); }
-        std::vector<float> y() const { return uniform<float>(size_t(count), 7, 1.0f, 3.0f); }
-        std::vector<float> beacons() const {
+    return compared("particle_weights", 5e-5, [](auto on, Size size) {
+        const int count = size == Size::test ? 1501 : 2000003;
+        const auto host_beacons = [&] {
             std::vector<float> out;
             for (const auto& [bx, by] :
                  {std::pair(0.0f, 0.0f), {8.0f, 1.0f}, {2.0f, 7.0f}, {9.0f, 8.0f}, {5.0f, -3.0f}, {-4.0f, 3.0f}})
                 out.insert(out.end(), {bx, by, std::hypot(bx - 4.1f, by - 1.9f)});
             return out;
-        }
-    };
-    return {"particle_weights", 5e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const int groups = (s.count + 255) / 256;
-                std::vector<float3> list;
-                for (size_t k = 0; k < s.beacons().size(); k += 3)
-                    list.push_back({s.beacons()[k], s.beacons()[k + 1], s.beacons()[k + 2]});
-                const Array<float> x = d.upload(s.x()), y = d.upload(s.y()), weights = d.zeros<float>(s.count),
-                                   mean = d.zeros<float>(2);
-                const Array<float3> beacons = d.upload(list), sums = d.zeros<float3>(groups), total = d.zeros<float3>(1);
-                return Side{[=] {
-                                weigh(ndrange(s.count), weights, sums, x, y, beacons);
-                                sum_of_groups(ndrange(256), total, sums);
-                                normalise(ndrange(s.count), weights, mean, total);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{weights.download(), mean.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.x()), y(s.y()), beacons(s.beacons()), weights(x.size()), mean(2);
-                return Side{[=] {
-                                openmp::particle_weights(weights.data(), mean.data(), x.data(), y.data(), beacons.data(),
-                                                         int(beacons.size() / 3), s.count);
-                            },
-                            [=] { return std::vector<Values>{weights.vector(), mean.vector()}; }};
-            }};
+        };
+        const int groups = (count + 255) / 256;
+        std::vector<float3> list;
+        for (size_t k = 0; k < host_beacons().size(); k += 3)
+            list.push_back({host_beacons()[k], host_beacons()[k + 1], host_beacons()[k + 2]});
+        const auto x = on.of(uniform<float>(size_t(count), 6, 3.0f, 5.0f)),
+                   y = on.of(uniform<float>(size_t(count), 7, 1.0f, 3.0f)), weights = zeros<float>(on, count),
+                   mean = zeros<float>(on, 2);
+        const auto beacons = on.of(list), sums = zeros<float3>(on, groups), total = zeros<float3>(on, 1);
+        if constexpr (on.ours)
+            return side(on.device, results_in(weights, mean), [=] {
+                weigh(ndrange(count), weights, sums, x, y, beacons);
+                sum_of_groups(ndrange(256), total, sums);
+                normalise(ndrange(count), weights, mean, total);
+            });
+        else
+            return side(results_in(weights, mean),
+                        [=] { openmp::particle_weights(weights, mean, x, y, beacons.scalars(), int(beacons.size()), count); });
+    });
 }
 
 }  // namespace

@@ -78,35 +78,24 @@ Kernel docking() {
         std::vector<float> protein_atoms() const { return atoms(protein, 4, 12.0f); }
         std::vector<float> parameters() const { return uniform<float>(2 * size_t(types), 5, 0.5f, 2.0f); }
     };
-    return {"docking", 2.5e-4,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                std::vector<float2> pairs;
-                for (size_t k = 0; k < s.parameters().size(); k += 2) pairs.push_back({s.parameters()[k], s.parameters()[k + 1]});
-                const Array<float, 2> transforms = d.upload(s.transforms()).reshape({12, s.poses});
-                const Array<float4> ligand = d.upload(fours(s.ligand_atoms())), protein = d.upload(fours(s.protein_atoms()));
-                const Array<int32_t> ligand_types = d.upload(s.types_of(s.ligand, 6)),
-                                     protein_types = d.upload(s.types_of(s.protein, 7));
-                const Array<float2> parameters = d.upload(pairs);
-                const Array<float> scores = d.zeros<float>(s.poses);
-                return Side{[=] {
-                                docking_kernel(ndrange(s.poses), scores, transforms, ligand, ligand_types, protein, protein_types,
-                                               parameters);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{scores.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> transforms(s.transforms()), ligand(s.ligand_atoms()), protein(s.protein_atoms()),
-                    parameters(s.parameters()), scores{size_t(s.poses)};
-                const Buffer<int32_t> ligand_types(s.types_of(s.ligand, 6)), protein_types(s.types_of(s.protein, 7));
-                return Side{[=] {
-                                openmp::docking(scores.data(), transforms.data(), ligand.data(), ligand_types.data(), s.ligand,
-                                                protein.data(), protein_types.data(), s.protein, parameters.data(), s.poses);
-                            },
-                            [=] { return std::vector<Values>{scores.vector()}; }};
-            }};
+    return compared<Shape>("docking", 2.5e-4, [](auto on, const Shape& s) {
+        std::vector<float2> pairs;
+        for (size_t k = 0; k < s.parameters().size(); k += 2) pairs.push_back({s.parameters()[k], s.parameters()[k + 1]});
+        const auto transforms = on.of(s.transforms(), {12, s.poses});
+        const auto ligand = on.of(fours(s.ligand_atoms())), protein = on.of(fours(s.protein_atoms()));
+        const auto ligand_types = on.of(s.types_of(s.ligand, 6)), protein_types = on.of(s.types_of(s.protein, 7));
+        const auto parameters = on.of(pairs);
+        const auto scores = zeros<float>(on, s.poses);
+        if constexpr (on.ours)
+            return side(on.device, results_in(scores), [=] {
+                docking_kernel(ndrange(s.poses), scores, transforms, ligand, ligand_types, protein, protein_types, parameters);
+            });
+        else
+            return side(results_in(scores), [=] {
+                openmp::docking(scores, transforms, ligand.scalars(), ligand_types, s.ligand, protein.scalars(), protein_types,
+                                s.protein, parameters.scalars(), s.poses);
+            });
+    });
 }
 
 // ---- mixture_density: the log density of points in 8 dimensions under 16 Gaussians, in double ----
@@ -133,42 +122,24 @@ const auto mixture_density_kernel = kernel("mixture_density", [](Out<double> den
 });
 
 Kernel mixture_density() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 123 : 80003) {}
-        int count;
-        std::vector<double> points() const { return uniform<double>(8 * size_t(count), 8, -2.0, 2.0); }
-        std::vector<double> means() const { return uniform<double>(16 * 8, 9, -1.5, 1.5); }
-        std::vector<double> factors() const {
+    return compared("mixture_density", 1e-12, [](auto on, Size size) {
+        const int count = size == Size::test ? 123 : 80003;
+        const auto host_factors = [&] {
             std::vector<double> out = uniform<double>(16 * 64, 10, -0.3, 0.3);
             for (size_t k = 0; k < 16; ++k)
                 for (size_t d = 0; d < 8; ++d) out[64 * k + 9 * d] += 1.2;
             return out;
-        }
-        std::vector<double> constants() const { return uniform<double>(16, 11, -12.0, -9.0); }
-    };
-    return {"mixture_density", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> points = d.upload(s.points()).reshape({8, s.count}),
-                                       means = d.upload(s.means()).reshape({16, 8});
-                const Array<double, 3> factors = d.upload(s.factors()).reshape({16, 8, 8});
-                const Array<double> constants = d.upload(s.constants()), density = d.zeros<double>(s.count);
-                return Side{[=] {
-                                mixture_density_kernel(ndrange(s.count), density, points, means, factors, constants);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{density.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> points(s.points()), means(s.means()), factors(s.factors()), constants(s.constants()),
-                    density{size_t(s.count)};
-                return Side{[=] {
-                                openmp::mixture_density(density.data(), points.data(), means.data(), factors.data(),
-                                                        constants.data(), s.count);
-                            },
-                            [=] { return std::vector<Values>{density.vector()}; }};
-            }};
+        };
+        const auto points = on.of(uniform<double>(8 * size_t(count), 8, -2.0, 2.0), {8, count}),
+                   means = on.of(uniform<double>(16 * 8, 9, -1.5, 1.5), {16, 8});
+        const auto factors = on.of(host_factors(), {16, 8, 8});
+        const auto constants = on.of(uniform<double>(16, 11, -12.0, -9.0)), density = zeros<double>(on, count);
+        if constexpr (on.ours)
+            return side(on.device, results_in(density),
+                        [=] { mixture_density_kernel(ndrange(count), density, points, means, factors, constants); });
+        else
+            return side(results_in(density), [=] { openmp::mixture_density(density, points, means, factors, constants, count); });
+    });
 }
 
 // ---- pair_counts: how many pairs of points are nearer than each of eight distances; the coordinates are whole numbers ----
@@ -191,40 +162,29 @@ const auto pair_counts_kernel = kernel("pair_counts", static_group<128>, whole_g
                                        });
 
 Kernel pair_counts() {
-    struct Shape {
-        explicit Shape(Size size) : points(size == Size::test ? 203 : 5003) {}
-        int points;
-        std::vector<float> coordinate(uint32_t seed) const {
+    return compared("pair_counts", 0, [](auto on, Size size) {
+        const int points = size == Size::test ? 203 : 5003;
+        const auto coordinate = [&](uint32_t seed) {
             std::vector<float> out = uniform<float>(size_t(points), seed, 0.0f, 1000.0f);
             for (float& v : out) v = std::floor(v);
             return out;
-        }
-        std::vector<float> squares() const {
+        };
+        const auto host_squares = [&] {
             std::vector<float> out;
             for (int b = 1; b <= 8; ++b) out.push_back(float(b * b * 2500) + 0.5f);
             return out;
-        }
-    };
-    return {"pair_counts", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float> x = d.upload(s.coordinate(12)), y = d.upload(s.coordinate(13)), z = d.upload(s.coordinate(14)),
-                                   squares = d.upload(s.squares());
-                const Array<uint32_t> counts = d.zeros<uint32_t>(8);
-                return Side{[=] {
-                                counts.fill(0u);
-                                pair_counts_kernel(ndrange(s.points), counts, x, y, z, squares);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{counts.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> x(s.coordinate(12)), y(s.coordinate(13)), z(s.coordinate(14)), squares(s.squares());
-                const Buffer<uint32_t> counts(8);
-                return Side{[=] { openmp::pair_counts(counts.data(), x.data(), y.data(), z.data(), squares.data(), s.points); },
-                            [=] { return std::vector<Values>{counts.vector()}; }};
-            }};
+        };
+        const auto x = on.of(coordinate(12)), y = on.of(coordinate(13)), z = on.of(coordinate(14)),
+                   squares = on.of(host_squares());
+        const auto counts = zeros<uint32_t>(on, 8);
+        if constexpr (on.ours)
+            return side(on.device, results_in(counts), [=] {
+                counts.fill(0u);
+                pair_counts_kernel(ndrange(points), counts, x, y, z, squares);
+            });
+        else
+            return side(results_in(counts), [=] { openmp::pair_counts(counts, x, y, z, squares, points); });
+    });
 }
 
 // ---- coulomb_grid: the potential of point charges at the points of a grid, summed directly ----
@@ -252,23 +212,16 @@ Kernel coulomb_grid() {
             return out;
         }
     };
-    return {"coulomb_grid", 2e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float4> atoms = d.upload(fours(s.charges()));
-                const Array<float, 3> potential = d.zeros<float>({s.size, s.size, s.size});
-                return Side{[=] {
-                                coulomb_grid_kernel(ndrange(s.size, s.size, s.size), potential, atoms, s.spacing);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{potential.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> atoms(s.charges()), potential(size_t(s.size) * size_t(s.size) * size_t(s.size));
-                return Side{[=] { openmp::coulomb_grid(potential.data(), atoms.data(), s.spacing, s.atoms, s.size); },
-                            [=] { return std::vector<Values>{potential.vector()}; }};
-            }};
+    return compared<Shape>("coulomb_grid", 2e-5, [](auto on, const Shape& s) {
+        const auto atoms = on.of(fours(s.charges()));
+        const auto potential = zeros<float>(on, {s.size, s.size, s.size});
+        if constexpr (on.ours)
+            return side(on.device, results_in(potential),
+                        [=] { coulomb_grid_kernel(ndrange(s.size, s.size, s.size), potential, atoms, s.spacing); });
+        else
+            return side(results_in(potential),
+                        [=] { openmp::coulomb_grid(potential, atoms.scalars(), s.spacing, s.atoms, s.size); });
+    });
 }
 
 // ---- lorenz: many trajectories of the Lorenz system by Runge and Kutta's steps of fourth order, in double ----
@@ -292,29 +245,16 @@ const auto lorenz_kernel =
     });
 
 Kernel lorenz() {
-    struct Shape {
-        explicit Shape(Size size) : count(size == Size::test ? 101 : 24003), steps(size == Size::test ? 11 : 200) {}
-        int count, steps;
-        double step = 0.005;
-        std::vector<double> starts() const { return uniform<double>(3 * size_t(count), 16, 5.0, 15.0); }
-    };
-    return {"lorenz", 1e-11,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> starts = d.upload(s.starts()).reshape({3, s.count});
-                const Array<double> x = d.zeros<double>(s.count), y = d.zeros<double>(s.count), z = d.zeros<double>(s.count);
-                return Side{[=] {
-                                lorenz_kernel(ndrange(s.count), x, y, z, starts, s.step, s.steps);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{x.download(), y.download(), z.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> starts(s.starts()), x{size_t(s.count)}, y{size_t(s.count)}, z{size_t(s.count)};
-                return Side{[=] { openmp::lorenz(x.data(), y.data(), z.data(), starts.data(), s.step, s.count, s.steps); },
-                            [=] { return std::vector<Values>{x.vector(), y.vector(), z.vector()}; }};
-            }};
+    return compared("lorenz", 1e-11, [](auto on, Size size) {
+        const int count = size == Size::test ? 101 : 24003, steps = size == Size::test ? 11 : 200;
+        const double step = 0.005;
+        const auto starts = on.of(uniform<double>(3 * size_t(count), 16, 5.0, 15.0), {3, count});
+        const auto x = zeros<double>(on, count), y = zeros<double>(on, count), z = zeros<double>(on, count);
+        if constexpr (on.ours)
+            return side(on.device, results_in(x, y, z), [=] { lorenz_kernel(ndrange(count), x, y, z, starts, step, steps); });
+        else
+            return side(results_in(x, y, z), [=] { openmp::lorenz(x, y, z, starts, step, count, steps); });
+    });
 }
 
 }  // namespace

@@ -24,34 +24,24 @@ const auto update_hz = kernel("fdtd_hz", [](InOut<double, 2> hz, In<double, 2> e
 });
 
 Kernel fdtd_2d() {
-    struct Shape {
-        explicit Shape(Size size)
-            : n(size == Size::test ? 45 : 700), m(size == Size::test ? 53 : 801), steps(size == Size::test ? 6 : 10) {}
-        int n, m, steps;
-        std::vector<double> source() const { return uniform<double>(size_t(steps), 1, -1, 1); }
-    };
-    return {"fdtd_2d", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> ex = d.zeros<double>({s.n, s.m}), ey = d.zeros<double>({s.n, s.m}),
-                                       hz = d.zeros<double>({s.n, s.m});
-                return Side{[=, source = s.source()] {
-                                ex.fill(0), ey.fill(0), hz.fill(0);
-                                for (const double v : source) {
-                                    update_ey(ndrange(s.n, s.m), ey, hz, v);
-                                    update_ex(ndrange({0, 1}, {s.n, s.m}), ex, hz);
-                                    update_hz(ndrange(s.n - 1, s.m - 1), hz, ex, ey);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{ex.download(), ey.download(), hz.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> source(s.source()), ex(size_t(s.n) * size_t(s.m)), ey(ex.size()), hz(ex.size());
-                return Side{[=] { openmp::fdtd_2d(ex.data(), ey.data(), hz.data(), source.data(), s.n, s.m, s.steps); },
-                            [=] { return std::vector<Values>{ex.vector(), ey.vector(), hz.vector()}; }};
-            }};
+    return compared("fdtd_2d", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 45 : 700, m = size == Size::test ? 53 : 801, steps = size == Size::test ? 6 : 10;
+        const auto host_source = [&] { return uniform<double>(size_t(steps), 1, -1, 1); };
+        const auto ex = zeros<double>(on, {n, m}), ey = zeros<double>(on, {n, m}), hz = zeros<double>(on, {n, m});
+        if constexpr (on.ours) {
+            return side(on.device, results_in(ex, ey, hz), [=, source = host_source()] {
+                ex.fill(0), ey.fill(0), hz.fill(0);
+                for (const double v : source) {
+                    update_ey(ndrange(n, m), ey, hz, v);
+                    update_ex(ndrange({0, 1}, {n, m}), ex, hz);
+                    update_hz(ndrange(n - 1, m - 1), hz, ex, ey);
+                }
+            });
+        } else {
+            const Buffer<double> source(host_source());
+            return side(results_in(ex, ey, hz), [=] { openmp::fdtd_2d(ex, ey, hz, source, n, m, steps); });
+        }
+    });
 }
 
 // ---- hotspot: temperatures of a chip from its power; beyond the edges lie copies of the edges' points ----
@@ -73,28 +63,22 @@ Kernel hotspot() {
         std::vector<float> start() const { return uniform<float>(size_t(n) * size_t(n), 1, 3.2f, 3.4f); }
         std::vector<float> power() const { return uniform<float>(size_t(n) * size_t(n), 2, 0.0f, 0.1f); }
     };
-    return {"hotspot", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 2> input = d.upload(s.start(), {s.n, s.n}), power = d.upload(s.power(), {s.n, s.n}),
-                                      a = d.zeros<float>({s.n, s.n}), b = d.zeros<float>({s.n, s.n});
-                const auto step = [=](const Array<float, 2>& next, const Array<float, 2>& now) {
-                    const openmp::Chip& c = s.chip;
-                    hotspot_step(ndrange(s.n, s.n), next, now, power, c.row, c.column, c.up, c.power, c.ambient);
-                };
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int t = 0; t < s.steps; t += 2) step(b, a), step(a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> input(s.start()), power(s.power()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::hotspot(a.data(), b.data(), input.data(), power.data(), s.n, s.steps, s.chip); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared<Shape>("hotspot", 1e-5, [](auto on, const Shape& s) {
+        const auto input = on.of(s.start(), {s.n, s.n}), power = on.of(s.power(), {s.n, s.n}), a = zeros<float>(on, {s.n, s.n}),
+                   b = zeros<float>(on, {s.n, s.n});
+        if constexpr (on.ours) {
+            const auto step = [=](const Array<float, 2>& next, const Array<float, 2>& now) {
+                const openmp::Chip& c = s.chip;
+                hotspot_step(ndrange(s.n, s.n), next, now, power, c.row, c.column, c.up, c.power, c.ambient);
+            };
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input);
+                for (int t = 0; t < s.steps; t += 2) step(b, a), step(a, b);
+            });
+        } else {
+            return side(results_in(a), [=] { openmp::hotspot(a, b, input, power, s.n, s.steps, s.chip); });
+        }
+    });
 }
 
 // ---- srad: speckle-reducing diffusion of an image: statistics in two launches, a coefficient for each point, and the step ----
@@ -140,41 +124,29 @@ const auto diffuse = kernel("srad_step", [](Out<float, 2> next, In<float, 2> ima
 });
 
 Kernel srad() {
-    struct Shape {
-        explicit Shape(Size size)
-            : n(size == Size::test ? 45 : 750), m(size == Size::test ? 53 : 801), steps(size == Size::test ? 2 : 6) {}
-        int n, m, steps;
-        float rate = 0.5f;
-        std::vector<float> image() const { return uniform<float>(size_t(n) * size_t(m), 1, 1.0f, 3.0f); }
-    };
-    return {"srad", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 2> input = d.upload(s.image(), {s.n, s.m}), a = d.zeros<float>({s.n, s.m}),
-                                      b = d.zeros<float>({s.n, s.m}), coefficient = d.zeros<float>({s.n, s.m}),
-                                      parts = d.zeros<float>({2, statistics_groups});
-                const Array<float> speckle = d.zeros<float>(1);
-                const auto step = [=](const Array<float, 2>& next, const Array<float, 2>& now) {
-                    const Range points = ndrange(s.n, s.m);
-                    partial_sums(ndrange(statistics_groups * 256), parts, now.flat());
-                    speckle_of(ndrange(statistics_groups), speckle, parts, float(s.n * s.m));
-                    diffusion_coefficient(points, coefficient, now, speckle);
-                    diffuse(points, next, now, coefficient, s.rate);
-                };
-                return Side{[=] {
-                                a.copy_from(input);
-                                for (int t = 0; t < s.steps; t += 2) step(b, a), step(a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> input(s.image()), a(input.size()), b(input.size()), coefficient(input.size());
-                return Side{
-                    [=] { openmp::srad(a.data(), coefficient.data(), b.data(), input.data(), s.n, s.m, s.steps, s.rate); },
-                    [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared("srad", 1e-5, [](auto on, Size size) {
+        const int n = size == Size::test ? 45 : 750, m = size == Size::test ? 53 : 801, steps = size == Size::test ? 2 : 6;
+        const float rate = 0.5f;
+        const auto input = on.of(uniform<float>(size_t(n) * size_t(m), 1, 1.0f, 3.0f), {n, m}), a = zeros<float>(on, {n, m}),
+                   b = zeros<float>(on, {n, m}), coefficient = zeros<float>(on, {n, m}),
+                   parts = zeros<float>(on, {2, statistics_groups});
+        const auto speckle = zeros<float>(on, 1);
+        if constexpr (on.ours) {
+            const auto step = [=](const Array<float, 2>& next, const Array<float, 2>& now) {
+                const Range points = ndrange(n, m);
+                partial_sums(ndrange(statistics_groups * 256), parts, now.flat());
+                speckle_of(ndrange(statistics_groups), speckle, parts, float(n * m));
+                diffusion_coefficient(points, coefficient, now, speckle);
+                diffuse(points, next, now, coefficient, rate);
+            };
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input);
+                for (int t = 0; t < steps; t += 2) step(b, a), step(a, b);
+            });
+        } else {
+            return side(results_in(a), [=] { openmp::srad(a, coefficient, b, input, n, m, steps, rate); });
+        }
+    });
 }
 
 // ---- acoustic_wave: the wave equation in three dimensions, leapfrog in time and order 8 in space ----
@@ -199,28 +171,19 @@ Kernel acoustic_wave() {
         /// The square of the speed times the time step over the spacing.
         std::vector<float> speed() const { return uniform<float>(count(), 3, 0.05f, 0.15f); }
     };
-    return {"acoustic_wave", 1e-5,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<float, 3> now = d.upload(s.now(), {s.n, s.n, s.n}), before = d.upload(s.before(), {s.n, s.n, s.n}),
-                                      speed = d.upload(s.speed(), {s.n, s.n, s.n}), a = d.zeros<float>({s.n, s.n, s.n}),
-                                      b = d.zeros<float>({s.n, s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(now), b.copy_from(before);
-                                const Range inside = ndrange({4, 4, 4}, {s.n - 4, s.n - 4, s.n - 4});
-                                for (int t = 0; t < s.steps; t += 2)
-                                    wave_step(inside, b, a, speed), wave_step(inside, a, b, speed);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download(), b.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<float> now(s.now()), before(s.before()), speed(s.speed()), a(now.size()), b(now.size());
-                return Side{
-                    [=] { openmp::acoustic_wave(a.data(), b.data(), now.data(), before.data(), speed.data(), s.n, s.steps); },
-                    [=] { return std::vector<Values>{a.vector(), b.vector()}; }};
-            }};
+    return compared<Shape>("acoustic_wave", 1e-5, [](auto on, const Shape& s) {
+        const auto now = on.of(s.now(), {s.n, s.n, s.n}), before = on.of(s.before(), {s.n, s.n, s.n}),
+                   speed = on.of(s.speed(), {s.n, s.n, s.n}), a = zeros<float>(on, {s.n, s.n, s.n}),
+                   b = zeros<float>(on, {s.n, s.n, s.n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(a, b), [=] {
+                a.copy_from(now), b.copy_from(before);
+                const Range inside = ndrange({4, 4, 4}, {s.n - 4, s.n - 4, s.n - 4});
+                for (int t = 0; t < s.steps; t += 2) wave_step(inside, b, a, speed), wave_step(inside, a, b, speed);
+            });
+        else
+            return side(results_in(a, b), [=] { openmp::acoustic_wave(a, b, now, before, speed, s.n, s.steps); });
+    });
 }
 
 }  // namespace

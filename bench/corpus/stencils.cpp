@@ -16,30 +16,19 @@ const auto jacobi_step = kernel("jacobi_2d", [](Out<double, 2> next, In<double, 
 });
 
 Kernel jacobi_2d() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 61 : 1300), steps(size == Size::test ? 4 : 10) {}
-        int n, steps;
-        std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n), 1); }
-    };
-    return {"jacobi_2d", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start()).reshape({s.n, s.n}), a = d.zeros<double>({s.n, s.n}),
-                                       b = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input), b.copy_from(input);
-                                const Range inside = ndrange({1, 1}, {s.n - 1, s.n - 1});
-                                for (int t = 0; t < s.steps; t += 2) jacobi_step(inside, b, a), jacobi_step(inside, a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::jacobi_2d(a.data(), b.data(), input.data(), s.n, s.steps); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared("jacobi_2d", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 61 : 1300, steps = size == Size::test ? 4 : 10;
+        const auto input = on.of(uniform<double>(size_t(n) * size_t(n), 1), {n, n}), a = zeros<double>(on, {n, n}),
+                   b = zeros<double>(on, {n, n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input), b.copy_from(input);
+                const Range inside = ndrange({1, 1}, {n - 1, n - 1});
+                for (int t = 0; t < steps; t += 2) jacobi_step(inside, b, a), jacobi_step(inside, a, b);
+            });
+        else
+            return side(results_in(a), [=] { openmp::jacobi_2d(a, b, input, n, steps); });
+    });
 }
 
 // ---- heat_3d: explicit steps of diffusion with seven points in double, the boundary fixed ----
@@ -50,32 +39,20 @@ const auto heat_step = kernel("heat_3d", [](Out<double, 3> next, In<double, 3> n
 });
 
 Kernel heat_3d() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 19 : 120), steps(size == Size::test ? 4 : 8) {}
-        int n, steps;
-        double rate = 0.125;
-        std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n) * size_t(n), 1); }
-    };
-    return {"heat_3d", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 3> input = d.upload(s.start(), {s.n, s.n, s.n}), a = d.zeros<double>({s.n, s.n, s.n}),
-                                       b = d.zeros<double>({s.n, s.n, s.n});
-                return Side{[=] {
-                                a.copy_from(input), b.copy_from(input);
-                                const Range inside = ndrange({1, 1, 1}, {s.n - 1, s.n - 1, s.n - 1});
-                                for (int t = 0; t < s.steps; t += 2)
-                                    heat_step(inside, b, a, s.rate), heat_step(inside, a, b, s.rate);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::heat_3d(a.data(), b.data(), input.data(), s.n, s.steps, s.rate); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared("heat_3d", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 19 : 120, steps = size == Size::test ? 4 : 8;
+        const double rate = 0.125;
+        const auto input = on.of(uniform<double>(size_t(n) * size_t(n) * size_t(n), 1), {n, n, n}),
+                   a = zeros<double>(on, {n, n, n}), b = zeros<double>(on, {n, n, n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input), b.copy_from(input);
+                const Range inside = ndrange({1, 1, 1}, {n - 1, n - 1, n - 1});
+                for (int t = 0; t < steps; t += 2) heat_step(inside, b, a, rate), heat_step(inside, a, b, rate);
+            });
+        else
+            return side(results_in(a), [=] { openmp::heat_3d(a, b, input, n, steps, rate); });
+    });
 }
 
 // ---- gauss_seidel: red-black sweeps for Poisson's equation in place, two launches a sweep, one item a point of the colour ----
@@ -86,31 +63,19 @@ const auto relax = kernel("gauss_seidel", [](InOut<double, 2> u, In<double, 2> s
 });
 
 Kernel gauss_seidel() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 62 : 1001), sweeps(size == Size::test ? 3 : 8) {}
-        int n, sweeps;
-        std::vector<double> start() const { return uniform<double>(size_t(n) * size_t(n), 1); }
-        std::vector<double> source() const { return uniform<double>(size_t(n) * size_t(n), 2, -0.1, 0.1); }
-    };
-    return {"gauss_seidel", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), source = d.upload(s.source(), {s.n, s.n}),
-                                       u = d.zeros<double>({s.n, s.n});
-                return Side{[=] {
-                                u.copy_from(input);
-                                const Range points = ndrange({1, 0}, {s.n - 1, (s.n - 1) / 2});
-                                for (int t = 0; t < s.sweeps; ++t) relax(points, u, source, 0), relax(points, u, source, 1);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), source(s.source()), u(input.size());
-                return Side{[=] { openmp::gauss_seidel(u.data(), input.data(), source.data(), s.n, s.sweeps); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+    return compared("gauss_seidel", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 62 : 1001, sweeps = size == Size::test ? 3 : 8;
+        const auto input = on.of(uniform<double>(size_t(n) * size_t(n), 1), {n, n}),
+                   source = on.of(uniform<double>(size_t(n) * size_t(n), 2, -0.1, 0.1), {n, n}), u = zeros<double>(on, {n, n});
+        if constexpr (on.ours)
+            return side(on.device, results_in(u), [=] {
+                u.copy_from(input);
+                const Range points = ndrange({1, 0}, {n - 1, (n - 1) / 2});
+                for (int t = 0; t < sweeps; ++t) relax(points, u, source, 0), relax(points, u, source, 1);
+            });
+        else
+            return side(results_in(u), [=] { openmp::gauss_seidel(u, input, source, n, sweeps); });
+    });
 }
 
 // ---- adi: alternating directions for diffusion; each half step solves tridiagonal systems, one item a column, then a row ----
@@ -148,46 +113,35 @@ const auto implicit_in_rows =
     });
 
 Kernel adi() {
-    struct Shape {
-        explicit Shape(Size size) : n(size == Size::test ? 53 : 700), steps(size == Size::test ? 3 : 5) {}
-        int n, steps;
-        double rate = 0.8;
-        std::vector<double> start() const {
+    return compared("adi", 1e-12, [](auto on, Size size) {
+        const int n = size == Size::test ? 53 : 700, steps = size == Size::test ? 3 : 5;
+        const double rate = 0.8;
+        const auto start = [&] {
             std::vector<double> u = uniform<double>(size_t(n) * size_t(n), 1);
             for (size_t i = 0, last = size_t(n) - 1; i <= last; ++i)
                 for (const size_t at : {i, last * size_t(n) + i, i * size_t(n), i * size_t(n) + last}) u[at] = 0;
             return u;
-        }
-        /// Elimination in rate (2 u - left - right) + u = right-hand side: line i then adds factor i of its successor.
-        std::vector<double> factors() const {
+        };
+        // Elimination in rate (2 u - left - right) + u = right-hand side: line i then adds factor i of its successor.
+        const auto host_factors = [&] {
             std::vector<double> out(size_t(n), 0.0);
             for (size_t i = 1; i + 1 < size_t(n); ++i) out[i] = rate / (1 + 2 * rate - rate * out[i - 1]);
             return out;
-        }
-    };
-    return {"adi", 1e-12,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<double, 2> input = d.upload(s.start(), {s.n, s.n}), u = d.zeros<double>({s.n, s.n}),
-                                       half = d.zeros<double>({s.n, s.n});
-                const Array<double> factors = d.upload(s.factors());
-                return Side{[=] {
-                                u.copy_from(input);
-                                const Range lines = ndrange({1}, {s.n - 1});
-                                for (int t = 0; t < s.steps; ++t) {
-                                    implicit_in_columns(lines, half, u, factors, s.rate);
-                                    implicit_in_rows(lines, u, half, factors, s.rate);
-                                }
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{u.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<double> input(s.start()), factors(s.factors()), u(input.size()), half(input.size());
-                return Side{[=] { openmp::adi(u.data(), half.data(), input.data(), factors.data(), s.n, s.steps, s.rate); },
-                            [=] { return std::vector<Values>{u.vector()}; }};
-            }};
+        };
+        const auto input = on.of(start(), {n, n}), u = zeros<double>(on, {n, n}), half = zeros<double>(on, {n, n});
+        const auto factors = on.of(host_factors());
+        if constexpr (on.ours)
+            return side(on.device, results_in(u), [=] {
+                u.copy_from(input);
+                const Range lines = ndrange({1}, {n - 1});
+                for (int t = 0; t < steps; ++t) {
+                    implicit_in_columns(lines, half, u, factors, rate);
+                    implicit_in_rows(lines, u, half, factors, rate);
+                }
+            });
+        else
+            return side(results_in(u), [=] { openmp::adi(u, half, input, factors, n, steps, rate); });
+    });
 }
 
 // ---- life: generations of the game of life on a torus of bytes ----
@@ -202,33 +156,20 @@ const auto generation = kernel("life", [](Out<uint8_t, 2> next, In<uint8_t, 2> n
 });
 
 Kernel life() {
-    struct Shape {
-        explicit Shape(Size size)
-            : rows(size == Size::test ? 61 : 1500),
-              columns(size == Size::test ? 75 : 2001),
-              generations(size == Size::test ? 4 : 20) {}
-        int rows, columns, generations;
-        std::vector<uint8_t> start() const { return uniform<uint8_t>(size_t(rows) * size_t(columns), 1, 0, 2); }
-    };
-    return {"life", 0,
-            [](const Device& d, Size size) {
-                const Shape s(size);
-                const Array<uint8_t, 2> input = d.upload(s.start(), {s.rows, s.columns}),
-                                        a = d.zeros<uint8_t>({s.rows, s.columns}), b = d.zeros<uint8_t>({s.rows, s.columns});
-                return Side{[=] {
-                                a.copy_from(input);
-                                const Range cells = ndrange(s.rows, s.columns);
-                                for (int t = 0; t < s.generations; t += 2) generation(cells, b, a), generation(cells, a, b);
-                                d.synchronize();
-                            },
-                            [=] { return std::vector<Values>{a.download()}; }};
-            },
-            [](Size size) {
-                const Shape s(size);
-                const Buffer<uint8_t> input(s.start()), a(input.size()), b(input.size());
-                return Side{[=] { openmp::life(a.data(), b.data(), input.data(), s.rows, s.columns, s.generations); },
-                            [=] { return std::vector<Values>{a.vector()}; }};
-            }};
+    return compared("life", 0, [](auto on, Size size) {
+        const int rows = size == Size::test ? 61 : 1500, columns = size == Size::test ? 75 : 2001,
+                  generations = size == Size::test ? 4 : 20;
+        const auto input = on.of(uniform<uint8_t>(size_t(rows) * size_t(columns), 1, 0, 2), {rows, columns}),
+                   a = zeros<uint8_t>(on, {rows, columns}), b = zeros<uint8_t>(on, {rows, columns});
+        if constexpr (on.ours)
+            return side(on.device, results_in(a), [=] {
+                a.copy_from(input);
+                const Range cells = ndrange(rows, columns);
+                for (int t = 0; t < generations; t += 2) generation(cells, b, a), generation(cells, a, b);
+            });
+        else
+            return side(results_in(a), [=] { openmp::life(a, b, input, rows, columns, generations); });
+    });
 }
 
 }  // namespace

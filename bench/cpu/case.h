@@ -8,6 +8,8 @@
 
 #include <pumice/pumice.h>
 
+#include "bench/corpus/corpus.h"
+
 namespace bench::cpu {
 
 /// One side of a case, with its data in place.
@@ -35,17 +37,6 @@ std::vector<Case> group_cases();    ///< tiled matmul, reduction, histogram
 std::vector<Case> compute_cases();  ///< n-body, mandelbrot, Black-Scholes
 std::vector<Case> flow_cases();     ///< LBM, particle push
 
-/// Host memory as the library's is: in huge pages, first touched by OpenMP's threads in their parts.
-class HostArray {
-public:
-    explicit HostArray(size_t count);
-    explicit HostArray(const std::vector<float>& from);
-    float* data() const { return memory.get(); }
-    std::vector<float> vector() const { return {memory.get(), memory.get() + count}; }
-    const size_t count;
-
-private:
-    std::shared_ptr<float[]> memory;
-};
+using HostArray = corpus::Buffer<float>;
 
 }  // namespace bench::cpu

@@ -28,8 +28,7 @@ Case nbody_case() {
     const auto peer = [](const char* name, auto* function) {
         return [=] {
             HostArray x(noise(n, 9)), y(noise(n, 10)), z(noise(n, 11)), m(between(n, 12, 0.1f, 1)), ax(n), ay(n), az(n);
-            return Side{name, [=] { function(ax.data(), ay.data(), az.data(), x.data(), y.data(), z.data(), m.data(), n); },
-                        [=] { return ax.vector(); }};
+            return Side{name, [=] { function(ax, ay, az, x, y, z, m, n); }, [=] { return ax.vector(); }};
         };
     };
     c.peers.push_back(peer("OpenMP", openmp::nbody));
@@ -73,7 +72,7 @@ Case mandelbrot_case() {
     };
     c.peers.push_back([] {
         HostArray steps(count);
-        return Side{"OpenMP", [=] { openmp::mandelbrot(steps.data(), n, n, most); }, [=] { return steps.vector(); }};
+        return Side{"OpenMP", [=] { openmp::mandelbrot(steps, n, n, most); }, [=] { return steps.vector(); }};
     });
     c.peers.push_back([] {
         return opencl(R"(kernel void k(global float* steps, int n, int most) {
@@ -99,8 +98,7 @@ Case black_scholes_case() {
     };
     c.peers.push_back([] {
         HostArray s(between(n, 13, 5, 30)), k(between(n, 14, 1, 100)), t(between(n, 15, 0.25f, 10)), call(n), put(n);
-        return Side{"OpenMP", [=] { openmp::black_scholes(call.data(), put.data(), s.data(), k.data(), t.data(), n); },
-                    [=] { return call.vector(); }};
+        return Side{"OpenMP", [=] { openmp::black_scholes(call, put, s, k, t, n); }, [=] { return call.vector(); }};
     });
     c.peers.push_back([] {
         return opencl(

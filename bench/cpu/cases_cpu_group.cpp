@@ -36,7 +36,7 @@ Case matmul_case() {
     const auto peer = [](const char* name, auto* function) {
         return [=] {
             HostArray r(count), a(noise(count, 6)), b(noise(count, 7));
-            return Side{name, [=] { function(r.data(), a.data(), b.data(), n); }, [=] { return r.vector(); }};
+            return Side{name, [=] { function(r, a, b, n); }, [=] { return r.vector(); }};
         };
     };
     c.peers.push_back(peer("OpenMP", openmp::matmul));
@@ -69,7 +69,7 @@ Case reduction_case() {
     };
     c.peers.push_back([] {
         HostArray sums(groups), x(noise(n, 8));
-        return Side{"OpenMP", [=] { openmp::sums(sums.data(), x.data(), n); }, [=] { return sums.vector(); }};
+        return Side{"OpenMP", [=] { openmp::sums(sums, x, n); }, [=] { return sums.vector(); }};
     });
     c.peers.push_back([] {
         return opencl(R"(kernel void k(global float* sums, global const float* x) {

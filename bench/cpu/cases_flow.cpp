@@ -27,7 +27,7 @@ Case lbm_case() {
     };
     c.peers.push_back([] {
         HostArray now(lattice()), next(cells);
-        return Side{"OpenMP", [=] { openmp::lbm(next.data(), now.data(), 1.2f, side); }, [=] { return next.vector(); }};
+        return Side{"OpenMP", [=] { openmp::lbm(next, now, 1.2f, side); }, [=] { return next.vector(); }};
     });
     c.peers.push_back([] {
         return opencl(R"(kernel void k(global float* next, global const float* now, float omega, int n) {
@@ -66,7 +66,7 @@ Case push_case() {
     };
     c.peers.push_back([] {
         HostArray x(noise(n, 17)), y(noise(n, 18)), u(noise(n, 19)), v(noise(n, 20));
-        return Side{"OpenMP", [=] { openmp::push(x.data(), y.data(), u.data(), v.data(), dt, n); }, [=] { return x.vector(); }};
+        return Side{"OpenMP", [=] { openmp::push(x, y, u, v, dt, n); }, [=] { return x.vector(); }};
     });
     c.peers.push_back([] {
         return opencl(

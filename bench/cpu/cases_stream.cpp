@@ -20,7 +20,7 @@ Case triad_case() {
     };
     c.peers.push_back([] {
         HostArray a(n), b(noise(n, 1)), e(noise(n, 2));
-        return Side{"OpenMP", [=] { openmp::triad(a.data(), b.data(), e.data(), 0.75f, n); }, [=] { return a.vector(); }};
+        return Side{"OpenMP", [=] { openmp::triad(a, b, e, 0.75f, n); }, [=] { return a.vector(); }};
     });
     if (halide()) c.peers.push_back([] { return halide()->triad(noise(n, 1), noise(n, 2), 0.75f); });
     c.peers.push_back([] {
@@ -44,7 +44,7 @@ Case diffusion_case() {
     };
     c.peers.push_back([] {
         HostArray next(count), now(noise(count, 3));
-        return Side{"OpenMP", [=] { openmp::diffuse(next.data(), now.data(), 0.1f, n); }, [=] { return next.vector(); }};
+        return Side{"OpenMP", [=] { openmp::diffuse(next, now, 0.1f, n); }, [=] { return next.vector(); }};
     });
     if (halide()) c.peers.push_back([] { return halide()->diffusion(noise(count, 3), 0.1f, n); });
     c.peers.push_back([] {
@@ -67,7 +67,7 @@ Case maths_case() {
     };
     c.peers.push_back([] {
         HostArray y(n), x(noise(n, 4));
-        return Side{"OpenMP", [=] { openmp::maths(y.data(), x.data(), n); }, [=] { return y.vector(); }};
+        return Side{"OpenMP", [=] { openmp::maths(y, x, n); }, [=] { return y.vector(); }};
     });
     if (halide()) c.peers.push_back([] { return halide()->maths(noise(n, 4)); });
     c.peers.push_back([] {
@@ -90,7 +90,7 @@ Case transpose_case() {
     };
     c.peers.push_back([] {
         HostArray to(count), from(noise(count, 5));
-        return Side{"OpenMP", [=] { openmp::transpose(to.data(), from.data(), n); }, [=] { return to.vector(); }};
+        return Side{"OpenMP", [=] { openmp::transpose(to, from, n); }, [=] { return to.vector(); }};
     });
     if (halide()) c.peers.push_back([] { return halide()->transpose(noise(count, 5), n); });
     c.peers.push_back([] {

@@ -1,16 +1,9 @@
 #include "bench/cpu/openmp.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 namespace openmp {
-
-void touch(float* memory, long count) {
-#pragma omp parallel for schedule(static)
-    for (long i = 0; i < count; ++i) memory[i] = 0;
-}
 
 void triad(float* __restrict a, const float* __restrict b, const float* __restrict c, float s, int n) {
 #pragma omp parallel for simd schedule(static)

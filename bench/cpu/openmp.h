@@ -20,8 +20,6 @@ void black_scholes(float* call, float* put, const float* spot, const float* stri
 /// One step of D2Q9 on a periodic n x n grid, nine planes one after another.
 void lbm(float* next, const float* now, float omega, int n);
 void push(float* x, float* y, float* u, float* v, float dt, int n);
-/// Touches memory from the threads that will use it.
-void touch(float* memory, long count);
 
 }  // namespace openmp
 

@@ -1,7 +1,5 @@
 #include "bench/cpu/run.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,23 +22,22 @@ namespace {
 /// STREAM counts them: what the loop names.
 struct Machine {
     static constexpr int n = 24'000'000;
-    HostArray a{n}, b{n}, c{n};
+    HostArray a{size_t(n)}, b{size_t(n)}, c{size_t(n)};
     decltype(&openmp::triad) triad = by_hand::triad;  ///< the faster of two loops, which the compiler and a hand write
     double bytes = 0, flops = 0;                      ///< bytes: of the triad's fastest time
     Machine() {
         double best[2] = {1e9, 1e9};
         decltype(triad) loops[2] = {by_hand::triad, openmp::triad};
-        for (int k = 0; k < 24; ++k)
-            best[k % 2] = std::min(best[k % 2], milliseconds_of([&] { loops[k % 2](a.data(), b.data(), c.data(), 2, n); }));
+        for (int k = 0; k < 24; ++k) best[k % 2] = std::min(best[k % 2], milliseconds_of([&] { loops[k % 2](a, b, c, 2, n); }));
         if (best[1] < best[0]) triad = openmp::triad;
         bytes = 12.0 * n / std::min(best[0], best[1]);
         for (int k = 0; k < 3; ++k) flops = std::max(flops, by_hand::peak_flops() / 1e3);
     }
     Side triad_side() const {
-        return {"", [this] { triad(a.data(), b.data(), c.data(), 2, n); }, nullptr};
+        return {"", [this] { triad(a, b, c, 2, n); }, nullptr};
     }
     Side reading_side() const {
-        return {"", [this] { by_hand::read(b.data(), n); }, nullptr};
+        return {"", [this] { by_hand::read(b, n); }, nullptr};
     }
 };
 
@@ -225,17 +222,6 @@ private:
 };
 
 }  // namespace
-
-HostArray::HostArray(size_t n) : count(n) {
-    const size_t page = size_t(2) << 20, bytes = (n * sizeof(float) + page - 1) / page * page;
-    float* const begin = static_cast<float*>(std::aligned_alloc(page, bytes));
-    madvise(begin, bytes, MADV_HUGEPAGE);
-    memory = std::shared_ptr<float[]>(begin, [](float* p) { std::free(p); });
-    openmp::touch(begin, long(n));
-}
-HostArray::HostArray(const std::vector<float>& from) : HostArray(from.size()) {
-    std::memcpy(memory.get(), from.data(), from.size() * sizeof(float));
-}
 
 void list(const std::string& filter) {
     for (const Case& c : chosen(filter)) std::printf("cpu: %s\n", c.name.c_str());

@@ -1,6 +1,4 @@
 // The cost of a launch and of a first use on the CPU device, beside the work itself.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -9,6 +7,7 @@
 
 #include "bench/cpu/run.h"
 #include "bench/kernels.h"
+#include "bench/timing.h"
 #include "core/support/debug.h"
 #include "cpu/runtime/cpu.h"
 
@@ -32,13 +31,8 @@ auto fresh_large() {
 
 double median_ms(int times, const std::function<void()>& act, int per_time = 1) {
     std::vector<double> all;
-    for (int t = 0; t < times; ++t) {
-        const auto start = std::chrono::steady_clock::now();
-        act();
-        all.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / per_time);
-    }
-    std::nth_element(all.begin(), all.begin() + times / 2, all.end());
-    return all[size_t(times) / 2];
+    for (int t = 0; t < times; ++t) all.push_back(milliseconds_of(act) / per_time);
+    return median(all);
 }
 
 Device opened(const char* cache) {

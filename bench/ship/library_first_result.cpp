@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
             us.push_back(std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count() /
                          float(launches));
         }
-        std::sort(us.begin(), us.end());
+        std::ranges::sort(us);
         if (!us.empty()) std::printf("%f\n", double(us[us.size() / 2]));
         return last == 500.5f ? 0 : 2;
     } catch (const std::exception& e) {

@@ -74,7 +74,7 @@ int run(const char* spirv_path, const char* cache_path, int launches) {
         launch(device, pipeline, set, 64, launches);
         us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / launches);
     }
-    std::sort(us.begin(), us.end());
+    std::ranges::sort(us);
     if (!us.empty()) std::printf("%f\n", us[us.size() / 2]);
     vkDestroyPipelineCache(device.device, cache, nullptr);
     return y[999] == 500.5f ? 0 : 2;

@@ -55,7 +55,7 @@ void compare_code(const cpu::Case& c, bool quick, Table& table) {
         pairs.push_back(*pair);
     }
     const auto less = [](const Pair& a, const Pair& b) { return a.shipped * b.library < b.shipped * a.library; };
-    std::sort(pairs.begin(), pairs.end(), less);
+    std::ranges::sort(pairs, less);
     const Pair& median = pairs[all / 2];
     table.row(c.name, "cpu", median.shipped, "library", median.library, native_target, "ms");
 }

@@ -109,8 +109,8 @@ void main() {
         for (const auto& c : instructions(fixed, constant))
             if (c[2] == array[3]) lengths.push_back(c[3]);
     EXPECT_EQ(lengths.size(), instructions(fixed, type_array).size());
-    EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 48u), 1);
-    EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 96u), 1);
+    EXPECT_EQ(std::ranges::count(lengths, 48u), 1);
+    EXPECT_EQ(std::ranges::count(lengths, 96u), 1);
     // The group's size is made of the given constants.
     const auto groups = instructions(fixed, composite);
     EXPECT_FALSE(groups.empty());

@@ -53,7 +53,7 @@ TEST(dump, writes_five_files) {
     dump(k, folder.path / "deeper");
     std::vector<std::string> names;
     for (const auto& e : fs::directory_iterator(folder.path / "deeper")) names.push_back(e.path().filename());
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     EXPECT_EQ(names, (std::vector<std::string>{"scale.comp", "scale.ir", "scale.json", "scale.spv", "scale.spvasm"}));
 
     const fs::path base = folder.path / "deeper";

@@ -280,7 +280,7 @@ private:
     }
     uint32_t line_of(const SpirvInst& i) {
         const std::string& file = file_strings[i.words[1]];
-        return std::find(k.files.begin(), k.files.end(), file) != k.files.end() ? i.words[2] : 0;
+        return std::ranges::find(k.files, file) != k.files.end() ? i.words[2] : 0;
     }
 
     const Words& spirv;

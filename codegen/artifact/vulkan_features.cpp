@@ -76,7 +76,7 @@ public:
     std::vector<std::string> found;
 
     void add(const std::string& feature) {
-        if (std::find(found.begin(), found.end(), feature) == found.end()) found.push_back(feature);
+        if (std::ranges::find(found, feature) == found.end()) found.push_back(feature);
     }
 
 private:

@@ -266,7 +266,7 @@ void GlslEmitter::barrier() {
     forget_texels();
     if (!usage.buffers_exchange()) return line("barrier();");
     interface.need("GL_KHR_memory_scope_semantics");
-    const bool images = std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return bool(m.image); });
+    const bool images = std::ranges::any_of(k.memories, [](const Memory& m) { return bool(m.image); });
     line(text("controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared",
               images ? " | gl_StorageSemanticsImage" : "", ", gl_SemanticsAcquireRelease);"));
 }

@@ -193,7 +193,7 @@ bool GlslEmitter::strict(const Inst& i) const {
 /// operands of a precise variable, and that propagation does not terminate where arrays are reached by address; it stops at
 /// calls.
 bool GlslEmitter::strict_by_call() const {
-    return std::any_of(options.by_address.begin(), options.by_address.end(), [](bool address) { return address; });
+    return std::ranges::any_of(options.by_address, [](bool address) { return address; });
 }
 
 void GlslEmitter::define(const Inst& i, Expression e) {
@@ -215,7 +215,7 @@ void GlslEmitter::declare(Value v, const Expression& e) {
 }
 
 Expression GlslEmitter::use(Value v) {
-    const auto at = std::find_if(pending.begin(), pending.end(), [&](const auto& p) { return p.first == v.id; });
+    const auto at = std::ranges::find_if(pending, [&](const auto& p) { return p.first == v.id; });
     if (at != pending.end()) {
         Expression e = std::move(at->second);
         pending.erase(at);
@@ -512,7 +512,7 @@ Expression GlslEmitter::pure(const Inst& i) {
 void GlslEmitter::flush(uint32_t memory) {
     forget_elements(memory);
     const auto reads = [&](const Expression& e) {
-        return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();
+        return memory == none ? !e.memories.empty() : std::ranges::find(e.memories, memory) != e.memories.end();
     };
     std::vector<std::pair<uint32_t, Expression>> kept;
     for (auto& [v, e] : pending) {

@@ -53,8 +53,8 @@ bool leads_up(const Kernel& k, Value step) {
     if (is_size(step, Op::global_size, Op::group_size, Op::group_count, Op::subgroup_size, Op::subgroup_count)) return true;
     if (!is_size(step, Op::mul)) return false;
     const auto factors = k.operands(k[k[step].inst]);
-    return std::all_of(factors.begin(), factors.end(),
-                       [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
+    return std::ranges::all_of(factors,
+                               [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
 }
 
 }  // namespace
@@ -106,8 +106,7 @@ void GlslEmitter::if_statement(const Inst& i) {
     const Value condition = k.operands(i)[0];
     Expression test = use(condition);
     flush(none);
-    std::vector<Value> results;
-    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    std::vector<Value> results = results_of(k, i);
     for (const Value v : results)
         if (usage.uses[v.id] > 0) new_variables(std::span(&v, 1), {});
 
@@ -196,8 +195,7 @@ std::string GlslEmitter::step_text(const Inst& i, Value index, const std::string
 void GlslEmitter::for_statement(const Inst& i) {
     const auto operands = k.operands(i);
     const Block& body = k[i.blocks[0]];
-    std::vector<Value> results;
-    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    std::vector<Value> results = results_of(k, i);
     const std::vector<Expression> initial = use_all(operands.subspan(3));
     // GLSL evaluates bound and step in every iteration, so they must be names or constants.
     const std::string from = use(operands[0]).text;
@@ -233,8 +231,7 @@ void GlslEmitter::for_statement(const Inst& i) {
 /// `while (condition)` if the test block is one expression whose results are the carried values themselves; otherwise `while
 /// (true)` with the test block's statements at its start.
 void GlslEmitter::while_statement(const Inst& i) {
-    std::vector<Value> results;
-    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    std::vector<Value> results = results_of(k, i);
     const std::vector<Expression> initial = use_all(k.operands(i));
     flush(none);
     new_variables(results, initial);

@@ -58,7 +58,7 @@ std::vector<fs::path> goldens() {
     std::vector<fs::path> out;
     for (const auto& entry : fs::directory_iterator(source_folder() / "tests/golden"))
         if (entry.path().filename().string().starts_with("glsl_")) out.push_back(entry.path());
-    std::sort(out.begin(), out.end());
+    std::ranges::sort(out);
     return out;
 }
 

@@ -56,7 +56,7 @@ std::string GlslEmitter::texel_place(const ImageInfo& image, std::span<const Val
         std::rotate(all.begin(), all.begin() + 1, all.end());  // the layer is the last
         std::reverse(all.begin(), all.end() - 1);
     } else {
-        std::reverse(all.begin(), all.end());
+        std::ranges::reverse(all);
     }
     if (all.size() == 1) return all[0];
     std::string out = text("ivec", all.size(), "(");
@@ -157,9 +157,7 @@ std::string GlslEmitter::texel_read(const Inst& i) {
 const std::string* GlslEmitter::known_element(const Inst& i) const {
     const auto operands = k.operands(i);
     for (const Texel& known : texels)
-        if (known.memory == i.memory.id && known.op == i.op &&
-            std::equal(operands.begin(), operands.end(), known.operands.begin(), known.operands.end()))
-            return &known.name;
+        if (known.memory == i.memory.id && known.op == i.op && std::ranges::equal(operands, known.operands)) return &known.name;
     return nullptr;
 }
 
@@ -189,7 +187,7 @@ void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
     const TexelStore& store = stores.last.at(id);
     const std::string image = interface.storage_image(i.memory), place = texel_place(m.image, indices_of(k, i));
     std::string before;
-    const bool partial = std::any_of(store.channels.begin(), store.channels.end(), [](Value v) { return !v; });
+    const bool partial = std::ranges::any_of(store.channels, [](Value v) { return !v; });
     if (partial) {
         interface.load_texels(i.memory);
         before = text("texel", next_texel++);

@@ -89,8 +89,7 @@ Usage::Usage(const Kernel& k)
         for (const InstId i : k[b].insts) {
             block[i.id] = b;
             if (has_effect(k[i])) live[i.id] = true, work.push_back(i);
-            for (const BlockId inner : k[i].blocks)
-                if (inner.id != none) blocks.push_back(inner);
+            for (const BlockId inner : k[i].owned()) blocks.push_back(inner);
         }
     }
     while (!work.empty()) {
@@ -116,7 +115,7 @@ Usage::Usage(const Kernel& k)
 }
 
 bool Usage::buffers_exchange() const {
-    return std::any_of(memories.begin(), memories.end(), [](const OfMemory& m) { return m.cross_item_dependent; });
+    return std::ranges::any_of(memories, [](const OfMemory& m) { return m.cross_item_dependent; });
 }
 
 }  // namespace pumice::codegen

@@ -43,7 +43,7 @@ private:
     /// The variables that copy c reads, without repetition and without its own target: an assignment may read what it overwrites.
     std::vector<uint32_t> distinct_reads(size_t c) const {
         std::vector<uint32_t> reads = copies[c].reads;
-        std::sort(reads.begin(), reads.end());
+        std::ranges::sort(reads);
         reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
         std::erase(reads, copies[c].target);
         return reads;
@@ -59,7 +59,7 @@ private:
             if (assigned[c] || kept[c]) continue;
             const std::vector<uint32_t> reads = distinct_reads(c);
             const auto frees = [&](uint32_t v) { return readers[v] == 1 && is_open_target(v); };
-            if (std::any_of(reads.begin(), reads.end(), frees)) {
+            if (std::ranges::any_of(reads, frees)) {
                 chosen = c;
                 break;
             }

@@ -101,7 +101,7 @@ std::string Interface::vector_type(MemoryId m) const {
 
 std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type) {
     const Field f{kind, index, axis, 0, type};
-    if (std::none_of(fields.begin(), fields.end(), [&](const Field& g) { return same(f, g); })) fields.push_back(f);
+    if (std::ranges::none_of(fields, [&](const Field& g) { return same(f, g); })) fields.push_back(f);
     if (kind != Field::Kind::address) need_type(type);
     return everywhere(kind) ? text(holder(f), ".", field_name(f)) : field_name(f);
 }
@@ -138,8 +138,8 @@ bool Interface::in_words(MemoryId m, uint32_t leaf) const {
     if (size_of(leaves[leaf].type) >= 4) return false;
     const auto is_bool = [](const Leaf& l) { return l.type == Scalar::boolean; };
     const auto is_bf16 = [](const Leaf& l) { return l.type == Scalar::bf16; };
-    const bool lacks_bytes = !options.byte_storage && std::any_of(leaves.begin(), leaves.end(), is_bool);
-    const bool lacks_shorts = !options.short_storage && std::any_of(leaves.begin(), leaves.end(), is_bf16);
+    const bool lacks_bytes = !options.byte_storage && std::ranges::any_of(leaves, is_bool);
+    const bool lacks_shorts = !options.short_storage && std::ranges::any_of(leaves, is_bf16);
     return usage.memories[m.id].small_atomics || ((lacks_bytes || lacks_shorts) && memory.kind == MemoryKind::array);
 }
 
@@ -162,7 +162,7 @@ uint32_t Interface::local_size(MemoryId m) const {
     const Element& element = k[m].element;
     if (all_in_words(m)) return element.size;
     const auto is_bf16 = [](const Leaf& l) { return l.type == Scalar::bf16; };
-    return element.size + 2 * uint32_t(std::count_if(element.leaves.begin(), element.leaves.end(), is_bf16));
+    return element.size + 2 * uint32_t(std::ranges::count_if(element.leaves, is_bf16));
 }
 
 Expression Interface::whole_element(MemoryId m, const std::vector<Expression>& indices) {
@@ -398,7 +398,7 @@ std::string Interface::fields_of(const char* holder_name, std::vector<Field>& in
 
 /// Sorts the wide fields first, so that no field needs padding.
 void Interface::sort_fields() {
-    std::stable_sort(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
+    std::ranges::stable_sort(fields, [](const Field& a, const Field& b) {
         const auto key = [](const Field& f) { return std::tuple(-size_of(f.type), f.kind, f.index, f.axis); };
         return key(a) < key(b);
     });

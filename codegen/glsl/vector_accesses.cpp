@@ -85,7 +85,7 @@ private:
         if (group.all.empty() || group.indices != indices) group = {{}, std::vector<Value>(leaves), std::move(indices)};
         group.all.push_back(id);
         group.values[i.leaf] = k.operands(i).back();
-        if (!std::all_of(group.values.begin(), group.values.end(), [](Value v) { return bool(v); })) return;
+        if (!std::ranges::all_of(group.values, [](Value v) { return bool(v); })) return;
         for (const InstId one : group.all) found.merged[one.id] = one != id;
         found.stores[id.id] = std::move(group.values);
         stored.erase(i.memory.id);

@@ -104,7 +104,7 @@ bool binds_loosely(const Expression& e, const Token& op, bool op_is_left) {
 
 void append_new(std::vector<uint32_t>& to, const std::vector<uint32_t>& from) {
     for (const uint32_t id : from)
-        if (std::find(to.begin(), to.end(), id) == to.end()) to.push_back(id);
+        if (std::ranges::find(to, id) == to.end()) to.push_back(id);
 }
 
 }  // namespace

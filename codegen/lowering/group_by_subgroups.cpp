@@ -60,7 +60,7 @@ private:
     bool used_again(InstId id) const {
         if (where.loop_around(id).id != none) return true;
         const auto& order = where.order();
-        return std::any_of(std::find(order.begin(), order.end(), id) + 1, order.end(),
+        return std::any_of(std::ranges::find(order, id) + 1, order.end(),
                            [&](InstId other) { return from[other].memory == from[id].memory; });
     }
 
@@ -192,7 +192,7 @@ std::function<bool(const Inst&)> goes_by_subgroups(const Kernel& recorded, const
 }
 
 Kernel group_by_subgroups(const Kernel& kernel, const Options& options) {
-    const bool any = std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& i) { return i.op == Op::group; });
+    const bool any = std::ranges::any_of(kernel.insts, [](const Inst& i) { return i.op == Op::group; });
     return any ? GroupBySubgroups(kernel, options).run() : kernel;
 }
 

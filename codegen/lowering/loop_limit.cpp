@@ -121,7 +121,7 @@ private:
         std::array<Value, 2> carried;
         const InstId made = control(loop, initial, types, [&](int which, std::span<const Value> params) {
             if (which == 0) {
-                std::copy(params.begin(), params.end(), carried.begin());
+                std::ranges::copy(params, carried.begin());
                 const Value test[] = {b.op(Op::gt, {carried[0], number(1 << 16)}), carried[0], carried[1]};
                 return b.terminate(Op::test, test);
             }

@@ -43,7 +43,7 @@ private:
         if (!is_atomic_sum(i) || uses.any(from.result(i)) || uniformity.control(id) > Scope::subgroup) return false;
         if (size_of(i.type) < 4 || (size_of(i.type) == 8 && !is_float(i.type))) return false;
         const auto indices = indices_of(from, i);
-        return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
+        return std::ranges::all_of(indices, [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
     }
 
     /// True if the value's GLSL text calls no function of shaders/. Such a function may jump, and the emitter may write the call
@@ -72,9 +72,8 @@ private:
             if (sums.size() == 1) elected = b.subgroup(Subgroup::elect, {});
             return;
         }
-        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(), [&](const PendingAtomic& s) {
-                               return from[s.atomic].memory == i.memory;
-                           });
+        const bool apart = i.op == Op::load &&
+                           std::ranges::none_of(sums, [&](const PendingAtomic& s) { return from[s.atomic].memory == i.memory; });
         if (!is_pure(i.op) && !apart) flush();
         copy(id);
     }

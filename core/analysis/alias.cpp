@@ -27,8 +27,7 @@ BasePlusConstant base_plus_constant(const Kernel& k, Value v) {
 }
 
 bool must_alias(const MemoryLocation& a, const MemoryLocation& b) {
-    return a.memory == b.memory && a.leaf == b.leaf &&
-           std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end());
+    return a.memory == b.memory && a.leaf == b.leaf && std::ranges::equal(a.indices, b.indices);
 }
 
 bool may_alias(const Kernel& k, const MemoryLocation& a, const MemoryLocation& b) {

@@ -20,8 +20,7 @@ void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std:
         if (is_barrier(i.op)) ++barriers;
         if (accesses_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
         const bool divides = divided || (is_loop(i.op) && contains_barrier(k, i));
-        for (const BlockId inner : i.blocks)
-            if (inner.id != none) walk(k, inner, divides, barriers, out);
+        for (const BlockId inner : i.owned()) walk(k, inner, divides, barriers, out);
     }
 }
 
@@ -55,12 +54,12 @@ std::vector<bool> cross_item_dependent(const Kernel& k) {
         std::vector<PhasedAccess> of;
         for (const PhasedAccess& a : accesses)
             if (k[a.inst].memory.id == m) of.push_back(a);
-        if (std::none_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return k[a.inst].op != Op::load; })) continue;
+        if (std::ranges::none_of(of, [&](const PhasedAccess& a) { return k[a.inst].op != Op::load; })) continue;
         const AffineForm first = index_of(of[0].inst);
-        const bool one_phase = of[0].phase != none &&
-                               std::all_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return a.phase == of[0].phase; });
-        const bool own = own_element(k, first) &&
-                         std::all_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return index_of(a.inst) == first; });
+        const bool one_phase =
+            of[0].phase != none && std::ranges::all_of(of, [&](const PhasedAccess& a) { return a.phase == of[0].phase; });
+        const bool own =
+            own_element(k, first) && std::ranges::all_of(of, [&](const PhasedAccess& a) { return index_of(a.inst) == first; });
         out[m] = !one_phase && !own;
     }
     return out;

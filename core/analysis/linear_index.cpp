@@ -44,7 +44,7 @@ void compose(AffineForm& f) {
 
 bool AffineForm::uniform() const {
     const auto zero = [](const Coefficient& c) { return c.zero(); };
-    return std::all_of(local.begin(), local.end(), zero) && std::all_of(global.begin(), global.end(), zero);
+    return std::ranges::all_of(local, zero) && std::ranges::all_of(global, zero);
 }
 
 std::optional<int64_t> AffineForm::step(int modulo, size_t axis) const {
@@ -83,8 +83,7 @@ void LinearIndex::visit(InstId id) {
     const Inst& i = k[id];
     if (is_control(i.op)) {
         columns(id);
-        for (const BlockId b : i.blocks)
-            if (b.id != none) walk(b);
+        for (const BlockId b : i.owned()) walk(b);
         columns(id);
         return;
     }

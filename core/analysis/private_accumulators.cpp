@@ -18,9 +18,7 @@ bool stores_zero(const Kernel& k, const Inst& i) { return i.op == Op::store && i
 /// True if the instruction, or one inside it, accesses the memory, jumps or returns.
 bool touches(const Kernel& k, InstId id, MemoryId m) {
     const auto touched = [&](InstId i) { return k[i].memory == m || is_jump(k[i].op); };
-    bool any = touched(id);
-    each_inside(k, k[id], [&](InstId inner) { any = any || touched(inner); });
-    return any;
+    return touched(id) || any_inside(k, k[id], touched);
 }
 
 }  // namespace
@@ -51,7 +49,7 @@ std::optional<PrivateAccumulator> private_accumulator(const Kernel& k, const Str
     }
     // Scan from the loop to the load, then on to the next barrier.
     const auto& insts = k[where.block_of(loop)].insts;
-    auto here = std::find(insts.begin(), insts.end(), loop) + 1;
+    auto here = std::ranges::find(insts, loop) + 1;
     bool barrier = false;
     for (; here != insts.end() && *here != own.load; ++here) {
         barrier = barrier || is_barrier(k[*here].op);
@@ -71,8 +69,8 @@ std::optional<PrivateAccumulator> private_accumulator(const Kernel& k, const Str
 
 bool has_rows(const Kernel& k, MemoryId m) {
     if (k[m].extents.size() != 2) return false;
-    return std::all_of(k.insts.begin(), k.insts.end(),
-                       [&](const Inst& i) { return i.memory != m || (i.op != Op::extent && indices_of(k, i).size() == 2); });
+    return std::ranges::all_of(
+        k.insts, [&](const Inst& i) { return i.memory != m || (i.op != Op::extent && indices_of(k, i).size() == 2); });
 }
 
 }  // namespace pumice::ir

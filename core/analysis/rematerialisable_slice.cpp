@@ -35,7 +35,7 @@ bool RematerialisableSlice::recomputable(Value v, bool inside) {
         if (!inside || i.op != Op::load || k[i.memory].kind != MemoryKind::local) return false;
         memories.push_back(i.memory);
     }
-    return std::all_of(operands.begin(), operands.end(), [&](Value v) { return add(v); });
+    return std::ranges::all_of(operands, [&](Value v) { return add(v); });
 }
 
 }  // namespace pumice::ir

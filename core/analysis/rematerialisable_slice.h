@@ -24,9 +24,7 @@
 
 namespace pumice::ir {
 
-template <class T> bool has(const std::vector<T>& all, const T& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
-}
+template <class T> bool has(const std::vector<T>& all, const T& one) { return std::ranges::find(all, one) != all.end(); }
 
 /// The slice of some values of a loop's body, without the parts that are the same for all items and iterations.
 class RematerialisableSlice {

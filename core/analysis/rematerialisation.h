@@ -43,8 +43,8 @@ public:
         const int before = budget--;
         for (const Value operand : k.operands(k[source]))
             if (!within(operand, budget)) return false;
-        for (const BlockId arm : k[source].blocks)
-            if (arm.id != none && !within(k.operands(last_inst(k, arm))[k[v].index], budget)) return false;
+        for (const BlockId arm : k[source].owned())
+            if (!within(k.operands(last_inst(k, arm))[k[v].index], budget)) return false;
         costs[v.id] = before - budget;
         return true;
     }

@@ -47,8 +47,7 @@ private:
         TexelStore now;
         now.channels.resize(k[i.memory].element.leaves.size());
         const auto there = open.find(i.memory.id);
-        if (there != open.end() &&
-            std::equal(indices.begin(), indices.end(), there->second.indices.begin(), there->second.indices.end())) {
+        if (there != open.end() && std::ranges::equal(indices, there->second.indices)) {
             now = found.last.at(there->second.last.id);
             found.last.erase(there->second.last.id);
             found.merged[there->second.last.id] = true;

@@ -32,7 +32,7 @@ Uniformity::Flow Uniformity::walk(BlockId block, Flow flow) {
 
 bool Uniformity::returns_early() const {
     const auto early = [&](InstId i) { return k[i].op == Op::return_ && where.around(i).id != none; };
-    return std::any_of(where.order().begin(), where.order().end(), early);
+    return std::ranges::any_of(where.order(), early);
 }
 
 void Uniformity::raise(Scope& s, Scope least) {
@@ -125,11 +125,9 @@ Uniformity::Flow Uniformity::loop(InstId id, Flow flow) {
     raise(partings[id.id], parts);
     results(id);
     Flow body{common_scope(flow.all, parts), Scope::launch};
-    for (const BlockId b : i.blocks)
-        if (b.id != none) body = walk(b, body);
-    bool returns = false;
-    each_inside(k, i, [&](InstId inner) { returns = returns || k[inner].op == Op::return_; });
-    if (returns) flow = {common_scope(flow.all, body.all), common_scope(flow.iteration, body.all)};
+    for (const BlockId b : i.owned()) body = walk(b, body);
+    if (any_inside(k, i, [&](InstId inner) { return k[inner].op == Op::return_; }))
+        flow = {common_scope(flow.all, body.all), common_scope(flow.iteration, body.all)};
     return flow;
 }
 

@@ -42,13 +42,12 @@ struct Reports::Record {
 };
 
 const ir::Inst* report_of(const ir::Kernel& k, uint64_t format) {
-    const auto found =
-        std::find_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) { return is_report(i.op) && i.immediate == format; });
+    const auto found = std::ranges::find_if(k.insts, [&](const ir::Inst& i) { return is_report(i.op) && i.immediate == format; });
     return found == k.insts.end() ? nullptr : &*found;
 }
 
 bool reports(const ir::Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return is_report(i.op); });
+    return std::ranges::any_of(k.insts, [](const ir::Inst& i) { return is_report(i.op); });
 }
 
 int64_t words_printed(const ir::Kernel& k) {
@@ -79,8 +78,7 @@ Reports::Record Reports::read(std::span<const uint32_t> words) const {
     if (words.size() < ring::head || words[0] == 0) return r;
     // Numbers rise and wrap around.
     const auto earlier = [](uint32_t a, uint32_t b) { return int32_t(a - b) < 0; };
-    const auto launch = std::lower_bound(launches.begin(), launches.end(), words[0],
-                                         [&](const RegisteredLaunch& l, uint32_t number) { return earlier(l.number, number); });
+    const auto launch = std::ranges::lower_bound(launches, words[0], earlier, &RegisteredLaunch::number);
     if (launch == launches.end() || launch->number != words[0] || !(r.by = report_of(*launch->kernel, words[1])))
         library_bug(text("a report of launch ", words[0], " with format ", words[1], ", which are unknown"));
     const ir::Kernel& k = *launch->kernel;
@@ -123,8 +121,8 @@ bool Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
                    RingProgress& taken, bool may_run_again) {
     const std::lock_guard lock(mutex);
     std::vector<uint32_t> sorted(ended.begin(), ended.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto has_ended = [&](uint32_t number) { return std::binary_search(sorted.begin(), sorted.end(), number); };
+    std::ranges::sort(sorted);
+    const auto has_ended = [&](uint32_t number) { return std::ranges::binary_search(sorted, number); };
     Record first;
     if (taken.failed == 0 && has_ended(head[ring::first_failure])) first = read(head.subspan(ring::first_failure));
     std::vector<Record> records;
@@ -162,7 +160,7 @@ void Reports::tell_lost(uint32_t count, uint32_t capacity) {
 /// Takes records in the order in which they were written; `first` is a known failure, if any.
 void Reports::add_lines(std::vector<Record> records, Record first) {
     // A stable sort keeps the order of one item's records.
-    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
+    std::ranges::stable_sort(records, [](const Record& a, const Record& b) { return a.order() < b.order(); });
     for (Record& r : records) {
         if (r.by->op == ir::Op::print)
             lines.push_back(r.line());

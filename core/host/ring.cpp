@@ -22,7 +22,7 @@ void write(uint32_t* ring, bool failure, uint32_t launch, uint32_t format, const
         *to++ = launch;
         *to++ = format;
         for (const int32_t along : index) *to++ = uint32_t(along);
-        std::copy(values.begin(), values.end(), to);
+        std::ranges::copy(values, to);
     };
     if (failure && add(ring[failed], 1) == 0) put_at(ring + first_failure);
     const uint32_t n = uint32_t(head + values.size());

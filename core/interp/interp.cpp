@@ -349,8 +349,8 @@ private:
     void begin_epochs_anew() {
         scratch.epoch = 0;
         ++scratch.generation;
-        std::fill(scratch.local_cells.begin(), scratch.local_cells.end(), Cell{});
-        std::fill(scratch.private_written.begin(), scratch.private_written.end(), 0);
+        std::ranges::fill(scratch.local_cells, Cell{});
+        std::ranges::fill(scratch.private_written, 0);
     }
 
     const InterpMode mode;

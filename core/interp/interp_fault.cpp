@@ -61,7 +61,7 @@ std::string InterpRun::element_text(const Inst& inst, int64_t offset, int item) 
 /// The group that ran at an epoch of this launch.
 std::array<int64_t, 3> InterpRun::group_at(uint32_t epoch) const {
     const auto& starts = scratch.group_starts;
-    const int64_t n = std::upper_bound(starts.begin(), starts.end(), epoch) - starts.begin() - 1;
+    const int64_t n = std::ranges::upper_bound(starts, epoch) - starts.begin() - 1;
     return {n % group_count[0], n / group_count[0] % group_count[1], n / (group_count[0] * group_count[1])};
 }
 

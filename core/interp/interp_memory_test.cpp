@@ -96,7 +96,7 @@ TEST_P(interp, atomics_on_global_and_local_memory) {
     launch(histogram, {{n}, {64}}, bins, values, total, high);
     EXPECT_EQ(bins.read(), want);
     EXPECT_EQ(total.read()[0], sum);
-    EXPECT_EQ(high.read()[0], *std::max_element(data.begin(), data.end()));
+    EXPECT_EQ(high.read()[0], *std::ranges::max_element(data));
 }
 
 TEST_P(interp, atomics_give_the_old_value) {

@@ -79,8 +79,7 @@ void InterpProgram::scan(BlockId block, int nesting) {
         loops[id.id] = loop_of(kernel, i);
         if (writes_memory(i.op)) written[i.memory.id] = true;
         if (same_for_all_groups(i.op)) constants.push_back(id);
-        for (const BlockId inner : i.blocks)
-            if (inner.id != none) scan(inner, nesting + 1);
+        for (const BlockId inner : i.owned()) scan(inner, nesting + 1);
     }
 }
 

@@ -52,7 +52,7 @@ struct InterpSubgroup : ::testing::TestWithParam<int> {
             std::vector<int> list;
             for (int j = i / size() * size(); j < (i / size() + 1) * size(); ++j)
                 if (active(j)) list.push_back(j);
-            out[size_t(i)] = f(list, size_t(std::find(list.begin(), list.end(), i) - list.begin()));
+            out[size_t(i)] = f(list, size_t(std::ranges::find(list, i) - list.begin()));
         }
         return out;
     }

@@ -73,7 +73,7 @@ TEST_P(interp, nested_loops_with_break_continue_and_return) {
     const auto out = array(std::vector<int>(items, -1));
     launch(text, {{items}, {64}}, out, scalar(n));
     EXPECT_EQ(out.read(), want);
-    EXPECT_TRUE(std::count(want.begin(), want.end(), -1) > 0 && std::count(want.begin(), want.end(), -1) < items);
+    EXPECT_TRUE(std::ranges::count(want, -1) > 0 && std::ranges::count(want, -1) < items);
 }
 
 TEST_P(interp, while_with_break_and_variables) {

@@ -1,6 +1,6 @@
 #include "core/ir/ir.h"
 
-#include <algorithm>
+#include "core/ir/structure.h"
 
 namespace pumice::ir {
 
@@ -11,13 +11,7 @@ std::optional<Op> combines(Subgroup what) {
 }
 
 bool contains_barrier(const Kernel& k, const Inst& i) {
-    if (is_barrier(i.op)) return true;
-    for (const BlockId block : i.blocks) {
-        if (block.id == none) continue;
-        const auto& insts = k[block].insts;
-        if (std::any_of(insts.begin(), insts.end(), [&](InstId id) { return contains_barrier(k, k[id]); })) return true;
-    }
-    return false;
+    return is_barrier(i.op) || any_inside(k, i, [&](InstId inner) { return is_barrier(k[inner].op); });
 }
 
 int Kernel::number_of(size_t index) const {

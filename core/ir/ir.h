@@ -90,6 +90,8 @@ struct Inst {
     MemoryId memory;
     uint32_t leaf = 0;
     uint64_t immediate = 0;
+    /// The blocks that it owns.
+    std::span<const BlockId> owned() const { return {blocks, size_t(blocks[0].id != none) + size_t(blocks[1].id != none)}; }
 };
 
 struct ValueInfo {

@@ -14,8 +14,7 @@ void Structure::walk(BlockId block, InstId loop, std::vector<InstId>& order) {
         blocks[i.id] = block;
         order.push_back(i);
         if (inst.op == Op::break_ || inst.op == Op::continue_) jumps[loop.id].push_back(i);
-        for (const BlockId b : inst.blocks) {
-            if (b.id == none) continue;
+        for (const BlockId b : inst.owned()) {
             owners[b.id] = i;
             walk(b, is_loop(inst.op) ? i : loop, order);
         }

@@ -58,20 +58,24 @@ inline const Inst& last_inst(const Kernel& k, BlockId b) { return k[k[b].insts.b
 bool never_falls_through(const Kernel& k, const Inst& i);
 /// Calls f(InstId) for every instruction in the blocks of `i`, in the order of the text.
 template <class F> void each_inside(const Kernel& k, const Inst& i, F&& f) {
-    for (const BlockId b : i.blocks) {
-        if (b.id == none) continue;
+    for (const BlockId b : i.owned())
         for (const InstId inner : k[b].insts) {
             f(inner);
             each_inside(k, k[inner], f);
         }
-    }
+}
+/// True if `holds(InstId)` is true for some instruction in the blocks of `i`.
+template <class P> bool any_inside(const Kernel& k, const Inst& i, P&& holds) {
+    for (const BlockId b : i.owned())
+        for (const InstId inner : k[b].insts)
+            if (holds(inner) || any_inside(k, k[inner], holds)) return true;
+    return false;
 }
 
 template <class F> void Structure::each_source(InstId construct, uint32_t column, F f) const {
     const Inst& i = k[construct];
     if (is_loop(i.op)) f(k.operands(i)[leading_operands(i.op) + column], construct);
-    for (const BlockId b : i.blocks) {
-        if (b.id == none) continue;
+    for (const BlockId b : i.owned()) {
         const Inst& last = last_inst(k, b);
         if (last.op == Op::yield) f(k.operands(last)[column], k[b].insts.back());
         if (last.op == Op::test) f(k.operands(last)[1 + column], k[b].insts.back());

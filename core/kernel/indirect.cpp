@@ -61,7 +61,7 @@ const KernelBase& check_for(const KernelBase& kernel, bool is_signed) {
 
 /// True if the kernel's meaning may depend on the extents of groups.
 bool sees_groups(const ir::Kernel& k) {
-    return k.whole_groups || std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) {
+    return k.whole_groups || std::ranges::any_of(k.insts, [](const ir::Inst& i) {
                switch (i.op) {
                    case ir::Op::local_index:
                    case ir::Op::group_index:
@@ -172,8 +172,7 @@ const KernelBase& indirect_form(const KernelBase& kernel, bool with_rules) {
     const auto made = kernel.kept(with_rules ? "indirect form with rules" : "indirect form", [&]() -> std::shared_ptr<void> {
         const std::shared_ptr<const ir::Kernel> recorded = kernel.recorded();
         const ir::Kernel inlined = with_rules ? ir::inlining_without_rules(*recorded) : ir::inlining(*recorded);
-        const bool barriers =
-            std::any_of(inlined.insts.begin(), inlined.insts.end(), [](const ir::Inst& i) { return ir::is_barrier(i.op); });
+        const bool barriers = std::ranges::any_of(inlined.insts, [](const ir::Inst& i) { return ir::is_barrier(i.op); });
         if (barriers && !inlined.functions.empty())
             fail("kernel \"", inlined.name, "\" (", inlined.where(inlined.loc),
                  ") is differentiated over an indirect range, and has barriers and functions with derivative rules (\"",

@@ -182,7 +182,7 @@ bool is_name(std::string_view name) {
                                              "typedef", "union",  "unsigned", "void",   "volatile", "while"};
     const auto letter = [](char c) { return ascii::is_letter(c) || c == '_'; };
     return !name.empty() && name.size() <= longest_parameter_name && letter(name[0]) &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || ascii::is_digit(c); }) &&
+           std::ranges::all_of(name, [&](char c) { return letter(c) || ascii::is_digit(c); }) &&
            std::find(std::begin(keywords), std::end(keywords), name) == std::end(keywords);
 }
 
@@ -205,7 +205,7 @@ void KernelBase::name_parameters(size_t count, std::span<const std::string_view>
                    "\": names differ");
     }
     const std::lock_guard lock(state->names_mutex);
-    if (std::equal(names.begin(), names.end(), state->names.begin(), state->names.end())) return;
+    if (std::ranges::equal(names, state->names)) return;
     // Derivatives, programs and compiled code that exist already would keep the old names.
     if (state->names_taken)
         refuse("is given names of its parameters after its first use: names() stands where the kernel is defined");

@@ -74,9 +74,8 @@ private:
     }
 
     void check_arguments() {
-        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), [](const ir::Parameter& p) {
-            return p.origin == ir::ParameterOrigin::argument;
-        }));
+        const size_t takes = size_t(std::ranges::count_if(
+            kernel.params, [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; }));
         if (arguments.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(kernel.params.size());

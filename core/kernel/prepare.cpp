@@ -33,7 +33,7 @@ detail::DescribedArguments::DescribedArguments(const ir::Kernel& kernel, const D
             if (options.extents[number].size() != size_t(memory.rank))
                 fail("kernel \"", kernel.name, "\" is prepared for ", options.extents[number].size(), " extents of ",
                      kernel.label(i), ", which has ", memory.rank);
-            std::copy(options.extents[number].begin(), options.extents[number].end(), argument.extents.begin());
+            std::ranges::copy(options.extents[number], argument.extents.begin());
         } else if (options.range.rank == memory.rank) {
             for (int d = 0; d < memory.rank; ++d)
                 argument.extents[size_t(d)] =

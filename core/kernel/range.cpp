@@ -12,7 +12,7 @@ void Range::set_group(std::initializer_list<int64_t> extents) {
         fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
     group_rank = int(extents.size());
     group_extents = Launch::Array::ones();
-    std::copy(extents.begin(), extents.end(), group_extents.begin());
+    std::ranges::copy(extents, group_extents.begin());
 }
 
 Range Range::on(const Stream& s) const {

@@ -114,8 +114,8 @@ void Recorder::require_rank(int rank, const char* what, SourceLocation location)
 
 ir::Value Recorder::range_value(ir::ParameterOrigin what, int dimension) {
     auto& params = kernel.params;
-    const auto found = std::find_if(params.begin(), params.end(),
-                                    [&](const ir::Parameter& p) { return p.origin == what && p.dimension == dimension; });
+    const auto found =
+        std::ranges::find_if(params, [&](const ir::Parameter& p) { return p.origin == what && p.dimension == dimension; });
     const int index = int(found - params.begin());
     if (found == params.end()) params.push_back({false, Scalar::i32, {}, "", what, dimension});
     return build.argument(index, Scalar::i32);
@@ -341,7 +341,7 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
 
 std::string Recorder::unique_name(const std::string& name) const {
     const auto taken = [&](const std::string& n) {
-        return std::any_of(kernel.functions.begin(), kernel.functions.end(), [&](const ir::Function& f) { return f.name == n; });
+        return std::ranges::any_of(kernel.functions, [&](const ir::Function& f) { return f.name == n; });
     };
     std::string unique = name;
     for (int n = 2; taken(unique); ++n) unique = text(name, ".", n);

@@ -78,24 +78,20 @@ private:
 
     bool reads_along(const Inst& loop) const {
         const Value index = from[loop.blocks[0]].params[0];
-        bool found = false;
-        each_inside(from, loop, [&](InstId i) {
-            found = found || (from[i].op == Op::load && from[from[i].memory].kind == MemoryKind::array &&
-                              indices_of(from, from[i]).back() == index);
+        return any_inside(from, loop, [&](InstId i) {
+            return from[i].op == Op::load && from[from[i].memory].kind == MemoryKind::array &&
+                   indices_of(from, from[i]).back() == index;
         });
-        return found;
     }
 
     /// True if the loop contains no jump or return, nothing that depends on which items run together (barriers, subgroup
     /// operations, `uniform`), and no access to private memory.
     bool stays_together(InstId loop) const {
-        bool stays = uniformity.structure().jumps_to(loop).empty();
-        each_inside(from, from[loop], [&](InstId id) {
+        return uniformity.structure().jumps_to(loop).empty() && !any_inside(from, from[loop], [&](InstId id) {
             const Inst& i = from[id];
             const bool own = (i.op == Op::load || i.op == Op::store) && from[i.memory].kind == MemoryKind::private_;
-            stays = stays && !own && !is_barrier(i.op) && i.op != Op::return_ && i.op != Op::subgroup && i.op != Op::uniform;
+            return own || is_barrier(i.op) || i.op == Op::return_ || i.op == Op::subgroup || i.op == Op::uniform;
         });
-        return stays;
     }
 
     /// Emits `for start = start of the group's first item to limit { if local_index < limit - start { body } barrier }`.

@@ -134,7 +134,7 @@ private:
 
 Kernel group_by_memory(const Kernel& kernel, const std::function<bool(const Inst&)>& keep) {
     const auto leaves = [&](const Inst& i) { return i.op == Op::group && !(keep && keep(i)); };
-    if (std::none_of(kernel.insts.begin(), kernel.insts.end(), leaves)) return kernel;
+    if (std::ranges::none_of(kernel.insts, leaves)) return kernel;
     return GroupByMemory(kernel, leaves).run();
 }
 

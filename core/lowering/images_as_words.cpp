@@ -200,7 +200,7 @@ private:
         const std::vector<Value> at = place(i.memory, operands);
         std::vector<Value> channels, before;
         for (const Value channel : stores.last.at(id.id).channels) channels.push_back(channel ? of(channel) : channel);
-        if (std::count(channels.begin(), channels.end(), Value()) > 0) before = load(i.memory, at);
+        if (std::ranges::count(channels, Value()) > 0) before = load(i.memory, at);
         const std::vector<Value> words = Packing(b, image.format).words(channels, before);
         for (uint32_t w = 0; w < words.size(); ++w) b.store(of(i.memory), w, at, words[w]);
     }
@@ -289,7 +289,7 @@ private:
 
 }  // namespace
 
-bool has_images_as_words(const Kernel& kernel) { return std::any_of(kernel.memories.begin(), kernel.memories.end(), is_lowered); }
+bool has_images_as_words(const Kernel& kernel) { return std::ranges::any_of(kernel.memories, is_lowered); }
 
 Kernel images_as_words(const Kernel& kernel) {
     Kernel lowered = kernel;

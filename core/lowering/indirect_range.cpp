@@ -29,7 +29,7 @@ namespace pumice::ir {
 namespace {
 
 bool has_barriers(const Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return is_barrier(i.op); });
+    return std::ranges::any_of(k.insts, [](const Inst& i) { return is_barrier(i.op); });
 }
 
 Kernel with_counts(const Kernel& kernel) {

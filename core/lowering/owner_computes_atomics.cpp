@@ -82,7 +82,7 @@ private:
         const Inst& loop = from[id];
         if (loop.op != Op::for_ || uniformity.control(id) > Scope::group || iterations(loop) < least_iterations) return false;
         const auto& insts = from[loop.blocks[0]].insts;
-        return std::all_of(insts.begin(), insts.end(), [&](InstId inner) {
+        return std::ranges::all_of(insts, [&](InstId inner) {
             const Op op = from[inner].op;
             return is_pure(op) || op == Op::load || op == Op::atomic || op == Op::yield;
         });
@@ -104,7 +104,7 @@ private:
         if (!is_atomic_sum(i) || from[i.memory].kind != MemoryKind::local || uses.any(from.result(i))) return {};
         Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
         const auto indices = indices_of(from, i);
-        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.address.add(v); })) return {};
+        if (!std::ranges::all_of(indices, [&](Value v) { return s.address.add(v); })) return {};
         if (!s.address.index || !s.address.memories.empty() || !s.address.kept.empty()) return {};
         for (int axis = 0; axis < from.rank; ++axis) {
             if (s.address.axes[size_t(axis)]) continue;
@@ -134,7 +134,7 @@ private:
             if (v == index) return true;
             if (!has(value.recomputed, v)) return false;
             const auto operands = from.operands(from[from[v].inst]);
-            return std::any_of(operands.begin(), operands.end(), follows);
+            return std::ranges::any_of(operands, follows);
         };
         bool others = false;
         for (const Value v : value.recomputed) {
@@ -163,13 +163,11 @@ private:
     /// True if the loop is between two barriers of its block, and `kind` holds for all accesses to the memory between these.
     template <class Kind> bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
         const auto& insts = from[where.block_of(loop)].insts;
-        const auto at = std::find(insts.begin(), insts.end(), loop);
+        const auto at = std::ranges::find(insts, loop);
         const auto reaches_barrier = [&](auto here, auto end) {
             for (; here != end && !is_barrier(from[*here].op); ++here) {
-                bool fits = from[*here].memory != m || kind(from[*here]);
-                each_inside(from, from[*here],
-                            [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
-                if (!fits) return false;
+                const auto misfits = [&](InstId i) { return from[i].memory == m && !kind(from[i]); };
+                if (misfits(*here) || any_inside(from, from[*here], misfits)) return false;
             }
             return here != end;
         };
@@ -372,7 +370,7 @@ private:
 
 Kernel owner_computes_atomics(const Kernel& kernel) {
     const auto adds_to_local = [&](const Inst& i) { return is_atomic_sum(i) && kernel[i.memory].kind == MemoryKind::local; };
-    if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
+    if (std::ranges::none_of(kernel.insts, adds_to_local)) return kernel;
     // Recording leaves an unused load of each element that is added to; `dead` removes it.
     const Kernel without_dead_code = dead(kernel);
     return OwnerComputesAtomics(without_dead_code).run();

@@ -130,8 +130,7 @@ public:
 
 private:
     void body() override {
-        const bool barriers =
-            std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return is_barrier(from[i].op); });
+        const bool barriers = std::ranges::any_of(where.order(), [&](InstId i) { return is_barrier(from[i].op); });
         if (barriers) {
             refuse_early_returns();
             b.in_range();  // once, where it dominates every predicate
@@ -265,7 +264,7 @@ private:
     const Inst* barrier_after(InstId i) const {
         for (; i.id != none; i = where.around(i)) {
             const auto& block = from[where.block_of(i)].insts;
-            for (auto at = std::find(block.begin(), block.end(), i) + 1; at != block.end(); ++at)
+            for (auto at = std::ranges::find(block, i) + 1; at != block.end(); ++at)
                 if (const Inst* found = first_barrier(*at)) return found;
             const InstId around = where.around(i);
             if (around.id == none || !is_loop(from[around].op)) continue;

@@ -44,12 +44,11 @@ private:
 }  // namespace
 
 bool has_images(const Kernel& kernel) {
-    return std::any_of(kernel.memories.begin(), kernel.memories.end(), [](const Memory& m) { return bool(m.image); });
+    return std::ranges::any_of(kernel.memories, [](const Memory& m) { return bool(m.image); });
 }
 
 bool has_unresolved_images(const Kernel& kernel) {
-    return std::any_of(kernel.memories.begin(), kernel.memories.end(),
-                       [](const Memory& m) { return m.image && !m.image.resolved; });
+    return std::ranges::any_of(kernel.memories, [](const Memory& m) { return m.image && !m.image.resolved; });
 }
 
 Kernel specialise_images(const Kernel& kernel, std::span<const ImageInfo> images, bool keep_fast) {

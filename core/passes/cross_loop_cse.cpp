@@ -50,9 +50,8 @@ public:
     bool simple(InstId id) const {
         const Inst& loop = k[id];
         if (step(id) == 0 || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty()) return false;
-        bool stays = true;
-        each_inside(k, loop, [&](InstId i) { stays = stays && k[i].op != Op::return_; });
-        return stays && uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
+        if (any_inside(k, loop, [&](InstId i) { return k[i].op == Op::return_; })) return false;
+        return uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
     }
 
     int64_t step(InstId loop) const { return unit_step(k, k[loop]); }

@@ -87,8 +87,7 @@ private:
     void find_unreachable(BlockId block, bool already) {
         for (const InstId i : k[block].insts) {
             unreachable[i.id] = already;
-            for (const BlockId b : k[i].blocks)
-                if (b.id != none) find_unreachable(b, already);
+            for (const BlockId b : k[i].owned()) find_unreachable(b, already);
             already = already || never_falls_through(k, k[i]);
         }
     }

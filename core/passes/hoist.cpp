@@ -70,9 +70,7 @@ private:
 
     /// True if the instruction contains a jump or return, so that the instructions after it may be skipped.
     bool may_leave(const Inst& i) const {
-        bool leaves = false;
-        each_inside(from, i, [&](InstId inner) { leaves = leaves || is_jump(from[inner].op); });
-        return leaves;
+        return any_inside(from, i, [&](InstId inner) { return is_jump(from[inner].op); });
     }
 };
 

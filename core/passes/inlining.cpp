@@ -74,8 +74,7 @@ private:
                 ++callee.depth;
                 size.add(callee);
             }
-            for (const BlockId b : i.blocks) {
-                if (b.id == none) continue;
+            for (const BlockId b : i.owned()) {
                 CodeSize inner = of(b);
                 ++inner.blocks;
                 size.add(inner);

@@ -86,10 +86,8 @@ struct VariablesPlan {
         results.erase(results.begin(), results.end() - std::ptrdiff_t(declared.size()));
         // `auto [i, j] = global_index<2>()`: the first name is the slowest axis, in whatever order they were recorded.
         const Op op = k[k[results[0]].inst].op;
-        if (instruction_is_axis(op) &&
-            std::all_of(results.begin(), results.end(), [&](Value v) { return k[k[v].inst].op == op; }))
-            std::sort(results.begin(), results.end(),
-                      [&](Value a, Value b) { return k[k[a].inst].immediate > k[k[b].inst].immediate; });
+        if (instruction_is_axis(op) && std::ranges::all_of(results, [&](Value v) { return k[k[v].inst].op == op; }))
+            std::ranges::sort(results, [&](Value a, Value b) { return k[k[a].inst].immediate > k[k[b].inst].immediate; });
         for (size_t n = 0; n < declared.size(); ++n)
             after[k[results[n]].inst.id] = added(declared[n], k.type_of(results[n]), loc);
     }
@@ -104,8 +102,8 @@ struct VariablesPlan {
         Memory m;
         m.kind = MemoryKind::private_;
         m.name = text(prefix, memories.size() - k.memories.size() + 1, "_", name.size(), "_", name);
-        std::replace(m.name.begin(), m.name.end(), '.', '_');
-        std::replace(m.name.begin(), m.name.end(), '$', '_');
+        std::ranges::replace(m.name, '.', '_');
+        std::ranges::replace(m.name, '$', '_');
         m.element = Element::of(type);
         m.extents = {1};
         m.loc = loc;

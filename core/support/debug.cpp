@@ -156,7 +156,7 @@ void check_dump(std::span<const std::string_view> stages) {
     // Names of other devices' stages are no error: a program may open several devices.
     constexpr std::string_view others[] = {"glsl", "spirv", "llvm", "optimised", "asm"};
     const auto known = [&](std::string_view word) {
-        return std::find(stages.begin(), stages.end(), word) != stages.end() ||
+        return std::ranges::find(stages, word) != stages.end() ||
                std::find(std::begin(others), std::end(others), word) != std::end(others);
     };
     std::string unknown;

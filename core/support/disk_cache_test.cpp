@@ -212,7 +212,7 @@ TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatOthersCanWrite) {
         const std::string said = off(folder);
         EXPECT_NE(said.find(text("pumice: the disk cache ", folder, " is off: others can write it: its mode is ")), said.npos)
             << said;
-        EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+        EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
     }
     EXPECT_EQ(files(), 1);
     chmod(folder.c_str(), 0700);

@@ -201,7 +201,7 @@ void Parser::place(Inst& i, std::vector<Value>& operands) {
     in.expect("]");
     const std::string path = in.accept(".") ? in.path() : "";
     const auto& leaves = k[i.memory].element.leaves;
-    const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return l.path == path; });
+    const auto found = std::ranges::find_if(leaves, [&](const Leaf& l) { return l.path == path; });
     if (found == leaves.end()) in.error(pumice::text("`", k[i.memory].name, "` has no member `", path, "`"));
     i.leaf = uint32_t(found - leaves.begin());
     while (in.accept(",")) operands.push_back(use());

@@ -73,7 +73,7 @@ std::vector<bool> carries_adjoints(const Kernel& k) {
             const auto operands = k.operands(i);
             // Of an access, only the value counts: an index depends on no adjoint.
             const auto given = operands.subspan(accesses_memory(i.op) ? indices_of(k, i).size() : 0);
-            bool from = std::any_of(given.begin(), given.end(), [&](Value v) { return values[v.id]; });
+            bool from = std::ranges::any_of(given, [&](Value v) { return values[v.id]; });
             if (i.memory.id != none && reads_memory(i.op)) from = from || memories[i.memory.id];
             if (is_control(i.op)) {
                 for (uint32_t c = 0; c < i.result_count; ++c)

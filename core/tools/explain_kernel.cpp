@@ -97,7 +97,7 @@ private:
     void add(const Inst& i, const std::string& what) {
         if (i.loc.line == 0) return;
         const std::pair<Key, std::string> one{{i.loc.file, i.loc.line}, what};
-        if (std::find(notes.begin(), notes.end(), one) == notes.end()) notes.push_back(one);
+        if (std::ranges::find(notes, one) == notes.end()) notes.push_back(one);
     }
 
     void note(InstId id) {

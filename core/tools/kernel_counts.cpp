@@ -28,8 +28,7 @@ Jumps jumps_out_of(const Kernel& k, BlockId block) {
         found.ends_iteration |= i.op == Op::continue_;
         found.ends_loop |= i.op == Op::break_;
         found.ends_item |= i.op == Op::return_;
-        for (const BlockId inner : i.blocks) {
-            if (inner.id == none) continue;
+        for (const BlockId inner : i.owned()) {
             const Jumps below = jumps_out_of(k, inner);
             found.ends_item |= below.ends_item;
             if (is_loop(i.op)) continue;

@@ -146,9 +146,8 @@ int LlvmEmitter::vectors_alive(int factor) const {
     std::vector<int> from(k.values.size()), to(k.values.size(), -1);
     for (const InstId id : order) {
         for (int r = 0; r < k[id].result_count; ++r) from[k.result(k[id], r).id] = end[id.id];
-        for (const BlockId b : k[id].blocks)
-            if (b.id != none)
-                for (const Value p : k[b].params) from[p.id] = at[id.id], to[p.id] = end[id.id];
+        for (const BlockId b : k[id].owned())
+            for (const Value p : k[b].params) from[p.id] = at[id.id], to[p.id] = end[id.id];
     }
     for (const InstId id : order)
         for (const Value v : k.operands(k[id])) {

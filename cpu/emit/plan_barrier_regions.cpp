@@ -95,9 +95,8 @@ void LlvmEmitter::plan_block(BlockId b, int& region) {
     const auto assign = [&](InstId i) {
         inst_region[i.id] = region;
         for (int r = 0; r < k[i].result_count; ++r) region_of[k.result(k[i], r).id] = region;
-        for (const BlockId inner : k[i].blocks)
-            if (inner.id != none)
-                for (const Value p : k[inner].params) region_of[p.id] = region;
+        for (const BlockId inner : k[i].owned())
+            for (const Value p : k[inner].params) region_of[p.id] = region;
     };
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
@@ -111,8 +110,7 @@ void LlvmEmitter::plan_block(BlockId b, int& region) {
             ++region;
             for (int r = 0; r < i.result_count; ++r)
                 if (uniformity.of(k.result(i, r)) <= Scope::group) context_saves[k.result(i, r).id].outer = true;
-            for (const BlockId inner : i.blocks) {
-                if (inner.id == none) continue;
+            for (const BlockId inner : i.owned()) {
                 for (const Value p : k[inner].params)
                     if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
                         context_saves[p.id].outer = true;

@@ -273,8 +273,7 @@ private:
         });
         // The shared part begins with the results of the first one.
         const std::vector<bool> each(initial.size(), true);
-        std::vector<Value> results;
-        for (uint32_t c = 0; c < i.result_count; ++c) results.push_back(from.result(i, int(c)));
+        std::vector<Value> results = results_of(from, i);
         std::vector<Value> operands{first, end, tables[0][old[2].id]};
         const auto begun = gathered(results, each);
         operands.insert(operands.end(), begun.begin(), begun.end());
@@ -286,8 +285,7 @@ private:
             scatter(now.subspan(1), {params.begin() + 1, params.end()}, each);
             insts(i.blocks[0]);
         });
-        std::vector<Value> now;
-        for (uint32_t r = 0; r < to[made].result_count; ++r) now.push_back(to.result(to[made], int(r)));
+        std::vector<Value> now = results_of(to, to[made]);
         scatter(now, results, each);
         if (!by_row(old[1]) || !with_rests) return;
         const Value done = b.op(Op::max, {first, end});

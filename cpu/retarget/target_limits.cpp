@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ir/ops.h"
+#include "core/ir/structure.h"
 #include "core/support/error.h"
 
 namespace pumice::cpu {
@@ -19,22 +20,18 @@ public:
 
     void check() const {
         if (is_bpf) check_parameters();
-        check(BlockId{0});
+        const Structure where(k);
+        for (const InstId id : where.order()) check(k[id]);
     }
 
 private:
     [[noreturn]] void refuse(const Inst& i, const std::string& does, const std::string& reason) const {
         fail(what, " ", does, " at ", k.where(i.loc), " (", name_of(i.op), "); ", reason);
     }
-    void check(BlockId b) const {
-        for (const InstId id : k[b].insts) {
-            const Inst& i = k[id];
-            check_everywhere(i);
-            if (of == ObjectOf::function || is_bpf) check_one_item(i);
-            if (is_bpf) check_bpf(i);
-            for (const BlockId inner : i.blocks)
-                if (inner.id != none) check(inner);
-        }
+    void check(const Inst& i) const {
+        check_everywhere(i);
+        if (of == ObjectOf::function || is_bpf) check_one_item(i);
+        if (is_bpf) check_bpf(i);
     }
     void check_everywhere(const Inst& i) const {
         if (i.op == Op::print || i.op == Op::require)

@@ -44,8 +44,7 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
         const ir::Inst& inst = k[id];
         const double inner = times * (inst.op == ir::Op::for_ || inst.op == ir::Op::while_ ? 1000 : 1);
         sum += times;
-        for (const ir::BlockId b : inst.blocks)
-            if (b.id != ir::none) sum += guess(k, b, inner);
+        for (const ir::BlockId b : inst.owned()) sum += guess(k, b, inner);
     }
     return sum;
 }

@@ -4,7 +4,6 @@
 // checked.
 #include <stdio.h>
 
-#include "runtime/device/bundles.h"
 #include "runtime/program/rt_entry.h"
 #include "runtime/program/rt_expressions.h"
 

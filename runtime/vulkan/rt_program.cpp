@@ -146,8 +146,7 @@ pumice_status make_handles(Context& context, Shader& shader, const Bundle& bundl
     if (shader.layout) return PUMICE_OK;
     const ModuleRecord& module = *shader.module;
     if (!shader.handle) {
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
         info.codeSize = size_t(module.words.count) * 4;
         info.pCode = bundle.words + module.words.first;
         RT_TRY(
@@ -157,8 +156,7 @@ pumice_status make_handles(Context& context, Shader& shader, const Bundle& bundl
         VkDescriptorSetLayoutBinding bindings[most_buffers];
         for (uint32_t i = 0; i < shader.bindings; ++i)
             bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-        VkDescriptorSetLayoutCreateInfo set{};
-        set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+        auto set = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
         set.flags = context.plan.push_descriptors ? uint32_t(VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR) : 0;
         set.bindingCount = shader.bindings;
         set.pBindings = bindings;
@@ -166,8 +164,7 @@ pumice_status make_handles(Context& context, Shader& shader, const Bundle& bundl
                              "vkCreateDescriptorSetLayout"));
     }
     const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (module.push_bytes + 3) / 4 * 4};
-    VkPipelineLayoutCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    auto info = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     info.setLayoutCount = 1;
     info.pSetLayouts = &shader.set_layout;
     info.pushConstantRangeCount = module.push_bytes > 0;
@@ -319,8 +316,7 @@ pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shad
     Constants constants;
     RT_TRY(fill_constants(shader, launch, variant, constants));
     const VkSpecializationInfo specialization{constants.count, constants.entries, constants.count * 4, constants.values};
-    VkComputePipelineCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = shader.handle;
@@ -329,8 +325,8 @@ pumice_status make_pipeline(Context& context, PipelineCache& cache, Shader& shad
     info.layout = shader.layout;
     // Slices do not begin at the first group.
     if (variant.at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
-    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
-    size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    auto size = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     size.requiredSubgroupSize = context.plan.required_subgroup_size;
     // If a device allows fewer subgroups of a required size than a group has, no size is required (lavapipe).
     const uint64_t items = uint64_t(variant.group[0] * variant.group[1] * variant.group[2]);

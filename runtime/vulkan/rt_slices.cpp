@@ -39,8 +39,7 @@ void VulkanDevice::write_time(VkCommandBuffer commands, uint32_t query) {
 /// Begins a timing if there is a free one: writes the first time stamp. The mutex is held.
 bool VulkanDevice::begin_timing(VkCommandBuffer commands, Pace& pace) {
     if (!times.pool) {
-        VkQueryPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+        auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
         info.queryType = VK_QUERY_TYPE_TIMESTAMP;
         info.queryCount = 64;
         if (context.vk.CreateQueryPool(context.device, &info, nullptr, &times.pool) != VK_SUCCESS) return false;

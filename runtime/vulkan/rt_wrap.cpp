@@ -30,7 +30,7 @@ void restrict_facts(const pumice_vulkan_device& application, Facts& facts) {
 }
 
 pumice_status plan_for(const pumice_vulkan_device& application, const Facts& facts, const char* name, DevicePlan& plan) {
-    if (facts.api_version >= VK_API_VERSION_1_2 && !(facts.features & feature::timeline))
+    if (facts.api_version >= VK_API_VERSION_1_2 && !(facts.features & feature::timeline_semaphore))
         return fail(PUMICE_ERROR_DEVICE,
                     "the device %s cannot be used: the feature timelineSemaphore is not enabled in its features", name);
     const Switches switches = switches_from_environment();

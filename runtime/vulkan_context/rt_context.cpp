@@ -1,7 +1,6 @@
 // A logical device and its queue: made with the features and extensions of the plan, or an application's.
 #include "runtime/vulkan_context/rt_context.h"
 
-#include <stdio.h>
 
 namespace pumice_rt::vulkan {
 
@@ -27,24 +26,18 @@ pumice_status Context::open(const Origin& origin) {
 
 pumice_status Context::make_device(const Origin& origin) {
     const float priority = 1.0f;
-    VkDeviceQueueCreateInfo queue_info{};
-    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    auto queue_info = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
     queue_info.queueFamilyIndex = plan.queue_family;
     queue_info.queueCount = 1;
     queue_info.pQueuePriorities = &priority;
 
-    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
-    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
-    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
-    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-    VkPhysicalDeviceVulkan12Features v12{};
-    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    VkPhysicalDeviceVulkan11Features v11{};
-    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    v11.pNext = &v12;
-    VkPhysicalDeviceFeatures2 features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    features.pNext = &v11;
+    auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
+    auto sizes =
+        structure<VkPhysicalDeviceSubgroupSizeControlFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+    auto v12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    auto v11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &v12);
+    auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &v11);
     if (plan.extensions & extension::atomic_float) v12.pNext = &atomics;
     if (plan.required_subgroup_size > 0) {
         sizes.pNext = v12.pNext;
@@ -53,9 +46,7 @@ pumice_status Context::make_device(const Origin& origin) {
     switch_on(&features, plan.features);
 
     const char* extensions[extension::count];
-    VkDeviceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.pNext = &features;
+    auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features);
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue_info;
     for (uint32_t bit = 0; bit < extension::count; ++bit)
@@ -65,12 +56,11 @@ pumice_status Context::make_device(const Origin& origin) {
 }
 
 VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
-    VkBufferCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
     info.size = VkDeviceSize(bytes);
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (plan.features & feature::device_addresses) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (plan.features & feature::buffer_device_address) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     if (wrapped)  // the application may use it in any way
         info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
     return info;

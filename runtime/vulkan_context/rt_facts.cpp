@@ -15,43 +15,12 @@ struct FeatureSwitch {
     uint32_t offset, feature;
 };
 
-#define PUMICE_RT_SWITCH(TYPE, structure, member, one) \
-    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE, offsetof(VkPhysicalDevice##structure, member), feature::one}
-/// Most features are in two structures: that of the extension, and that of the Vulkan version that includes it.
+#define FEATURE(TYPE, structure, member, name) \
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE, offsetof(VkPhysicalDevice##structure, member), feature::name},
 constexpr FeatureSwitch switches[] = {
-    PUMICE_RT_SWITCH(FEATURES_2, Features2, features.shaderInt16, int16),
-    PUMICE_RT_SWITCH(FEATURES_2, Features2, features.shaderInt64, int64),
-    PUMICE_RT_SWITCH(FEATURES_2, Features2, features.shaderFloat64, float64),
-    PUMICE_RT_SWITCH(VULKAN_1_1_FEATURES, Vulkan11Features, storageBuffer16BitAccess, storage_16bit),
-    PUMICE_RT_SWITCH(16BIT_STORAGE_FEATURES, 16BitStorageFeatures, storageBuffer16BitAccess, storage_16bit),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, timelineSemaphore, timeline),
-    PUMICE_RT_SWITCH(TIMELINE_SEMAPHORE_FEATURES, TimelineSemaphoreFeatures, timelineSemaphore, timeline),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, bufferDeviceAddress, device_addresses),
-    PUMICE_RT_SWITCH(BUFFER_DEVICE_ADDRESS_FEATURES, BufferDeviceAddressFeatures, bufferDeviceAddress, device_addresses),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, scalarBlockLayout, scalar_layout),
-    PUMICE_RT_SWITCH(SCALAR_BLOCK_LAYOUT_FEATURES, ScalarBlockLayoutFeatures, scalarBlockLayout, scalar_layout),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, storageBuffer8BitAccess, storage_8bit),
-    PUMICE_RT_SWITCH(8BIT_STORAGE_FEATURES, 8BitStorageFeatures, storageBuffer8BitAccess, storage_8bit),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, shaderInt8, int8),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, shaderFloat16, float16),
-    PUMICE_RT_SWITCH(SHADER_FLOAT16_INT8_FEATURES, ShaderFloat16Int8Features, shaderInt8, int8),
-    PUMICE_RT_SWITCH(SHADER_FLOAT16_INT8_FEATURES, ShaderFloat16Int8Features, shaderFloat16, float16),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, shaderBufferInt64Atomics, int64_atomics),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, shaderSharedInt64Atomics, local_int64_atomics),
-    PUMICE_RT_SWITCH(SHADER_ATOMIC_INT64_FEATURES, ShaderAtomicInt64Features, shaderBufferInt64Atomics, int64_atomics),
-    PUMICE_RT_SWITCH(SHADER_ATOMIC_INT64_FEATURES, ShaderAtomicInt64Features, shaderSharedInt64Atomics, local_int64_atomics),
-    PUMICE_RT_SWITCH(VULKAN_1_2_FEATURES, Vulkan12Features, shaderSubgroupExtendedTypes, subgroup_types),
-    PUMICE_RT_SWITCH(SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES, ShaderSubgroupExtendedTypesFeatures, shaderSubgroupExtendedTypes,
-                     subgroup_types),
-    PUMICE_RT_SWITCH(VULKAN_1_3_FEATURES, Vulkan13Features, subgroupSizeControl, subgroup_sizes),
-    PUMICE_RT_SWITCH(VULKAN_1_3_FEATURES, Vulkan13Features, computeFullSubgroups, full_subgroups),
-    PUMICE_RT_SWITCH(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, subgroupSizeControl, subgroup_sizes),
-    PUMICE_RT_SWITCH(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, computeFullSubgroups, full_subgroups),
-    PUMICE_RT_SWITCH(SHADER_ATOMIC_FLOAT_FEATURES_EXT, ShaderAtomicFloatFeaturesEXT, shaderBufferFloat32AtomicAdd, float_atomics),
-    PUMICE_RT_SWITCH(SHADER_ATOMIC_FLOAT_FEATURES_EXT, ShaderAtomicFloatFeaturesEXT, shaderSharedFloat32AtomicAdd,
-                     local_float_atomics),
+#include "runtime/vulkan_rules/device_features.def"
 };
-#undef PUMICE_RT_SWITCH
+#undef FEATURE
 
 /// Prepends `item` to a pNext chain. All chained structures begin as VkBaseOutStructure does.
 template <class Item> void chain(void*& head, Item& item, VkStructureType type) {

@@ -47,6 +47,14 @@ struct DeviceFunctions {
 };
 #undef PUMICE_RT_MEMBER
 
+/// An empty structure of this type.
+template <class T> T structure(VkStructureType type, decltype(T::pNext) next = nullptr) {
+    T made{};
+    made.sType = type;
+    made.pNext = next;
+    return made;
+}
+
 /// The functions of the system's loader, which is loaded once and never unloaded. The caller holds a lock.
 pumice_status load_global(GlobalFunctions& functions);
 // Each returns the name of the first function that is missing, or null.

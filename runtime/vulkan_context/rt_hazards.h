@@ -1,6 +1,7 @@
 // Hazard tracking: which commands need a barrier between them, by the byte ranges touched since the last barrier.
 #pragma once
 #include "runtime/support/hook_memory.h"
+#include "runtime/vulkan_rules/byte_set.h"
 
 namespace pumice_rt::vulkan {
 
@@ -9,26 +10,6 @@ struct BufferAccess {
     uint64_t buffer;
     int64_t begin, end;
     bool write;
-};
-
-/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch.
-class Bytes {
-public:
-    explicit Bytes(const pumice_hooks& hooks) : ranges(hooks) {}
-    /// True if the set contains a byte of the access.
-    bool meets(const BufferAccess& access) const;
-    /// False if there is no host memory.
-    bool add(const BufferAccess& access);
-    void clear() { ranges.clear(); }
-    bool empty() const { return ranges.size() == 0; }
-
-private:
-    struct ByteRange {
-        uint64_t buffer;
-        int64_t begin, end;
-    };
-    size_t first_not_before(uint64_t buffer, int64_t begin) const;
-    List<ByteRange> ranges;
 };
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only
@@ -48,9 +29,9 @@ public:
     }
 
 private:
-    Bytes read, written;     // since the last barrier
-    bool overflown = false;  // accesses are missing for lack of host memory: every command needs a barrier
-    bool hidden = false;     // something was written before that barrier, and is not visible to indirect reads
+    ByteSet<List<ByteRange>> read, written;  // since the last barrier
+    bool overflown = false;                  // accesses are missing for lack of host memory: every command needs a barrier
+    bool hidden = false;                     // something was written before that barrier, and is not visible to indirect reads
 };
 
 }  // namespace pumice_rt::vulkan

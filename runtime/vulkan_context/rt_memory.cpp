@@ -20,13 +20,10 @@ VkResult fill_block(Context& context, uint32_t memory_type, bool map, MemoryBloc
     if (result != VK_SUCCESS) return result;
     VkMemoryRequirements needs{};
     context.vk.GetBufferMemoryRequirements(context.device, block.buffer, &needs);
-    VkMemoryAllocateFlagsInfo flags{};
-    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    const bool has_address = context.plan.features & feature::device_addresses;
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = has_address ? &flags : nullptr;
+    const bool has_address = context.plan.features & feature::buffer_device_address;
+    auto allocation = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, has_address ? &flags : nullptr);
     allocation.allocationSize = needs.size;
     allocation.memoryTypeIndex = memory_type;
     call = "vkAllocateMemory";
@@ -82,8 +79,7 @@ pumice_status invalidate(Context& context, const MemoryBlock& block, int64_t off
     if (block.is_coherent || !block.mapped) return PUMICE_OK;
     const int64_t atom = int64_t(context.facts.basic.limits.nonCoherentAtomSize), begin = offset / atom * atom;
     const int64_t size = (offset + bytes + atom - 1) / atom * atom - begin;
-    VkMappedMemoryRange range{};
-    range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+    auto range = structure<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
     range.memory = block.memory;
     range.offset = VkDeviceSize(begin);
     range.size = begin + size > block.bytes ? VK_WHOLE_SIZE : VkDeviceSize(size);
@@ -125,7 +121,7 @@ pumice_status DeviceMemory::new_block(int64_t bytes, MemoryBlock*& block) {
     const int64_t granularity = context.plan.alignment, most = context.plan.max_block_bytes;
     for (int64_t size = usual_block_bytes < most ? usual_block_bytes : most;; size /= 4) {
         const int64_t rounded = size / granularity * granularity, want = bytes > rounded ? bytes : rounded;
-        const DevicePlan::ArrayMemory& best = context.plan.arrays[0];
+        const ArrayMemory& best = context.plan.arrays[0];
         RT_TRY(make_block(context, best.type, want, best.mapped, block));
         if (block || want == bytes || size <= smallest_block_bytes) return PUMICE_OK;
     }
@@ -134,7 +130,7 @@ pumice_status DeviceMemory::new_block(int64_t bytes, MemoryBlock*& block) {
 /// Allocates exactly this size, since it takes from a heap that others need, too.
 pumice_status DeviceMemory::new_spare_block(int64_t bytes, MemoryBlock*& block) {
     for (uint32_t i = 1; i < context.plan.array_count && !block; ++i) {
-        const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
+        const ArrayMemory& other = context.plan.arrays[i];
         const VkPhysicalDeviceMemoryProperties& memory = context.facts.memory;
         if (VkDeviceSize(bytes) > memory.memoryHeaps[memory.memoryTypes[other.type].heapIndex].size) continue;
         RT_TRY(make_block(context, other.type, bytes, other.mapped, block));

@@ -111,8 +111,7 @@ bool PipelineCache::find_path() {
 pumice_status PipelineCache::start() {
     List<char> stored(context.hooks);
     if (!find_path() || !read_file(path, stored) || !is_of(context.facts.basic, stored)) stored.clear();
-    VkPipelineCacheCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    auto info = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
     info.initialDataSize = stored.size();
     info.pInitialData = stored.data();
     saved_bytes = stored.size();

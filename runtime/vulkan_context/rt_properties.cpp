@@ -12,93 +12,25 @@
 namespace pumice_rt::vulkan {
 namespace {
 
-constexpr VkMemoryPropertyFlags reached = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-// Memory to which ordinary buffers cannot be bound.
-constexpr VkMemoryPropertyFlags special =
-    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
-constexpr uint32_t none = ~0u, intel = 0x8086;
-
-/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one.
-uint32_t memory_type(const Facts& f, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special) {
-    uint32_t best = none;
-    VkDeviceSize best_size = 0;
-    for (uint32_t i = 0; i < f.memory.memoryTypeCount; ++i) {
-        const VkMemoryType& type = f.memory.memoryTypes[i];
-        const VkDeviceSize size = f.memory.memoryHeaps[type.heapIndex].size;
-        const bool fits =
-            (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (f.buffer_memory_types >> i & 1);
-        if (!fits || size <= best_size) continue;
-        best = i;
-        best_size = size;
-    }
-    return best;
-}
-
-/// The first queue family with compute and graphics, else the first with compute: families without graphics are meant for work
-/// beside drawing, and get less of the machine.
-uint32_t queue_family(const Facts& f) {
-    for (const VkQueueFlags wanted :
-         {VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT), VkQueueFlags(VK_QUEUE_COMPUTE_BIT)})
-        for (uint32_t i = 0; i < f.family_count; ++i)
-            if (f.families[i].queueCount > 0 && (f.families[i].queueFlags & wanted) == wanted) return i;
-    return none;
-}
-
-/// Mesa's major version: 22 for "Mesa 22.3.6 (LLVM 15.0.6)"; 0 for other drivers.
-int mesa_version(const Facts& f) {
-    const char* const at = strstr(f.driver_info, "Mesa ");
-    return at ? atoi(at + 5) : 0;
-}
-
-/// The reported size, or on Intel, whose driver otherwise chooses among 8, 16 and 32, 16. Doubled until a group of the largest
-/// size fits the largest number of subgroups.
-uint32_t required_subgroup_size(const Facts& f) {
-    if (!(f.features & feature::subgroup_sizes) || f.max_subgroup_size == 0) return 0;
-    uint32_t size = f.basic.vendorID == intel ? 16 : f.subgroup_size;
-    if (size < f.min_subgroup_size) size = f.min_subgroup_size;
-    if (size > f.max_subgroup_size) size = f.max_subgroup_size;
-    while (size < f.max_subgroup_size && uint64_t(size) * f.max_group_subgroups < f.basic.limits.maxComputeWorkGroupInvocations)
-        size *= 2;
-    return size;
-}
-
-/// True for drivers that assign subgroups and lanes to items in the order of their linear indices. Vulkan promises no order.
-bool has_linear_subgroups(VkDriverId driver) {
-    switch (driver) {
-        case VK_DRIVER_ID_AMD_PROPRIETARY:
-        case VK_DRIVER_ID_AMD_OPEN_SOURCE:
-        case VK_DRIVER_ID_MESA_RADV:
-        case VK_DRIVER_ID_NVIDIA_PROPRIETARY:
-        case VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS:
-        case VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA:
-        case VK_DRIVER_ID_MESA_LLVMPIPE:
-        case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return true;
-        default: return false;
-    }
-}
-
 /// The properties that follow from features: operations that kernels may use.
 uint64_t abilities(const Facts& f, const Switches& switches) {
     const auto has = [&](uint32_t one) { return (f.features & one) != 0; };
     uint64_t p = 0;
     const bool bytes = has(feature::storage_8bit) && !switches.bare, shorts = has(feature::storage_16bit) && !switches.bare;
-    const bool int64 = has(feature::int64) && !switches.pairs;
+    const bool int64 = has(feature::shader_int64) && !switches.pairs;
     if (bytes) p |= property::byte_storage;
-    if (bytes && has(feature::int8)) p |= property::int8;
+    if (bytes && has(feature::shader_int8)) p |= property::int8;
     if (shorts) p |= property::short_storage;
-    if (shorts && has(feature::int16)) p |= property::int16;
-    if (shorts && has(feature::float16)) p |= property::float16;
+    if (shorts && has(feature::shader_int16)) p |= property::int16;
+    if (shorts && has(feature::shader_float16)) p |= property::float16;
     if (int64) p |= property::int64;
-    if (has(feature::float64)) p |= property::float64;
-    if (int64 && has(feature::int64_atomics)) p |= property::int64_atomics;
-    if (int64 && has(feature::local_int64_atomics)) p |= property::local_int64_atomics;
-    if (has(feature::float_atomics) && !switches.bare) p |= property::float_atomics;
-    if (has(feature::local_float_atomics) && !switches.bare) p |= property::local_float_atomics;
-    if (has(feature::device_addresses)) p |= property::device_addresses;
-    if (has(feature::scalar_layout)) p |= property::scalar_layout;
+    if (has(feature::shader_float64)) p |= property::float64;
+    if (int64 && has(feature::buffer_int64_atomics)) p |= property::int64_atomics;
+    if (int64 && has(feature::shared_int64_atomics)) p |= property::local_int64_atomics;
+    if (has(feature::buffer_float32_atomic_add) && !switches.bare) p |= property::float_atomics;
+    if (has(feature::shared_float32_atomic_add) && !switches.bare) p |= property::local_float_atomics;
+    if (has(feature::buffer_device_address)) p |= property::device_addresses;
+    if (has(feature::scalar_block_layout)) p |= property::scalar_layout;
     if (switches.bare) return p;
     const struct {
         VkSubgroupFeatureFlags operation;
@@ -111,7 +43,7 @@ uint64_t abilities(const Facts& f, const Switches& switches) {
                       {VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, property::subgroup_relative}};
     for (const auto& one : operations)
         if (f.subgroup_operations & one.operation) p |= one.bit;
-    if (has(feature::subgroup_types) && int64) p |= property::subgroup_int64;
+    if (has(feature::subgroup_extended_types) && int64) p |= property::subgroup_int64;
     return p;
 }
 
@@ -119,7 +51,7 @@ uint64_t abilities(const Facts& f, const Switches& switches) {
 /// advance.
 uint64_t correctness(const Facts& f, const Switches& switches) {
     const bool lavapipe = f.driver == VK_DRIVER_ID_MESA_LLVMPIPE, swiftshader = f.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    const int mesa = mesa_version(f);
+    const int mesa = mesa_version(f.driver_info);
     uint64_t p = 0;
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier in divergent control flow, which gives wrong results. Its
     // atomics are sequentially consistent, and so order all memory without a barrier.
@@ -151,7 +83,10 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
 void plan_features(const Facts& f, const Switches& switches, DevicePlan& plan) {
     plan.properties |= abilities(f, switches) | correctness(f, switches);
     const bool uses_subgroups = (plan.properties & property::subgroup_basic) != 0;
-    plan.required_subgroup_size = uses_subgroups ? required_subgroup_size(f) : 0;
+    const SubgroupSizes sizes{f.subgroup_size, f.min_subgroup_size, f.max_subgroup_size, f.max_group_subgroups};
+    if (uses_subgroups && (f.features & feature::subgroup_size_control))
+        plan.required_subgroup_size =
+            required_subgroup_size(sizes, f.basic.vendorID, f.basic.limits.maxComputeWorkGroupInvocations);
     if (has_linear_subgroups(f.driver)) {
         plan.properties |= property::linear_subgroups;
         // Some versions of lavapipe begin a new subgroup with each row of the group. Without a required size, Intel's subgroups
@@ -160,7 +95,7 @@ void plan_features(const Facts& f, const Switches& switches, DevicePlan& plan) {
         if (f.driver != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size) plan.properties |= property::packed_subgroups;
     }
     plan.features = f.features;
-    if (plan.required_subgroup_size == 0) plan.features &= ~(feature::subgroup_sizes | feature::full_subgroups);
+    if (plan.required_subgroup_size == 0) plan.features &= ~(feature::subgroup_size_control | feature::full_subgroups);
     const VkPhysicalDeviceLimits& limits = f.basic.limits;
     plan.max_bindings = limits.maxPerStageDescriptorStorageBuffers;
     const auto at_most = [&](uint32_t most) { plan.max_bindings = plan.max_bindings < most ? plan.max_bindings : most; };
@@ -196,18 +131,6 @@ void plan_policies(const Facts& f, DevicePlan& plan) {
 
 void refuse(DevicePlan& plan, const char* reason) { snprintf(plan.unusable, sizeof plan.unusable, "%s", reason); }
 
-int64_t heap_bytes(const Facts& f, uint32_t type) {
-    const VkDeviceSize size = f.memory.memoryHeaps[f.memory.memoryTypes[type].heapIndex].size;
-    return size > VkDeviceSize(INT64_MAX) ? INT64_MAX : int64_t(size);
-}
-
-/// Appends a memory type, unless there is none or the list has it.
-void add_array_memory(DevicePlan& plan, uint32_t type, bool mapped) {
-    for (uint32_t i = 0; i < plan.array_count; ++i)
-        if (plan.arrays[i].type == type) return;
-    if (type != none) plan.arrays[plan.array_count++] = {type, mapped && !plan.always_staged};
-}
-
 }  // namespace
 
 Switches switches_from_environment() {
@@ -228,47 +151,16 @@ Switches switches_from_environment() {
 }
 
 void plan_memory(const Facts& f, DevicePlan& plan) {
-    const bool integrated = f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    const uint32_t local_type = memory_type(f, local), unified = memory_type(f, local | visible | cached),
-                   window = memory_type(f, local | visible);
-    const auto reaches_all = [&](uint32_t type) { return heap_bytes(f, type) >= heap_bytes(f, local_type); };
-    plan.array_count = 0;
-    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
-    // memory into heaps, any of them will do.
-    if (unified != none && (integrated || reaches_all(unified))) add_array_memory(plan, unified, true);
-    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy. A smaller window
-    // is not used for arrays.
-    if (window != none && reaches_all(window)) add_array_memory(plan, window, true);
-    add_array_memory(plan, local_type, false);
-    // The host's memory, which the device reaches across a bus.
-    add_array_memory(plan, memory_type(f, visible | cached, special | local), true);
-    add_array_memory(plan, memory_type(f, visible, special | local), true);
-    if (plan.array_count == 0) add_array_memory(plan, memory_type(f, 0), false);
-    plan.upload_memory = memory_type(f, visible);
-    plan.download_memory = memory_type(f, visible | cached);
-    if (plan.download_memory == none) plan.download_memory = memory_type(f, reached | cached);
-    if (plan.download_memory == none) plan.download_memory = plan.upload_memory;
-    if (plan.array_count == 0 || plan.upload_memory == none)
-        return refuse(plan, "it has no memory that both host and device can use");
-    const VkDeviceSize alignment = f.basic.limits.minStorageBufferOffsetAlignment;
-    plan.alignment = alignment > 256 ? int64_t(alignment) : 256;
-    plan.memory_bytes = heap_bytes(f, plan.arrays[0].type);
-    plan.max_block_bytes = plan.memory_bytes;  // drivers allocate more than maxMemoryAllocationSize
-    if (f.max_buffer_bytes > 0 && f.max_buffer_bytes < plan.max_block_bytes) plan.max_block_bytes = f.max_buffer_bytes;
-    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
+    const MemoryFacts memory{f.memory, f.buffer_memory_types, f.basic.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+                             f.basic.limits.minStorageBufferOffsetAlignment, f.max_buffer_bytes};
+    static_cast<MemoryPlan&>(plan) = memory_plan(memory, plan.always_staged);
+    if (!plan.usable()) refuse(plan, "it has no memory that both host and device can use");
 }
 
 void plan_queue(const Facts& f, const Switches& switches, uint32_t family, DevicePlan& plan) {
     plan.queue_family = family;
     plan.time_stamp_bits = f.families[family].timestampValidBits;
-    plan.most_seconds = 0;
-    if (plan.time_stamp_bits == 0) return;  // without a clock no launch is measured
-    // A watchdog of the system resets a card that does not answer for 2 seconds (Windows) or 10 (Linux). Nor can it draw
-    // meanwhile. No system watches a driver that is a program on the host's processor.
-    if (switches.slices)
-        plan.most_seconds = 1e-6;
-    else if (f.basic.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
-        plan.most_seconds = 0.25;
+    plan.most_seconds = most_seconds(f.families[family], f.basic.deviceType, switches.slices);
 }
 
 void make_plan(const Facts& f, const Switches& switches, DevicePlan& plan) {
@@ -278,8 +170,8 @@ void make_plan(const Facts& f, const Switches& switches, DevicePlan& plan) {
                  VK_API_VERSION_MAJOR(f.api_version), VK_API_VERSION_MINOR(f.api_version));
         return;
     }
-    if (!(f.features & feature::timeline)) return refuse(plan, "it has no timeline semaphores");
-    const uint32_t family = queue_family(f);
+    if (!(f.features & feature::timeline_semaphore)) return refuse(plan, "it has no timeline semaphores");
+    const uint32_t family = queue_family(f.families, f.family_count);
     if (family == none) return refuse(plan, "it has no queue that computes");
     plan_queue(f, switches, family, plan);
     plan_policies(f, plan);

@@ -7,16 +7,17 @@
 
 #include "runtime/support/hook_memory.h"
 #include "runtime/vulkan_context/rt_functions.h"
+#include "runtime/vulkan_rules/device_rules.h"
 
 namespace pumice_rt::vulkan {
 
 /// Features of Vulkan that the runtime uses.
 namespace feature {
-constexpr uint32_t timeline = 1u << 0, device_addresses = 1u << 1, scalar_layout = 1u << 2, int8 = 1u << 3, int16 = 1u << 4,
-                   int64 = 1u << 5, float16 = 1u << 6, float64 = 1u << 7, storage_8bit = 1u << 8, storage_16bit = 1u << 9,
-                   int64_atomics = 1u << 10, local_int64_atomics = 1u << 11, float_atomics = 1u << 12,
-                   local_float_atomics = 1u << 13, subgroup_types = 1u << 14, subgroup_sizes = 1u << 15,
-                   full_subgroups = 1u << 16;
+constexpr uint32_t timeline_semaphore = 1u << 0, buffer_device_address = 1u << 1, scalar_block_layout = 1u << 2,
+                   shader_int8 = 1u << 3, shader_int16 = 1u << 4, shader_int64 = 1u << 5, shader_float16 = 1u << 6,
+                   shader_float64 = 1u << 7, storage_8bit = 1u << 8, storage_16bit = 1u << 9, buffer_int64_atomics = 1u << 10,
+                   shared_int64_atomics = 1u << 11, buffer_float32_atomic_add = 1u << 12, shared_float32_atomic_add = 1u << 13,
+                   subgroup_extended_types = 1u << 14, subgroup_size_control = 1u << 15, full_subgroups = 1u << 16;
 }  // namespace feature
 
 /// Device extensions that the runtime uses.
@@ -69,7 +70,7 @@ struct Switches {
 };
 Switches switches_from_environment();
 
-struct DevicePlan {
+struct DevicePlan : MemoryPlan {
     char unusable[160];             ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
     uint64_t properties;            ///< the bits of property:: in bundle_format.h
     uint32_t features, extensions;  ///< to enable
@@ -81,19 +82,8 @@ struct DevicePlan {
     bool row_groups;                  ///< the default groups of a range are long rows, not tiles
     bool push_descriptors;            ///< else descriptor sets
     uint32_t max_bindings;            ///< storage buffers of one kernel
+    bool always_staged;               ///< arrays are never mapped
     Batching batching;
-
-    /// Memory types for arrays, the best first; the others are used when it is full.
-    struct ArrayMemory {
-        uint32_t type;
-        bool mapped;  ///< the host writes arrays in place, and reads them in place if the memory is host-cached
-    } arrays[5];
-    uint32_t array_count;
-    bool always_staged;
-    uint32_t upload_memory, download_memory;  ///< memory types of the staging memory
-    int64_t alignment;                        ///< of allocations' offsets and sizes; a power of two
-    int64_t max_block_bytes;                  ///< of one allocation from the driver
-    int64_t memory_bytes;                     ///< of the heap of arrays
 };
 
 /// Asks the driver for everything. Below Vulkan 1.1 only name, version and limits: such a device is not usable anyway.

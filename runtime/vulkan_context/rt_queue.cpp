@@ -44,12 +44,9 @@ pumice_status no_memory() { return fail(PUMICE_ERROR_MEMORY, "the host has no me
 }  // namespace
 
 pumice_status Queue::start() {
-    VkSemaphoreTypeCreateInfo type{};
-    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    auto type = structure<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-    VkSemaphoreCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-    info.pNext = &type;
+    auto info = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type);
     RT_TRY(context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore"));
     // An empty batch: drivers and layers construct static objects at their first use. The exit handler, which is registered after
     // them, runs before those are destroyed.
@@ -92,14 +89,12 @@ pumice_status Queue::new_batch(Batch*& batch) {
     }
     batch = make<Batch>(context.hooks, context.hooks);
     if (!batch) return no_memory();
-    VkCommandPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    auto info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
     info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
     info.queueFamilyIndex = context.plan.queue_family;
     VkResult result = context.vk.CreateCommandPool(context.device, &info, nullptr, &batch->pool);
     if (result == VK_SUCCESS) {
-        VkCommandBufferAllocateInfo allocation{};
-        allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        auto allocation = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
         allocation.commandPool = batch->pool;
         allocation.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
         allocation.commandBufferCount = 1;
@@ -113,8 +108,7 @@ pumice_status Queue::new_batch(Batch*& batch) {
 pumice_status Queue::open_batch() {
     Batch* batch = nullptr;
     RT_TRY(new_batch(batch));
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    auto begin = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     const VkResult result = context.vk.BeginCommandBuffer(batch->commands, &begin);
     if (result != VK_SUCCESS) {
@@ -188,15 +182,12 @@ pumice_status Queue::hand_over(Batch* batch, VkResult result, const char* call) 
     if (result == VK_SUCCESS) {
         VkPipelineStageFlags stages[most_awaits];
         for (VkPipelineStageFlags& stage : stages) stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-        VkTimelineSemaphoreSubmitInfo values{};
-        values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+        auto values = structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
         values.signalSemaphoreValueCount = 1;
         values.pSignalSemaphoreValues = &batch->value;
         values.waitSemaphoreValueCount = batch->await_count;
         values.pWaitSemaphoreValues = batch->awaited_values;
-        VkSubmitInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-        info.pNext = &values;
+        auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO, &values);
         info.waitSemaphoreCount = batch->await_count;
         info.pWaitSemaphores = batch->awaits;
         info.pWaitDstStageMask = stages;
@@ -218,8 +209,7 @@ pumice_status Queue::hand_over(Batch* batch, VkResult result, const char* call) 
     }
     const uint32_t count = batch->count;
     if (result != VK_ERROR_DEVICE_LOST && context.wait_idle() == VK_SUCCESS) {
-        VkSemaphoreSignalInfo signal{};
-        signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+        auto signal = structure<VkSemaphoreSignalInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO);
         signal.semaphore = timeline;
         signal.value = batch->value;
         if (context.vk.SignalSemaphore(context.device, &signal) == VK_SUCCESS) submitted = batch->value;
@@ -249,8 +239,7 @@ void Queue::bind(VkPipeline pipeline) {
 pumice_status Queue::new_descriptor_pool(Batch& batch, uint32_t storage_buffers) {
     const uint32_t usual = sets_of_a_pool * 6;
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, storage_buffers > usual ? storage_buffers : usual};
-    VkDescriptorPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
     info.maxSets = sets_of_a_pool;
     info.poolSizeCount = 1;
     info.pPoolSizes = &size;
@@ -266,8 +255,7 @@ pumice_status Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t stora
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();
         if (fresh) RT_TRY(new_descriptor_pool(batch, storage_buffers));
-        VkDescriptorSetAllocateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
         info.descriptorPool = batch.sets[batch.sets_used];
         info.descriptorSetCount = 1;
         info.pSetLayouts = &layout;
@@ -314,8 +302,7 @@ uint64_t Queue::poll() {
 
 /// Blocks until the value is reached, which is submitted; with or without the mutex.
 pumice_status Queue::await_submitted(uint64_t value) {
-    VkSemaphoreWaitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    auto info = structure<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
     info.semaphoreCount = 1;
     info.pSemaphores = &timeline;
     info.pValues = &value;

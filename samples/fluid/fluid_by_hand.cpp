@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <string>
 
 #include <shaderc/shaderc.hpp>
@@ -130,8 +129,7 @@ void main() {
 
 /// Makes the writes of a dispatch visible to the next ones.
 void barrier(VkCommandBuffer commands) {
-    VkMemoryBarrier written{};
-    written.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    auto written = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     written.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     written.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &written, 0,
@@ -142,8 +140,7 @@ void barrier(VkCommandBuffer commands) {
 
 ByHand::ByHand(Screen& screen, int width, int height) : screen(screen), width(width), height(height) {
     const VkDescriptorPoolSize sizes{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 128};
-    VkDescriptorPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
     info.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
     info.maxSets = 64;
     info.poolSizeCount = 1;
@@ -195,8 +192,7 @@ ByHand::~ByHand() {
 
 ByHand::Buffer ByHand::make_buffer(VkDeviceSize bytes, VkMemoryPropertyFlags properties) {
     Buffer made;
-    VkBufferCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
     info.size = bytes;
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     check(vkCreateBuffer(screen.device, &info, nullptr, &made.buffer), "vkCreateBuffer");
@@ -204,8 +200,7 @@ ByHand::Buffer ByHand::make_buffer(VkDeviceSize bytes, VkMemoryPropertyFlags pro
     vkGetBufferMemoryRequirements(screen.device, made.buffer, &needs);
     VkPhysicalDeviceMemoryProperties memories;
     vkGetPhysicalDeviceMemoryProperties(screen.physical, &memories);
-    VkMemoryAllocateInfo allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    auto allocation = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
     allocation.allocationSize = needs.size;
     const auto fits = [&](uint32_t type) {
         return (needs.memoryTypeBits >> type & 1) && (memories.memoryTypes[type].propertyFlags & properties) == properties;
@@ -242,26 +237,22 @@ ByHand::Pipeline ByHand::make_pipeline(const char* name, const char* body, uint3
     std::vector<VkDescriptorSetLayoutBinding> bindings(buffers);
     for (uint32_t b = 0; b < buffers; ++b)
         bindings[b] = {b, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    VkDescriptorSetLayoutCreateInfo set_info{};
-    set_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    auto set_info = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set_info.bindingCount = buffers;
     set_info.pBindings = bindings.data();
     check(vkCreateDescriptorSetLayout(screen.device, &set_info, nullptr, &made.set_layout), "vkCreateDescriptorSetLayout");
     const VkPushConstantRange constants{VK_SHADER_STAGE_COMPUTE_BIT, 0, 64};
-    VkPipelineLayoutCreateInfo layout_info{};
-    layout_info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    auto layout_info = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     layout_info.setLayoutCount = layout_info.pushConstantRangeCount = 1;
     layout_info.pSetLayouts = &made.set_layout;
     layout_info.pPushConstantRanges = &constants;
     check(vkCreatePipelineLayout(screen.device, &layout_info, nullptr, &made.layout), "vkCreatePipelineLayout");
-    VkShaderModuleCreateInfo module_info{};
-    module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    auto module_info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     module_info.codeSize = words.size() * 4;
     module_info.pCode = words.data();
     VkShaderModule shader;
     check(vkCreateShaderModule(screen.device, &module_info, nullptr, &shader), "vkCreateShaderModule");
-    VkComputePipelineCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = shader;
@@ -273,8 +264,7 @@ ByHand::Pipeline ByHand::make_pipeline(const char* name, const char* body, uint3
 }
 
 VkDescriptorSet ByHand::bind(const Pipeline& pipeline, std::initializer_list<VkBuffer> buffers) {
-    VkDescriptorSetAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
     info.descriptorPool = pool;
     info.descriptorSetCount = 1;
     info.pSetLayouts = &pipeline.set_layout;
@@ -283,8 +273,7 @@ VkDescriptorSet ByHand::bind(const Pipeline& pipeline, std::initializer_list<VkB
     uint32_t binding = 0;
     for (const VkBuffer buffer : buffers) {
         const VkDescriptorBufferInfo whole{buffer, 0, VK_WHOLE_SIZE};
-        VkWriteDescriptorSet write{};
-        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        auto write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
         write.dstSet = set;
         write.dstBinding = binding++;
         write.descriptorCount = 1;

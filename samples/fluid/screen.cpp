@@ -73,8 +73,7 @@ Screen::~Screen() {
 }
 
 void Screen::make_instance(const Options& options) {
-    VkApplicationInfo application{};
-    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
     application.apiVersion = VK_API_VERSION_1_2;
     std::vector<const char*> enabled, layers;
     if (window) {
@@ -83,24 +82,20 @@ void Screen::make_instance(const Options& options) {
         if (!needed) fail("no Vulkan driver of this machine presents to a window");
         enabled.assign(needed, needed + count);
     }
-    VkDebugUtilsMessengerCreateInfoEXT messages{};
-    messages.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    auto messages = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
     messages.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
     messages.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
     messages.pfnUserCallback = on_message;
     messages.pUserData = &complaints_;
     const VkValidationFeatureEnableEXT synchronisation = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
-    VkValidationFeaturesEXT more{};
-    more.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+    auto more = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
     more.enabledValidationFeatureCount = 1;
     more.pEnabledValidationFeatures = &synchronisation;
     messages.pNext = &more;
     const bool validate = options.validate && has_layer("VK_LAYER_KHRONOS_validation");
     if (options.validate && !validate) fail("Vulkan's validation layer is not installed (Debian: vulkan-validationlayers)");
     if (validate) layers.push_back("VK_LAYER_KHRONOS_validation"), enabled.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-    VkInstanceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
-    info.pNext = validate ? &messages : nullptr;
+    auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, validate ? &messages : nullptr);
     info.pApplicationInfo = &application;
     info.enabledLayerCount = uint32_t(layers.size());
     info.ppEnabledLayerNames = layers.data();
@@ -165,14 +160,11 @@ void Screen::make_device() {
         if (has && (surface || std::strcmp(wanted, VK_KHR_SWAPCHAIN_EXTENSION_NAME) != 0)) extensions.push_back(wanted);
     }
     const float priority = 1;
-    VkDeviceQueueCreateInfo queue_info{};
-    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    auto queue_info = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
     queue_info.queueFamilyIndex = family;
     queue_info.queueCount = 1;
     queue_info.pQueuePriorities = &priority;
-    VkDeviceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.pNext = &features;
+    auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features);
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue_info;
     info.enabledExtensionCount = uint32_t(extensions.size());
@@ -181,14 +173,12 @@ void Screen::make_device() {
     volkLoadDevice(device);
     vkGetDeviceQueue(device, family, 0, &queue);
 
-    VkCommandPoolCreateInfo pool_info{};
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    auto pool_info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
     pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     pool_info.queueFamilyIndex = family;
     check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
     const auto new_commands = [&] {
-        VkCommandBufferAllocateInfo buffer_info{};
-        buffer_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        auto buffer_info = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
         buffer_info.commandPool = pool;
         buffer_info.commandBufferCount = 1;
         VkCommandBuffer made = VK_NULL_HANDLE;
@@ -198,12 +188,10 @@ void Screen::make_device() {
     other_commands = new_commands();
     for (Slot& slot : slots) {
         slot.commands = new_commands();
-        VkFenceCreateInfo fence_info{};
-        fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+        auto fence_info = structure<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
         fence_info.flags = VK_FENCE_CREATE_SIGNALED_BIT;
         check(vkCreateFence(device, &fence_info, nullptr, &slot.done), "vkCreateFence");
-        VkSemaphoreCreateInfo semaphore_info{};
-        semaphore_info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+        auto semaphore_info = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
         check(vkCreateSemaphore(device, &semaphore_info, nullptr, &slot.acquired), "vkCreateSemaphore");
     }
 }
@@ -226,8 +214,7 @@ void Screen::make_swapchain() {
     if (wanted == formats.end()) fail("the window takes no 8-bit normalised pixels");
     format = wanted->format;
 
-    VkSwapchainCreateInfoKHR info{};
-    info.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR;
+    auto info = structure<VkSwapchainCreateInfoKHR>(VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR);
     info.surface = surface;
     info.minImageCount = std::max(can.minImageCount, 3u);
     if (can.maxImageCount) info.minImageCount = std::min(info.minImageCount, can.maxImageCount);
@@ -246,8 +233,7 @@ void Screen::make_swapchain() {
     check(vkGetSwapchainImagesKHR(device, swapchain, &count, images.data()), "vkGetSwapchainImagesKHR");
     drawn.resize(count);
     for (VkSemaphore& semaphore : drawn) {
-        VkSemaphoreCreateInfo semaphore_info{};
-        semaphore_info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+        auto semaphore_info = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
         check(vkCreateSemaphore(device, &semaphore_info, nullptr, &semaphore), "vkCreateSemaphore");
     }
     ++swapchains_;
@@ -275,8 +261,7 @@ bool Screen::begin(Frame& frame) {
     if (got == VK_ERROR_OUT_OF_DATE_KHR) return drop_swapchain(), false;
     check(got, "vkAcquireNextImageKHR");
     check(vkResetFences(device, 1, &slot.done), "vkResetFences");
-    VkCommandBufferBeginInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    auto info = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     check(vkBeginCommandBuffer(slot.commands, &info), "vkBeginCommandBuffer");
     frame = {next_slot, slot.commands, images[image_index], extent_};
@@ -285,12 +270,10 @@ bool Screen::begin(Frame& frame) {
 
 void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPipelineStageFlags written) {
     Slot& slot = slots[frame.slot];
-    VkMemoryBarrier painted{};
-    painted.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    auto painted = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     painted.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     painted.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-    VkImageMemoryBarrier to_copy{};
-    to_copy.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    auto to_copy = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
     to_copy.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     to_copy.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
     to_copy.newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
@@ -315,16 +298,14 @@ void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPip
     check(vkEndCommandBuffer(frame.commands), "vkEndCommandBuffer");
 
     const VkPipelineStageFlags at = VK_PIPELINE_STAGE_TRANSFER_BIT;
-    VkSubmitInfo submission{};
-    submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    auto submission = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
     submission.waitSemaphoreCount = submission.signalSemaphoreCount = submission.commandBufferCount = 1;
     submission.pWaitSemaphores = &slot.acquired;
     submission.pWaitDstStageMask = &at;
     submission.pCommandBuffers = &frame.commands;
     submission.pSignalSemaphores = &drawn[image_index];
     check(vkQueueSubmit(queue, 1, &submission, slot.done), "vkQueueSubmit");
-    VkPresentInfoKHR present{};
-    present.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR;
+    auto present = structure<VkPresentInfoKHR>(VK_STRUCTURE_TYPE_PRESENT_INFO_KHR);
     present.waitSemaphoreCount = present.swapchainCount = 1;
     present.pWaitSemaphores = &drawn[image_index];
     present.pSwapchains = &swapchain;
@@ -336,13 +317,11 @@ void Screen::end(const Frame& frame, VkBuffer pixels, VkDeviceSize offset, VkPip
 }
 
 void Screen::submit(const std::function<void(VkCommandBuffer)>& record) {
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    auto begin = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
     check(vkBeginCommandBuffer(other_commands, &begin), "vkBeginCommandBuffer");
     record(other_commands);
     check(vkEndCommandBuffer(other_commands), "vkEndCommandBuffer");
-    VkSubmitInfo submission{};
-    submission.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    auto submission = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
     submission.commandBufferCount = 1;
     submission.pCommandBuffers = &other_commands;
     check(vkQueueSubmit(queue, 1, &submission, VK_NULL_HANDLE), "vkQueueSubmit");

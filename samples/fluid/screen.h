@@ -15,6 +15,14 @@ namespace fluid {
 /// Throws pumice::Error with the name of the call where Vulkan gives an error.
 void check(VkResult result, const char* call);
 
+/// An empty structure of this type.
+template <class T> T structure(VkStructureType type, decltype(T::pNext) next = nullptr) {
+    T made{};
+    made.sType = type;
+    made.pNext = next;
+    return made;
+}
+
 struct Mouse {
     float x = 0, y = 0;  ///< from 0 to 1, from the left and the top
     bool pressed = false;

@@ -131,7 +131,7 @@ bool devices_agree(const std::vector<Row>& rows) {
         std::printf("%s ran alone: there is no other device to compare it with.\n", rows[0].name.c_str());
         return true;
     }
-    const auto interp = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.name == "interp"; });
+    const auto interp = std::ranges::find_if(rows, [](const Row& row) { return row.name == "interp"; });
     const Row& reference = interp == rows.end() ? rows.front() : *interp;
     bool all = true;
     for (const Row& row : rows) {

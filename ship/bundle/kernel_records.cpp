@@ -1,7 +1,6 @@
 #include "ship/bundle/kernel_records.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "codegen/glsl/codegen.h"
 #include "core/host/reports.h"

@@ -191,7 +191,7 @@ public:
         record.sized_locals = BundleWriter::append(to.sized_locals, sized);
         made.push_back(record);
         for (const FormatRecord& f : format_records(checked, to))
-            if (std::none_of(formats.begin(), formats.end(), [&](const FormatRecord& known) { return known.index == f.index; }))
+            if (std::ranges::none_of(formats, [&](const FormatRecord& known) { return known.index == f.index; }))
                 formats.push_back(f);
     }
     std::vector<ModuleRecord> made;
@@ -214,7 +214,7 @@ std::vector<ModuleRecord> shader_modules(const ir::Kernel& k, std::vector<Format
                 if (!first_error) first_error = e;
             }
     if (modules.made.empty() && first_error) throw *first_error;
-    std::stable_sort(modules.made.begin(), modules.made.end(), [](const ModuleRecord& a, const ModuleRecord& b) {
+    std::ranges::stable_sort(modules.made, [](const ModuleRecord& a, const ModuleRecord& b) {
         return std::popcount(a.wants) > std::popcount(b.wants);
     });
     return modules.made;

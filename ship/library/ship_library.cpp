@@ -170,7 +170,7 @@ private:
         }
         k.devices |= devices;
         for (const auto& group : use.groups)
-            if ((devices & EntryRecord::on_cpu) && std::find(k.groups.begin(), k.groups.end(), group) == k.groups.end())
+            if ((devices & EntryRecord::on_cpu) && std::ranges::find(k.groups, group) == k.groups.end())
                 k.groups.push_back(group);
     }
 
@@ -208,7 +208,7 @@ private:
     NativeRecord native_record(const Level& level, const cpu::AheadVariant& made) {
         NativeRecord r{};
         r.level = level.number;
-        r.entry = uint32_t(std::find(code.begin(), code.end(), made.symbol) - code.begin());
+        r.entry = uint32_t(std::ranges::find(code, made.symbol) - code.begin());
         for (size_t axis = 0; axis < 3; ++axis) r.group[axis] = uint32_t(made.variant.group[axis]);
         if (made.variant.streaming) r.flags |= NativeRecord::streaming;
         if (made.variant.peeled) r.flags |= NativeRecord::peeled;

@@ -262,7 +262,7 @@ bool Capture::launching(const KernelBase& kernel, const Range& range, std::span<
         if ((a.array || a.image) && a.device()->backend.get() != this)
             refuse(text("launches kernel \"", kernel.name(), "\" on an array of ", a.device()->name,
                         ": arrays are its arguments, or are allocated by it on the device of one"));
-    if (std::any_of(arguments.begin(), arguments.end(), [](const auto& a) { return a.image != nullptr; })) refuse_images();
+    if (std::ranges::any_of(arguments, [](const auto& a) { return a.image != nullptr; })) refuse_images();
     group_is_fixed = range.group_rank > 0 || kernel.recorded()->group[0] > 0;
     return false;
 }

@@ -5,7 +5,6 @@
 #include "autodiff/rules/derivative_rules.h"
 #include "core/ir/builder.h"
 #include "core/ir/evaluate.h"
-#include "core/ir/ops.h"
 #include "core/support/error.h"
 
 namespace pumice::ship {

@@ -28,7 +28,6 @@ public:
     void add_sum(const derive::HostScalars* scalars, int number, int index, Scalar type);
     /// The derivative by a bound number, as its type: after all sums were added, and while the list lives.
     int derivative(int number);
-    bool has_sums() const { return swept; }
     /// The list whose numbers are bound; null: none.
     const derive::HostScalars* scalars() const { return bound; }
 

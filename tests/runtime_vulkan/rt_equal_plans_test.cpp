@@ -117,15 +117,9 @@ runtime::Facts facts_of(const library::Snapshot& s) {
     f.min_subgroup_size = uint32_t(s.min_subgroup_size), f.max_subgroup_size = uint32_t(s.max_subgroup_size);
     f.max_group_subgroups = s.max_group_subgroups, f.subgroup_operations = s.subgroup_operations;
     f.float_modes = uint64_t(s.float_modes) << 48;
-    const auto put = [&](bool has, uint32_t one) { f.features |= has ? one : 0; };
-    put(s.timeline_semaphore, feature::timeline), put(s.buffer_device_address, feature::device_addresses);
-    put(s.scalar_block_layout, feature::scalar_layout), put(s.shader_int8, feature::int8), put(s.shader_int16, feature::int16);
-    put(s.shader_int64, feature::int64), put(s.shader_float16, feature::float16), put(s.shader_float64, feature::float64);
-    put(s.storage_8bit, feature::storage_8bit), put(s.storage_16bit, feature::storage_16bit);
-    put(s.buffer_int64_atomics, feature::int64_atomics), put(s.shared_int64_atomics, feature::local_int64_atomics);
-    put(s.buffer_float32_atomic_add, feature::float_atomics), put(s.shared_float32_atomic_add, feature::local_float_atomics);
-    put(s.subgroup_extended_types, feature::subgroup_types), put(s.subgroup_size_control, feature::subgroup_sizes);
-    put(s.full_subgroups, feature::full_subgroups);
+#define FEATURE(type, structure, member, name) f.features |= s.name ? feature::name : 0;
+#include "runtime/vulkan_rules/device_features.def"
+#undef FEATURE
     for (uint32_t one = 0; one < runtime::extension::count; ++one)
         if (s.has(runtime::extension_name(1u << one))) f.extensions |= 1u << one;
     f.family_count = uint32_t(s.queue_families.size());

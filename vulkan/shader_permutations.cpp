@@ -1,6 +1,6 @@
-// The variants of a kernel on one device: which shader a launch needs.
+// The permutations of a kernel on one device: which shader a launch needs.
 //
-//   arrays of a launch   sizes, offsets, number -> codegen::Options -> the variant that was compiled for them, or a new one
+//   arrays of a launch   sizes, offsets, number -> codegen::Options -> the permutation that was compiled for them, or a new one
 //
 // Most launches need the same one, which is compiled before the first launch. Others need 64-bit offsets, arrays by their device
 // addresses, or several arrays in one binding. Cost: a comparison of the options a launch, unless it is an ordinary one.
@@ -17,13 +17,13 @@ namespace pumice::vulkan {
 namespace {
 
 size_t image_count(const codegen::Shader& shader) {
-    return size_t(std::count_if(shader.bindings.begin(), shader.bindings.end(),
-                                [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
+    return size_t(std::ranges::count_if(shader.bindings,
+                                        [](const codegen::Binding& b) { return b.kind != codegen::Binding::Kind::buffer; }));
 }
 
 /// True if the kernel has 64-bit atomics on memory of this kind.
 bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
-    return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
+    return std::ranges::any_of(kernel.insts, [&](const ir::Inst& i) {
         return ir::is_atomic(i.op) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
     });
 }
@@ -36,13 +36,12 @@ int64_t elements(const Launch::Array& array) {
 
 /// True if a dimension is longer than any binding: the array is reached by its address, or has no elements.
 bool has_long_extent(const Launch::Array& array, int64_t element_bytes) {
-    return std::any_of(array.extents.begin(), array.extents.end(),
-                       [&](int64_t extent) { return extent > codegen::most_bound_bytes / element_bytes; });
+    return std::ranges::any_of(array.extents, [&](int64_t extent) { return extent > codegen::most_bound_bytes / element_bytes; });
 }
 
 }  // namespace
 
-Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
+ShaderPermutations::ShaderPermutations(std::shared_ptr<const ir::Kernel> k, Source from)
     : kernel(std::move(k)),
       reports(pumice::reports(*kernel)),
       source(std::move(from)),
@@ -57,10 +56,12 @@ Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
     }
 }
 
-int64_t Variants::element_bytes(int parameter) const { return (*kernel)[kernel->params[size_t(parameter)].memory].element.size; }
+int64_t ShaderPermutations::element_bytes(int parameter) const {
+    return (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
+}
 
 /// True if every array fits a binding and 32-bit offsets.
-bool Variants::ordinary(const Context& context, const Launch& launch) const {
+bool ShaderPermutations::ordinary(const Context& context, const Launch& launch) const {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     for (const int parameter : arrays) {
         const Launch::Array& array = launch.arguments[size_t(parameter)].array;
@@ -73,7 +74,7 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
 }
 
 /// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
-size_t Variants::bindings(const Context& context) const {
+size_t ShaderPermutations::bindings(const Context& context) const {
     const DevicePlan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
     const size_t taken = size_t(reports) + size_t(locks) + for_block;
@@ -82,12 +83,12 @@ size_t Variants::bindings(const Context& context) const {
 }
 
 /// True if there are more arrays than bindings, so that those of one block must share.
-bool Variants::crowded(const Context& context) const {
+bool ShaderPermutations::crowded(const Context& context) const {
     return !context.plan.device_addresses && arrays.size() > bindings(context);
 }
 
 /// Makes arrays of one block share a binding, as long as it is not too long.
-void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
+void ShaderPermutations::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
     struct One {
         int parameter;
         const MemoryBlock* block;
@@ -100,7 +101,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
             all.push_back(
                 {parameter, block, array_range(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
     }
-    std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
+    std::ranges::stable_sort(all, [](const One& a, const One& b) {
         return a.block != b.block ? a.block->id < b.block->id : a.array_range.begin < b.array_range.begin;
     });
     options.shifted.assign(kernel->params.size(), false);
@@ -130,10 +131,10 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
              " places of device memory, and ", context.name, " binds at most ", bindings(context),
              " and has no device addresses");
     for (const std::vector<int>& group : groups)
-        for (const int parameter : group) options.shares[size_t(parameter)] = *std::min_element(group.begin(), group.end());
+        for (const int parameter : group) options.shares[size_t(parameter)] = *std::ranges::min_element(group);
 }
 
-codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
+codegen::Options ShaderPermutations::options_for(const Context& context, const Launch* launch) const {
     const DevicePlan& plan = context.plan;
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     codegen::Options options;
@@ -211,7 +212,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
 }
 
 /// Returns null if the launch is needed to know which arrays share a binding.
-Variant* Variants::variant(Context& context, const Launch* launch) {
+ShaderPermutation* ShaderPermutations::permutation(Context& context, const Launch* launch) {
     const DevicePlan& plan = context.plan;
     if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
         fail(named(*kernel), " updates 64-bit values atomically, and ", context.name,
@@ -219,33 +220,33 @@ Variant* Variants::variant(Context& context, const Launch* launch) {
     for (;;) {
         if (!launch && crowded(context)) return nullptr;
         const codegen::Options options = options_for(context, launch);
-        for (const CachedVariant& one : made)
-            if (one.options == options) return one.variant.get();
+        for (const CachedPermutation& one : made)
+            if (one.options == options) return one.permutation.get();
         codegen::Shader shader = source(options);
         if (for_block == 0 && shader.block_bytes > 0 &&
             (binding_count(shader) - image_count(shader) > plan.max_bindings || binding_count(shader) > plan.max_descriptors)) {
             for_block = 1;
             continue;
         }
-        made.push_back({options, std::make_unique<Variant>(context, std::move(shader), *kernel)});
-        return made.back().variant.get();
+        made.push_back({options, std::make_unique<ShaderPermutation>(context, std::move(shader), *kernel)});
+        return made.back().permutation.get();
     }
 }
 
-void Variants::prepare(Context& context) {
+void ShaderPermutations::prepare(Context& context) {
     const std::lock_guard lock(mutex);
-    usual = variant(context, nullptr);
+    usual = permutation(context, nullptr);
 }
 
-Variants::ChosenVariant Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
+ShaderPermutations::ChosenPermutation ShaderPermutations::choose(Context& context, PipelineCache& cache, const Launch& launch) {
     const std::lock_guard lock(mutex);
-    Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
+    ShaderPermutation& chosen = usual && ordinary(context, launch) ? *usual : *permutation(context, &launch);
     return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
 }
 
-void Variants::destroy(Context& context) {
+void ShaderPermutations::destroy(Context& context) {
     const std::lock_guard lock(mutex);
-    for (const CachedVariant& one : made) one.variant->destroy(context);
+    for (const CachedPermutation& one : made) one.permutation->destroy(context);
     made.clear();
     usual = nullptr;
 }
