@@ -178,6 +178,7 @@ TEST_P(DeviceTest, ArraysBeyondABindingGoByAddress) {
     device->fill(*x, 0, bytes, &one, 4, 0);
     Launch l = saxpy_launch(y, x, 5.0f);
     l.group = {256, 1, 1};
+    l.start = {bytes / 4 - 65536, 0, 0}, l.extent = {65536, 1, 1};
     device->launch(program, l);
     float last[2] = {0, 0};
     device->read(*y, bytes - 8, last, 8);
