@@ -3,6 +3,11 @@
 # of docs/internals.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
+set(standard_headers algorithm array atomic bit cmath cstdint cstdio cstdlib cstring functional map memory mutex optional set span string
+    string_view tuple unordered_map utility vector)
+list(TRANSFORM standard_headers PREPEND "<")
+list(TRANSFORM standard_headers APPEND ">")
+
 function(pumice_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 layer "" "FOLDER;EXCLUDE" "OPTIONS")
     if(NOT layer_FOLDER)
@@ -19,6 +24,7 @@ function(pumice_layer name)
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
         pumice_compile_options(${target})
         target_compile_options(${target} PRIVATE ${layer_OPTIONS})  # last: to clang, -fno-fast-math also undoes -ffp-contract=off
+        pumice_precompile(${target} ${standard_headers} [["core/ir/ir.h"]] [["core/support/error.h"]])
     else()
         message(STATUS "${layer_FOLDER}/ has no sources yet")
         add_library(${target} INTERFACE)

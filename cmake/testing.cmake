@@ -10,13 +10,13 @@ if(PUMICE_TEST_HARDWARE)
     list(APPEND test_devices hardware)
 endif()
 
-# pumice_test_program(target sources...): a GoogleTest program with a precompiled gtest, at -O1 where Release has -O2, since
-# tests are compiled more often than they run. source_folder() finds the repository's
+# pumice_test_program(target sources...): a GoogleTest program with a precompiled gtest, at -O0 where Release has -O2, since
+# the compiler takes longer for tests than they run, and what they run for long is the library. source_folder() finds the repository's
 # files; it is a file of its own, so that ccache knows everything else whatever the checkout is called.
 function(pumice_test_program target)
     add_executable(${target} ${ARGN})
     target_link_libraries(${target} PRIVATE GTest::gtest_main Threads::Threads pumice_source_folder)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
     pumice_compile_options(${target})
 endfunction()
 
@@ -66,6 +66,30 @@ find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
     PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
 mark_as_advanced(PUMICE_VALIDATION_MANIFESTS)
 
+# Random tests: the devices take different parts of a test's seeds (tests/fuzz/seeds.h). The interpreter, which is fast, and hardware
+# take all of them.
+function(pumice_part_of_seeds device variable)
+    set(k 3)
+    set(parts 4)
+    if(device MATCHES "^(interp|hardware)$")
+        set(k 0)
+        set(parts 1)
+    elseif(device STREQUAL "cpu")
+        set(k 0)
+        set(parts 2)
+    elseif(device MATCHES "^(lavapipe|cpu_v3)$")
+        set(k 0)
+    elseif(device MATCHES "^(swiftshader|cpu_v4|radv_.*)$")
+        set(k 1)
+    elseif(device MATCHES "^(cpu1|cpu16|lavapipe_wide)$")
+        set(k 2)
+    endif()
+    if(PUMICE_SANITIZE)  # which makes them slow
+        math(EXPR parts "2 * ${parts}")
+    endif()
+    set(${variable} PUMICE_FUZZ_PART=${k}/${parts} PARENT_SCOPE)
+endfunction()
+
 # pumice_device_test(target [GTEST] [THOROUGH] [NAME name] [FILTER tests] [DEVICES device...]): the program, or of it these of
 # GoogleTest's tests, once a device, as NAME.DEVICE, with validation on for the Vulkan ones. Without the driver the entry says
 # SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on. THOROUGH ones are left to .ci/run by ./test.
@@ -84,7 +108,8 @@ function(pumice_device_test target)
     foreach(device IN LISTS run_DEVICES)
         set(name ${run_NAME}.${device})
         file(MAKE_DIRECTORY ${test_temporaries}/${name})
-        set(environment PUMICE_CACHE_DIR=${test_caches}/${name} TMPDIR=${test_temporaries}/${name})
+        pumice_part_of_seeds(${device} part)
+        set(environment PUMICE_CACHE_DIR=${test_caches}/${name} TMPDIR=${test_temporaries}/${name} ${part})
         set(manifest "")
         if(device STREQUAL "interp")
             list(APPEND environment PUMICE_DEVICE=interp)

@@ -495,7 +495,9 @@ Expression GlslEmitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
     if (const std::optional<Expression> difference = less(i)) return *difference;
     // With full_groups, drivers know the trip counts of loops over the group's items, and unroll them.
-    const std::string pattern = (counts_members(i) ? interface.full_groups() + " ? $0 : " : "") + pattern_of(i);
+    std::string pattern;
+    if (counts_members(i)) pattern.append(interface.full_groups()).append(" ? $0 : ");
+    pattern += pattern_of(i);
     std::vector<Expression> texts;
     for (size_t o = 0; o < operands.size(); ++o) {
         Expression e = occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]);

@@ -98,9 +98,7 @@ private:
 };
 
 TEST(AutodiffFuzz, RandomKernels) {
-    // Each seed makes dozens of kernels, and a driver needs some hundred milliseconds to compile one.
-    const bool slow_to_compile = device().name().starts_with("vulkan");
-    fuzz::each_seed(slow_to_compile ? 8 : 24, [](uint64_t seed) {
+    fuzz::each_seed(24, [](uint64_t seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         if (device().supports(Feature::float64) && seed % 2)
             RandomKernel<double>(uint32_t(seed)).check();

@@ -10,64 +10,72 @@ using suite::numbers;
 
 namespace {
 
-/// y = atan(operation(sin x)) * sin x, over 48 items in groups of 16 and over 45, where the last group is cut.
-template <class Operation> void check(const char* name, const Operation& operation, bool cut = true) {
+/// The ranges of a check: 45 items, of which the last group is cut, and 48. Each range has kernels of its own.
+enum class Groups { cut, whole, both };
+
+/// y = atan(operation(sin x)) * sin x, in groups of 16.
+template <class Operation> void check(const char* name, const Operation& operation, Groups groups = Groups::both) {
     SCOPED_TRACE(name);
     const auto lanes = kernel(name, [&](Out<float> y, In<float> x) {
         auto i = global_index();
         auto s = sin(x[i]);
         y[i] = atan(operation(s)) * s;
     });
+    // These kernels take long to compile. Where one range will do, so will one mode; the interpreter runs all modes.
+    const bool all = groups == Groups::both || suite::is_checking_device();
+    const suite::Modes modes = all ? suite::Modes::all : suite::Modes::whole;
     for (const int n : {48, 45}) {
-        if (n == 45 && !cut) continue;
+        if (groups == (n == 45 ? Groups::whole : Groups::cut)) continue;
         // The order is mixed. Minima and maxima are well apart, so that a difference does not move them to another item.
         std::vector<float> host(size_t(n), 0.0f);
         for (int i = 0; i < n; ++i) host[size_t(i)] = 0.25f + 0.025f * float((i * 29) % 48);
-        expect_derivatives(lanes, ndrange(n).group(16), device().zeros<float>(n), device().upload(host));
+        expect_derivatives(modes, lanes, ndrange(n).group(16), device().zeros<float>(n), device().upload(host));
     }
 }
 
-// The operations that subgroups and groups have in common, each as check(name, function).
-#define CHECK(where, operation) check(#operation, [](const Val<float>& s) { return where::operation(s); })
-#define CHECK_ALL(where)         \
-    CHECK(where, reduce_add);    \
-    CHECK(where, reduce_mul);    \
-    CHECK(where, reduce_min);    \
-    CHECK(where, reduce_max);    \
-    CHECK(where, inclusive_add); \
-    CHECK(where, inclusive_mul); \
-    CHECK(where, inclusive_min); \
-    CHECK(where, inclusive_max); \
-    CHECK(where, exclusive_add); \
-    CHECK(where, exclusive_mul); \
-    CHECK(where, exclusive_min); \
-    CHECK(where, exclusive_max)
+// The operations that subgroups and groups have in common, each as check(name, function). One of a kind also in whole groups alone.
+#define CHECK(where, operation, groups) check(#operation, [](const Val<float>& s) { return where::operation(s); }, Groups::groups)
+#define CHECK_ALL(where)               \
+    CHECK(where, reduce_add, both);    \
+    CHECK(where, reduce_mul, cut);     \
+    CHECK(where, reduce_min, cut);     \
+    CHECK(where, reduce_max, both);    \
+    CHECK(where, inclusive_add, cut);  \
+    CHECK(where, inclusive_mul, both); \
+    CHECK(where, inclusive_min, cut);  \
+    CHECK(where, inclusive_max, cut);  \
+    CHECK(where, exclusive_add, both); \
+    CHECK(where, exclusive_mul, cut);  \
+    CHECK(where, exclusive_min, cut);  \
+    CHECK(where, exclusive_max, cut)
 
 TEST(AutodiffSubgroups, ReductionsAndScans) {
     CHECK_ALL(subgroup);
-    CHECK(subgroup, broadcast_first);
+    CHECK(subgroup, broadcast_first, both);
 }
 
 TEST(AutodiffSubgroups, ShufflesByAUniformDistance) {
-    const bool single = device().limits().subgroup_size == 1;
+    const Groups groups = device().limits().subgroup_size == 1 ? Groups::both : Groups::whole;
     check("broadcast", [](const Val<float>& s) { return subgroup::broadcast(s, 0); });
     check("shuffle", [](const Val<float>& s) { return subgroup::shuffle(s, 0); });
     check("shuffle_up", [](const Val<float>& s) { return subgroup::shuffle_up(s, 1) + 2.0f * subgroup::shuffle_up(s, 2); });
     check(
         "shuffle_down", [](const Val<float>& s) { return subgroup::shuffle_down(s, 1) + 2.0f * subgroup::shuffle_down(s, 2); },
-        single);
+        groups);
     check(
         "shuffle_xor", [](const Val<float>& s) { return subgroup::shuffle_xor(s, 1) + 2.0f * subgroup::shuffle_xor(s, 3); },
-        single);
+        groups);
 }
 
 TEST(AutodiffSubgroups, ShufflesByADistancePerLane) {
     const auto lane = [] { return subgroup::lane(); };
-    check("mirrored", [&](const Val<float>& s) { return subgroup::shuffle(s, subgroup::size() - 1 - lane()); }, false);
+    check("mirrored", [&](const Val<float>& s) { return subgroup::shuffle(s, subgroup::size() - 1 - lane()); }, Groups::whole);
     check("halved", [&](const Val<float>& s) { return subgroup::shuffle(s, lane() / 2); });
     check("up", [&](const Val<float>& s) { return subgroup::shuffle_up(s, lane() / 2); });
-    check("down", [&](const Val<float>& s) { return subgroup::shuffle_down(s, (subgroup::size() - 1 - lane()) / 2); }, false);
-    check("xor", [&](const Val<float>& s) { return subgroup::shuffle_xor(s, lane() ^ (lane() / 2)); }, false);
+    check(
+        "down", [&](const Val<float>& s) { return subgroup::shuffle_down(s, (subgroup::size() - 1 - lane()) / 2); },
+        Groups::whole);
+    check("xor", [&](const Val<float>& s) { return subgroup::shuffle_xor(s, lane() ^ (lane() / 2)); }, Groups::whole);
 }
 
 TEST(AutodiffSubgroups, InBranchesAndLoopsOfDifferentLength) {
@@ -93,9 +101,9 @@ TEST(AutodiffGroups, ReductionsAndScans) {
     CHECK_ALL(group);
     check("broadcast", [](const Val<float>& s) { return group::broadcast(s, 3); });
     const auto soft = [](auto a, auto b) { return a + b - 0.25f * a * b; };
-    check("reduce", [&](const Val<float>& s) { return group::reduce(s, soft); });
+    check("reduce", [&](const Val<float>& s) { return group::reduce(s, soft); }, Groups::cut);
     check("inclusive_scan", [&](const Val<float>& s) { return group::inclusive_scan(s, soft); });
-    check("exclusive_scan", [&](const Val<float>& s) { return group::exclusive_scan(s, 0.0f, soft); });
+    check("exclusive_scan", [&](const Val<float>& s) { return group::exclusive_scan(s, 0.0f, soft); }, Groups::cut);
 }
 
 TEST(AutodiffGroups, SumsInLoopsAndBranchesOfAllItems) {

@@ -72,7 +72,7 @@ TEST(Examples, Matmul) {
     SKIP_WITHOUT_GROUPS_OF(256);
     if (suite::is_checking_device()) return check_matmul(64, 35, 45, true);  // a microsecond an operation
     check_matmul(256, 123, 45, true);
-    check_matmul(1024, 512, 2048, false);
+    check_matmul(256, 128, 512, false);
 }
 
 const auto copy_2d = [](Out<int, 2> b, In<int, 2> a) {

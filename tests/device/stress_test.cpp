@@ -275,8 +275,8 @@ double time_of_streams(const Device& d, int count) {
 
 TEST(Stress, LaunchTimeDoesNotGrowWithTheNumberOfStreams) {
     const Device d = device();
-    const int few = sanitized ? 500 : 4000;
-    time_of_streams(d, few);  // compiles
+    int few = sanitized ? 500 : 4000;
+    if (time_of_streams(d, few) > 0.4 && !sanitized) few = 1000;  // compiles; software drivers need no more to show it
     const double some = time_of_streams(d, few), many = time_of_streams(d, 8 * few);
     EXPECT_LT(many, 24 * some + 0.5);
 }

@@ -67,11 +67,12 @@ TYPED_TEST(Strided, EveryNthElement) {
             suite::message_of([] { kernel("missing", [](InOut<T> y) { y[0] = T(1); })(ndrange(1), device().zeros<T>(1)); });
         missing != "(no error)")
         GTEST_SKIP() << "SKIPPED: " << missing;
-    every_nth<T, 2>({0}), every_nth<T, 2>({0, 1});
-    every_nth<T, 3>({1}), every_nth<T, 3>({0, 1, 2}), every_nth<T, 3>({0, 2});
+    every_nth<T, 2>({0, 1}), every_nth<T, 3>({0, 2}), every_nth<T, 8>({0, 1, 2, 3, 4, 5, 6, 7});
+    // The others are about the vectors of the device cpu. Drivers take long to compile so many kernels.
+    if (device().name().starts_with("vulkan")) return;
+    every_nth<T, 2>({0}), every_nth<T, 3>({1}), every_nth<T, 3>({0, 1, 2});
     every_nth<T, 4>({0}), every_nth<T, 4>({0, 1, 3}), every_nth<T, 4>({0, 1, 2, 3});
-    every_nth<T, 5>({0, 1, 2, 3, 4}), every_nth<T, 6>({0, 1, 2, 3, 4, 5}), every_nth<T, 7>({1, 5}),
-        every_nth<T, 8>({0, 1, 2, 3, 4, 5, 6, 7});
+    every_nth<T, 5>({0, 1, 2, 3, 4}), every_nth<T, 6>({0, 1, 2, 3, 4, 5}), every_nth<T, 7>({1, 5});
     every_nth<T, 12>({0, 3, 4, 7}), every_nth<T, 16>({0, 1, 2, 3, 8, 9, 10, 11}), every_nth<T, 19>({0, 1, 2, 3, 4});
 }
 

@@ -69,7 +69,7 @@ TEST(Sums, TilesOfLocalMemory) {
     for (const auto& [height, width] :
          {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
         tiles<float>(height, width);
-        tiles<int>(height, width);
+        if (height == 4 || height == 7) tiles<int>(height, width);  // drivers take half a second for each kernel
     }
 }
 
@@ -133,7 +133,7 @@ TEST(Sums, TilesThatAreReadBack) {
     for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(16, 2), std::pair(7, 5)})
         for (const bool clears : {true, false}) {
             taken_back<float>(height, width, clears);
-            taken_back<int>(height, width, clears);
+            if (width < 16) taken_back<int>(height, width, clears);
         }
 }
 

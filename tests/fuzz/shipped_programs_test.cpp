@@ -143,7 +143,7 @@ TEST(Fuzz, ShippedProgramsAgreeWithTheInterpreter) {
     options.leave_out(fuzz::Part::calls);
     pumice_device device = nullptr;
     ASSERT_EQ(pumice_open("vulkan", nullptr, &device), PUMICE_OK) << pumice_error();
-    fuzz::each_seed(5, [&](uint64_t seed) {
+    fuzz::each_seed(8, [&](uint64_t seed) {
         const auto program = std::make_shared<const fuzz::Program>(fuzz::random_program(seed, options));
         if (program->smooth) return;
         std::string found;
