@@ -36,6 +36,7 @@ constexpr const char* usage =
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
     "  --out FILE     where the results go as JSON (without --filter: bench/results/latest.json of the repository)\n"
+    "PUMICE_CPU_TARGET=x86-64-v3: the device cpu and its peers are compiled for AVX2.\n"
     "Without PUMICE_DEVICE: the cases of the device cpu, then those of the best Vulkan device; VK_DRIVER_FILES selects the "
     "driver.\n";
 
