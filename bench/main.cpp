@@ -236,8 +236,8 @@ void write(const std::filesystem::path& path, const std::string& text) {
     if (!file.flush()) pumice::fail("the results cannot be written to ", path.string());
 }
 
-/// Where PUMICE_CPU_TARGET has the device cpu compile for an older processor, its peers are those compiled for that one. The loader
-/// looks for them when a process begins, so that this one begins again.
+/// Starts the process again with the peers of PUMICE_CPU_TARGET, if there are any: the device cpu and its peers are then compiled
+/// for the same level. The dynamic loader looks for the peers only when a process begins.
 void take_the_peers_of_the_target(char** argv) {
     const char* const target = std::getenv("PUMICE_CPU_TARGET");
     const std::string folder = std::string(PUMICE_BENCH_PEERS) + (target ? target : "");

@@ -55,7 +55,7 @@ const Inst* LlvmEmitter::counted_loop_of(Value v) const {
     return nullptr;
 }
 
-/// What an i32 gains with each iteration of a loop; none if that is not a constant. `counter` becomes the loop's counter.
+/// The constant increment of an i32 from one iteration of a loop to the next, if there is one. `counter` becomes the loop's counter.
 std::optional<int64_t> LlvmEmitter::moved_by_counter(Value v, Value& counter, int depth) const {
     const InstId source = k[v].inst;
     if (source.id == none) {

@@ -116,7 +116,8 @@ std::string LlvmEmitter::permuted_by(const std::string& type, const std::string&
 }
 
 /// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and maxima
-/// of a value with step 1 and uniform ones. A vector is not computed for them.
+/// of a value with step 1 and uniform ones. If the value wraps within the packet, the limits send the lanes before the wrap to the
+/// upper one and those behind it to the lower one: the last lane is then not above the first, and the packet is no row.
 std::optional<std::pair<std::string, std::string>> LlvmEmitter::ends_of(Value v, int depth) {
     using Ends = std::pair<std::string, std::string>;
     if (!has_value[v.id] || k.type_of(v) != Scalar::i32 || depth > most_nested) return std::nullopt;

@@ -8,7 +8,8 @@
 //
 // The address of a later group or iteration is computed by rematerialising the access's index arithmetic with the group index,
 // or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
-// prefetches: the others find their lines in a cache.
+// prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows behind
+// its own, which are those of the next group.
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
 // loops around barriers also accesses with a constant stride above 256 bytes, or one known at launch only. Innermost loops must
@@ -145,14 +146,14 @@ void LlvmEmitter::prefetch(InstId id, const Address& a) {
 /// True if a group loads short rows of an array, each from another line: the group that comes next on this thread loads what lies
 /// behind them, and no hardware prefetcher follows so many rows.
 bool LlvmEmitter::loads_rows_of_tile(const Inst& i) const {
+    const Structure& where = uniformity.structure();
     const int64_t bytes = variant.group[0] * k[i.memory].element.size;
     return has_barriers && k[i.memory].kind == MemoryKind::array && variant.group[1] * variant.group[2] >= least_rows &&
-           bytes <= most_row_bytes;
+           bytes <= most_row_bytes && where.loop_around(where.block_of(k.result(i))).id == none;
 }
 
 /// Prefetches the row of the next tile, where this one's is loaded from `address`.
 void LlvmEmitter::prefetch_next_tile(const Inst& i, const std::string& address) {
-    if (uniformity.structure().loop_around(InstId{uint32_t(&i - k.insts.data())}).id != none) return;
     emit_prefetch(let(text("getelementptr i8, ptr ", address, ", i64 ", variant.group[0] * k[i.memory].element.size)));
 }
 

@@ -255,12 +255,14 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
     });
 }
 
-/// Computes once what all packets of a row share and LLVM computes for each of them:
+/// Computes the values that all packets of a row share, and that LLVM computes in each of them:
 ///
-///     a[j + i * n] -= a[k + i * n] * b[j]       a[k + i * n] is loaded before the row, although the packets write to `a`: an item that
-///                                               wrote there would race with those that read
-///     (i + rows - 1) % rows                     LLVM moves a division out of the loop over packets only where each packet divides for
-///                                               certain, which it does not see where packets have versions
+///     a[j + i * n] -= a[k + i * n] * b[j]    a[k + i * n] is loaded before the row, although the packets write to `a`: an item that
+///                                            wrote there would race with those that read
+///     (i + rows - 1) % rows                  LLVM moves a division out of the loop over packets only where each packet divides for
+///                                            certain, which it does not see where packets have versions
+///
+/// Textbook name: loop-invariant code motion (Muchnick, chapter 13), with the absence of races in place of an alias analysis.
 void LlvmEmitter::compute_row_values() {
     if (has_barriers || !target.rules.has(Rule::row_values)) return;  // a region is not the whole body
     Rematerialisation in_row(

@@ -23,7 +23,7 @@ template <class T> double dot(const std::vector<T>& a, const std::vector<T>& b, 
     return sum;
 }
 
-/// What a check runs: reverse mode whole, or also in halves and for a batch, which have kernels of their own.
+/// The parts of a check: reverse mode whole; or that, halves and a batch, which have kernels of their own.
 enum class Modes { whole, all };
 
 /// The gradient agrees with central differences, and reverse mode is the transpose of forward mode: <seeds, J t> = <J' seeds, t>,
