@@ -88,10 +88,10 @@ private:
     /// operations, `uniform`), and no access to private memory.
     bool stays_together(InstId loop) const {
         return uniformity.structure().jumps_to(loop).empty() && !any_inside(from, from[loop], [&](InstId id) {
-            const Inst& i = from[id];
-            const bool own = (i.op == Op::load || i.op == Op::store) && from[i.memory].kind == MemoryKind::private_;
-            return own || is_barrier(i.op) || i.op == Op::return_ || i.op == Op::subgroup || i.op == Op::uniform;
-        });
+                   const Inst& i = from[id];
+                   const bool own = (i.op == Op::load || i.op == Op::store) && from[i.memory].kind == MemoryKind::private_;
+                   return own || is_barrier(i.op) || i.op == Op::return_ || i.op == Op::subgroup || i.op == Op::uniform;
+               });
     }
 
     /// Emits `for start = start of the group's first item to limit { if local_index < limit - start { body } barrier }`.

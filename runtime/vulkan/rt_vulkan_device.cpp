@@ -1,7 +1,6 @@
 // The device: start and end, memory, streams and events.
 #include "runtime/vulkan/rt_vulkan_device.h"
 
-
 namespace pumice_rt::vulkan {
 namespace {
 

@@ -1,7 +1,6 @@
 // A logical device and its queue: made with the features and extensions of the plan, or an application's.
 #include "runtime/vulkan_context/rt_context.h"
 
-
 namespace pumice_rt::vulkan {
 
 pumice_status Context::open(const Origin& origin) {
