@@ -49,7 +49,7 @@ void LlvmEmitter::plan_private_sums() {
     sum_lanes.assign(k.memories.size(), 0);
     const auto& order = uniformity.structure().order();
     if (variant.sums != Privatisation::none)
-        for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = 1;
+        for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = variant.privatises(k[m].argument) ? 1 : 0;
     for (const InstId id : order)
         if (k[id].op == Op::for_) plan_deferred_reductions(id);
     for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {

@@ -70,7 +70,7 @@ ItemTime LlvmEmitter::time_of_access(const Inst& i, bool in_row) const {
         if (i.op == Op::store) return {tuning::scattered_lane, alone};
         return {k[i.memory].kind == MemoryKind::array ? tuning::gathered_lane : tuning::gathered_own_lane, alone};
     }
-    const bool own = k[i.memory].kind != MemoryKind::array || variant.sums != Privatisation::none;
+    const bool own = k[i.memory].kind != MemoryKind::array || variant.privatises(k[i.memory].argument);
     const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
     if (uniform && i.op != Op::compare_exchange) return {one / width + 5 * whole, one};
     if (own && lies_in_row(i)) return {3 * whole, one};

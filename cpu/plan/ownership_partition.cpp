@@ -10,8 +10,17 @@
 //
 // With two arrays that are owned along different axes (the adjoint of a matrix product has these), the blocks of a diagonal
 // share neither rows nor columns. The diagonals run one after the other: a wavefront schedule with a barrier between wavefronts.
-// Cost: one scan of the accesses; wavefronts() - 1 extra synchronisations. Limits: at least 4 groups a thread along the axis; not
-// with one thread; an index must be global index + constant, the same in all accesses; a third owned axis gets copies.
+//
+// Items own ranges instead of rows where the index counts a loop between adjacent elements of an array that is only read, as in
+// the rows of a sparse matrix (CSR) or the edges of a graph:
+//
+//     kernel:   $for(e, range(starts[i], starts[i + 1])) { atomic_add(d[e], x); }
+//     launch:   if starts does not decrease, no two items share an element of d, so that any thread may run any item
+//
+// The launch looks at the bounds when its turn has come; if they do decrease, one thread runs all items.
+// Cost: one scan of the accesses; wavefronts() - 1 extra synchronisations; one pass over the bounds of ranges. Limits: at least 4
+// groups a thread along the axis; not with one thread; an index must be global index + constant, the same in all accesses; a third
+// owned axis gets copies; ranges only in one-dimensional kernels, between bounds of 32 bits.
 // Textbook: owner-computes rule (High Performance Fortran); wavefront scheduling (Lamport 1974, hyperplane method).
 #include "cpu/plan/ownership_partition.h"
 
@@ -19,6 +28,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/analysis/loop_info.h"
+#include "core/ir/structure.h"
 #include "cpu/plan/index_polynomial.h"
 
 namespace pumice::cpu {
@@ -47,8 +58,59 @@ int axis_of_owners(const ir::Kernel& k, ir::MemoryId array) {
     return -1;
 }
 
-OwnershipPartition::OwnershipPartition(std::vector<int> given, const std::array<int64_t, 3>& of, int threads)
-    : owners(std::move(given)), groups(of) {
+namespace {
+
+/// The ranges, if the index counts a `for` upwards between two adjacent bounds.
+std::optional<OwnedRanges> counts_range(const ir::Kernel& k, const ir::Structure& where, ir::Value index) {
+    const ir::InstId loop = k[index].inst.id == ir::none ? where.owner_of(k[index].block) : ir::InstId();
+    if (loop.id == ir::none || ir::unit_step(k, k[loop]) != 1 || k[k[loop].blocks[0]].params[0] != index) return std::nullopt;
+    OwnedRanges range;
+    for (const size_t end : {0, 1}) {
+        const ir::InstId source = k[k.operands(k[loop])[end]].inst;
+        if (source.id == ir::none || k[source].op != ir::Op::load) return std::nullopt;
+        const ir::Memory& bounds = k[k[source].memory];
+        if (bounds.kind != ir::MemoryKind::array || bounds.access != ir::Access::in || bounds.rank != 1 ||
+            bounds.element.leaves.size() != 1 || bounds.element.leaves[0].type != Scalar::i32)
+            return std::nullopt;
+        const auto offset = offset_from_item(k, ir::indices_of(k, k[source])[0], 0);
+        if (!offset) return std::nullopt;
+        const OwnedRanges found{bounds.argument, *offset - int64_t(end)};
+        if (end == 1 && found != range) return std::nullopt;
+        range = found;
+    }
+    return range;
+}
+
+}  // namespace
+
+std::optional<OwnedRanges> owned_ranges(const ir::Kernel& k, ir::MemoryId array) {
+    if (k.rank != 1) return std::nullopt;
+    const ir::Structure where(k);
+    for (int d = 0; d < k[array].rank; ++d) {
+        std::optional<OwnedRanges> all;
+        const bool same = std::ranges::all_of(where.order(), [&](ir::InstId id) {
+            const ir::Inst& i = k[id];
+            if (i.memory.id != array.id || i.op == ir::Op::extent) return true;
+            const auto indices = ir::indices_of(k, i);
+            if (int(indices.size()) != k[array].rank) return false;
+            const auto here = counts_range(k, where, indices[size_t(d)]);
+            if (!all) all = here;
+            return here && here == all;
+        });
+        if (same && all) return all;
+    }
+    return std::nullopt;
+}
+
+bool never_decrease(std::span<const int32_t> bounds) {
+    bool sorted = true;  // without an early exit, so that it is vectorised
+    for (size_t n = 1; n < bounds.size(); ++n) sorted &= bounds[n - 1] <= bounds[n];
+    return sorted;
+}
+
+OwnershipPartition::OwnershipPartition(std::vector<int> given, std::vector<OwnedRanges> of_items,
+                                       const std::array<int64_t, 3>& of, int threads)
+    : owners(std::move(given)), ranges(std::move(of_items)), groups(of) {
     if (threads == 1) return;
     for (const int axis : owners) {
         if (axis < 0 || cut(axis) || groups[size_t(axis)] < least_groups * threads) continue;

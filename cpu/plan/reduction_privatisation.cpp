@@ -9,7 +9,7 @@
 //
 // The order of float additions is unspecified either way.
 // Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
-// have at most 4 elements an item; one copy with lanes takes at most 1 MiB, and adds in loops are not all on conditions on data.
+// have at most 4 elements an item, and larger ones keep their atomics; one copy with lanes takes at most 1 MiB, and adds in loops are not all on conditions on data.
 // Legality: only add and sub, old values unused, elements that are scalars of 4 or 8 bytes or vectors of them, no other access to
 // the array. Vectors have no places for lanes.
 // Textbook: reduction parallelisation by array privatisation (Allen and Kennedy; OpenMP `reduction` clauses on arrays).
@@ -97,23 +97,38 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
     return found;
 }
 
-Privatisation choose_privatisation(const Kernel& kernel, std::span<const MemoryId> arrays, const OwnershipPartition& partition,
-                                   const Launch& launch, int width, int threads) {
-    struct ArrayTotal {
-        int64_t bytes = 0, elements = 0;
-    } all, covered;
+void choose_privatisation(Variant& variant, const Kernel& kernel, std::span<const MemoryId> arrays,
+                          const OwnershipPartition& partition, const Launch& launch, int width, int threads) {
+    struct Target {
+        int argument = 0;
+        int64_t bytes = 0, elements = 0;  ///< of a copy; 0 in an array that `partition` covers
+    };
+    std::vector<Target> targets;
+    int64_t all_bytes = 0, all_elements = 0;
     for (const MemoryId m : arrays) {
         const int argument = kernel[m].argument;
-        const int64_t elements = launch.arguments[size_t(argument)].array.count();
-        for (ArrayTotal* size : {&all, partition.cover(argument) ? &covered : nullptr})
-            if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
+        const int64_t elements = launch.arguments[size_t(argument)].array.count(), bytes = elements * kernel[m].element.size;
+        const bool copied = !partition.cover(argument);
+        targets.push_back({argument, copied ? bytes : 0, copied ? elements : 0});
+        all_bytes += bytes, all_elements += elements;
     }
+    std::ranges::stable_sort(targets, {}, &Target::bytes);
     const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];
-    if (all.elements == 0 || all.elements - covered.elements > most || (all.bytes - covered.bytes) * threads > most_bytes)
-        return Privatisation::none;
+    int64_t bytes = 0, elements = 0;
+    uint64_t atomic = 0;
+    bool any = false;
+    for (const Target& t : targets) {
+        bytes += t.bytes, elements += t.elements;
+        const bool fits = elements <= most && bytes * threads <= most_bytes;
+        if (!fits && t.argument >= 64) return;
+        if (!fits) atomic |= uint64_t(1) << t.argument;
+        any = any || fits;
+    }
+    if (!any || all_elements == 0) return;
     const bool lanes = std::any_of(arrays.begin(), arrays.end(), [&](MemoryId m) { return takes_lanes(kernel[m]); });
-    return lanes && width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? Privatisation::lanes
-                                                                                                  : Privatisation::copies;
+    const bool in_lanes = lanes && width > 1 && all_bytes * width <= most_bytes_in_lanes && all_elements <= most && atomic == 0;
+    variant.sums = in_lanes ? Privatisation::lanes : Privatisation::copies;
+    variant.atomic_sums = atomic;
 }
 
 }  // namespace pumice::cpu

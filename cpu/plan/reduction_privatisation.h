@@ -21,9 +21,10 @@ bool takes_lanes(const ir::Memory& array);
 /// then, and costs the iterations over blocks of elements (tile_reduction_loops.cpp).
 bool adds_on_data(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays);
 
-/// Chooses how a launch reduces these arrays: in private copies if the copies need little memory and are small compared with the
-/// number of items. Arrays that `partition` covers need no copies.
-Privatisation choose_privatisation(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays,
-                                   const OwnershipPartition& partition, const Launch& launch, int width, int threads);
+/// Chooses how a launch reduces these arrays, and sets `sums` and `atomic_sums` of the variant: in private copies where the copies
+/// need little memory and are small compared with the number of items, the smallest arrays first. Arrays that `partition` covers
+/// need no copies.
+void choose_privatisation(Variant& variant, const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays,
+                          const OwnershipPartition& partition, const Launch& launch, int width, int threads);
 
 }  // namespace pumice::cpu

@@ -56,9 +56,15 @@ struct Variant {
     bool wide_offsets = false;              ///< 64-bit offsets: an array has 2^31 elements or more
     bool full = false;                      ///< the range is a multiple of the group size: there is no tail
     Privatisation sums = Privatisation::none;
-    bool streaming = false;  ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
-    bool peeled = false;     ///< alignment peeling: rows start up to most_peeled - 1 items early
+    uint64_t atomic_sums = 0;  ///< bit n: argument n is reduced by atomics all the same
+    bool streaming = false;    ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
+    bool peeled = false;       ///< alignment peeling: rows start up to most_peeled - 1 items early
     bool operator==(const Variant&) const = default;
+
+    /// True if a reduction into this argument goes to private copies.
+    bool privatises(int argument) const {
+        return sums != Privatisation::none && (argument >= 64 || !(atomic_sums >> argument & 1));
+    }
 };
 
 // All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
@@ -67,8 +73,8 @@ inline auto key_parts(const Target& t) {
     return std::tie(width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed);
 }
 inline auto key_parts(const Variant& v) {
-    const auto& [group, wide_offsets, full, sums, streaming, peeled] = v;
-    return std::tie(group, wide_offsets, full, sums, streaming, peeled);
+    const auto& [group, wide_offsets, full, sums, atomic_sums, streaming, peeled] = v;
+    return std::tie(group, wide_offsets, full, sums, atomic_sums, streaming, peeled);
 }
 
 }  // namespace pumice::cpu

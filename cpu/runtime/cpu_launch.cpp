@@ -95,9 +95,11 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     for (const PrivatisedArray& sum : native->sums) {
         const int64_t scalars = launch.arguments[size_t(sum.argument)].array.bytes / size_of(sum.type);
         summed.push_back({scalars, sum.lanes == 1 && partition.cover(sum.argument)});
+        if (const OwnedRanges of = partition.ranges_of(sum.argument); summed.back().shared && of.bounds >= 0)
+            ranges.push_back(of);
     }
-    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::SummedArray& array) { return array.shared; }))
-        partition = {};
+    const auto by_rows = [&](const PrivatisedArray& sum) { return sum.lanes == 1 && partition.covers_rows(sum.argument); };
+    if (std::ranges::none_of(native->sums, by_rows)) partition = {};
     sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 
@@ -158,7 +160,16 @@ void LaunchWork::run(const WorkerThreads& workers) {
     if (sums) sums->add_up(workers);
 }
 
+/// True if no two items share an element of these ranges. Bounds that the kernel would read beyond their array are not looked at.
+bool LaunchWork::owns(const OwnedRanges& range) const {
+    const int64_t first = frame.start[0] + range.offset, count = int64_t(frame.extent[0]) + 1;
+    if (first < 0 || first + count > extents[size_t(range.bounds)][0]) return false;
+    const auto* const bounds = reinterpret_cast<const int32_t*>(uintptr_t(arguments[size_t(range.bounds)].bits));
+    return never_decrease({bounds + first, size_t(count)});
+}
+
 void LaunchWork::run_all(const WorkerThreads& workers) {
+    if (!std::ranges::all_of(ranges, [&](const OwnedRanges& range) { return owns(range); })) return run_groups(0, units);
     if (units == 1 || !(worth_sharing() || (cost() >= worth_sharing_awake_ns && workers.awake()))) return run_groups(0, units);
     if (sums && partition.any()) {
         const int64_t piece = int64_t(range_ns * double(partition.parts_in_wavefront() * partition.wavefronts()) / cost());

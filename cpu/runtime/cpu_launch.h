@@ -68,6 +68,7 @@ private:
     bool worth_sharing() const;
     std::vector<RowsTouched> touched() const;
     void run_all(const WorkerThreads& workers);
+    bool owns(const OwnedRanges& ranges) const;
     void run_groups(int64_t first, int64_t count) const;
     template <class Some> void run_some(const Some& some) const;
     int64_t run_part(Frame& own, int64_t wavefront, int64_t number) const;
@@ -77,6 +78,7 @@ private:
     std::shared_ptr<Native> native;
     std::unique_ptr<SumCopies> sums;  ///< if the kernel has sums
     OwnershipPartition partition;
+    std::vector<OwnedRanges> ranges;  ///< of the sums that items own by ranges, if these are disjoint
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point into this
     Frame frame;

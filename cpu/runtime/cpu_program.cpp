@@ -198,6 +198,13 @@ std::vector<int> owners_of(const ir::Kernel& k, std::span<const ir::MemoryId> ar
     return any ? owners : std::vector<int>();
 }
 
+std::vector<OwnedRanges> ranges_of(const ir::Kernel& k, std::span<const ir::MemoryId> arrays) {
+    std::vector<OwnedRanges> ranges(k.params.size());
+    for (const ir::MemoryId m : arrays) ranges[size_t(k[m].argument)] = owned_ranges(k, m).value_or(OwnedRanges());
+    return std::ranges::all_of(ranges, [](const OwnedRanges& r) { return r == OwnedRanges(); }) ? std::vector<OwnedRanges>()
+                                                                                                : ranges;
+}
+
 /// True if axes 1 and 2 should be swapped: items may run in any order, and rows of an array are along axis 2 but none along axis
 /// 1. Not if axis 2 is folded from several dimensions, since its successive items are not adjacent.
 bool gains_by_swap(const ir::Kernel& k, const Rules& rules) {
@@ -224,6 +231,7 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir:
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       owners(owners_of(*kernel, added_to)),
+      ranges(ranges_of(*kernel, added_to)),
       compiler(std::move(with)) {}
 
 namespace {
@@ -281,21 +289,23 @@ std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, b
     return swapped ? group_across : launch.group;
 }
 
-/// No partition if the arrays are small compared to the range: private copies are cheap then, and threads keep to the order of
+/// No owners if the arrays are small compared to the range: private copies are cheap then, and threads keep to the order of
 /// memory.
 OwnershipPartition CpuProgram::partition(const Launch& launch, int threads) const {
     constexpr int64_t most_items_an_element = 16;
-    if (!compiler->target.rules.has(Rule::row_ownership) || owners.empty() || across >= 0 || !alone(launch)) return {};
+    if (!compiler->target.rules.has(Rule::row_ownership) || (owners.empty() && ranges.empty()) || across >= 0 || !alone(launch))
+        return {};
     int64_t elements = 0, items = 1;
-    for (size_t p = 0; p < owners.size(); ++p) {
-        if (owners[p] >= 0) elements += launch.arguments[p].array.count();
+    for (size_t p = 0; p < launch.arguments.size(); ++p) {
+        const bool owned = (!owners.empty() && owners[p] >= 0) || (!ranges.empty() && ranges[p].bounds >= 0);
+        if (owned) elements += launch.arguments[p].array.count();
     }
     std::array<int64_t, 3> groups{};
     for (size_t axis = 0; axis < 3; ++axis) {
         items *= launch.extent[axis];
         groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
     }
-    return items > most_items_an_element * elements ? OwnershipPartition() : OwnershipPartition(owners, groups, threads);
+    return items > most_items_an_element * elements ? OwnershipPartition() : OwnershipPartition(owners, ranges, groups, threads);
 }
 
 std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
@@ -310,7 +320,7 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
     const OwnershipPartition shared = partition(launch, threads);
     const Rules& rules = compiler->target.rules;
     if (!added_to.empty() && rules.has(Rule::privatised_reductions)) {
-        wanted.sums = choose_privatisation(*kernel, added_to, shared, launch, compiler->target.width, threads);
+        choose_privatisation(wanted, *kernel, added_to, shared, launch, compiler->target.width, threads);
         if (wanted.sums == Privatisation::lanes && (added_on_data || !rules.has(Rule::lane_private_sums)))
             wanted.sums = Privatisation::copies;
     }

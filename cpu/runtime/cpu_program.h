@@ -91,7 +91,8 @@ public:
     const bool asks_range;      ///< the code depends on the end of the range
 
 private:
-    const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1
+    const std::vector<int> owners;          ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1
+    const std::vector<OwnedRanges> ranges;  ///< the same of owned_ranges; empty if there are none
 
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);

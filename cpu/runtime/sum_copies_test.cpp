@@ -59,6 +59,36 @@ TEST(ReductionPrivatisation, FindsAddsUnderConditionsOnData) {
     })));
 }
 
+/// Arrays whose copies would be large keep their atomics, beside smaller ones.
+TEST(ReductionPrivatisation, LeavesLargeArraysToAtomics) {
+    const auto k = kernel("two_sizes", [](InOut<float> large, InOut<float> small, InOut<float> owned, In<int> starts) {
+        auto i = global_index();
+        atomic_add(large[i * 7 % large.size()], 1.0f);
+        atomic_add(small[i % 3], 1.0f);
+        $for(e, range(starts[i], starts[i + 1])) { atomic_add(owned[e], 1.0f); }
+    });
+    const ir::Kernel& recorded = *k.recorded();
+    Launch launch;
+    launch.extent = {100, 1, 1};
+    launch.arguments.resize(4);
+    const auto chosen = [&](int64_t large, int64_t owned, bool ranges) {
+        launch.arguments[0].array.extents[0] = large, launch.arguments[1].array.extents[0] = 3;
+        launch.arguments[2].array.extents[0] = owned, launch.arguments[3].array.extents[0] = 101;
+        const std::vector<OwnedRanges> items = {{}, {}, ranges ? OwnedRanges{3, 0} : OwnedRanges(), {}};
+        Variant v;
+        choose_privatisation(v, recorded, only_added_to(recorded), OwnershipPartition({}, items, {1, 1, 1}, 2), launch, 1, 2);
+        return std::pair(v.sums, v.atomic_sums);
+    };
+    EXPECT_EQ(chosen(100, 100, false), std::pair(Privatisation::copies, uint64_t(0)));
+    EXPECT_EQ(chosen(1000, 100, false), std::pair(Privatisation::copies, uint64_t(1)));
+    EXPECT_EQ(chosen(1000, 2000, false), std::pair(Privatisation::copies, uint64_t(5)));
+    EXPECT_EQ(chosen(100, 2000, true), std::pair(Privatisation::copies, uint64_t(0)));
+    Variant v;
+    v.sums = Privatisation::copies, v.atomic_sums = 5;
+    EXPECT_FALSE(v.privatises(0) || v.privatises(2));
+    EXPECT_TRUE(v.privatises(1) && v.privatises(70));
+}
+
 /// Each thread adds to its own copy; the first one to the array itself, unless another launch uses the array.
 TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
     for (const bool alone : {false, true}) {

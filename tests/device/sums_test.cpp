@@ -371,6 +371,60 @@ TEST(Sums, FewAddsToALargeArray) {
     expect_sums(sums.download(), want, "few");
 }
 
+/// Items add to the elements between two bounds, as of the rows of a sparse matrix, and to the columns of these, of which a few get
+/// all: bounds that increase, of which one is too large, and that give half of the items the same elements. A kernel writes the
+/// bounds just before.
+TEST(Sums, RangesBetweenBounds) {
+    const Device d = device();
+    const int items = 20000, most = 80000, shift = 2;
+    const auto make_bounds = kernel("bounds", [](Out<int> bounds, Val<int> kind) {
+        auto i = global_index();
+        bounds[i] = select(kind == 0, i * 3, select(kind == 1, i * 3 + select(i == 2500, 300, 0), i % 2 * 7));
+    });
+    const auto add = kernel("between_bounds", [](InOut<int> elements, InOut<int> few, InOut<int, 2> pairs, In<int> bounds) {
+        auto i = global_index();
+        $for(e, range(bounds[i + 2], bounds[i + 3])) {
+            atomic_add(elements[e], i + e);
+            atomic_sub(pairs(i % 2, e), i);
+            atomic_add(few[e % 3], 1);
+        }
+    });
+    Array<int> bounds = d.zeros<int>(items + shift + 1);
+    for (const int kind : {0, 1, 2}) {
+        Array<int> elements = d.zeros<int>(most), few = d.zeros<int>(3);
+        Array<int, 2> pairs = d.zeros<int>({2, most});
+        make_bounds(ndrange(bounds.size(0)), bounds, kind);
+        add(ndrange(items), elements, few, pairs, bounds);
+        const std::vector<int> at = bounds.download();
+        std::vector<double> of_elements(most), of_few(3), of_pairs(2 * most);
+        for (int i = 0; i < items; ++i)
+            for (int e = at[size_t(i + shift)]; e < at[size_t(i + shift + 1)]; ++e)
+                of_elements[size_t(e)] += i + e, of_pairs[size_t(i % 2 * most + e)] -= i, ++of_few[size_t(e % 3)];
+        const std::string what = "kind " + std::to_string(kind);
+        expect_sums(elements.download(), of_elements, "elements, " + what);
+        expect_sums(few.download(), of_few, "few, " + what), expect_sums(pairs.download(), of_pairs, "pairs, " + what);
+    }
+}
+
+/// The large array keeps its atomics; the small one, to which all items add, has private copies.
+TEST(Sums, IntoALargeAndASmallArray) {
+    const Device d = device();
+    const auto add = kernel("large_and_small", [](InOut<float> large, InOut<float> small) {
+        auto i = global_index();
+        $for(j, range(5)) {
+            atomic_add(large[(i % 50 * 977 + j * 1000) % large.size()], 1.0f);
+            atomic_add(small[(i + j) % 4], 2.0f);
+        }
+    });
+    const int n = 1000;
+    Array<float> large = d.zeros<float>(100'000), small = d.zeros<float>(4);
+    add(ndrange(n), large, small);
+    std::vector<double> of_large(100'000), of_small(4);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < 5; ++j) ++of_large[size_t(i % 50 * 977 + j * 1000)], of_small[size_t((i + j) % 4)] += 2;
+    expect_sums(large.download(), of_large, "large"), expect_sums(small.download(), of_small, "small");
+}
+
 /// Two streams add to one array at the same time.
 TEST(Sums, TwoStreamsAddToOneArray) {
     const Device d = device();
