@@ -157,8 +157,8 @@ void copy_image(const ImageState& from, const ImageState& to) {
         backend.copy(*from.words->memory, from.words->offset, *to.words->memory, to.words->offset, from.words->bytes, 0);
 }
 
-std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
-                                         const ImageOptions& options) {
+std::shared_ptr<ImageBinding> described_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
+                                              const ImageOptions& options) {
     if (size_t(shape.format) >= std::size(format_rows))
         fail("an image of format ", int(shape.format), " is asked for: there is none");
     check_texel(shape, texel);
@@ -167,8 +167,15 @@ std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& dev
         shape.layout == ImageLayout::plain && !options.read_only && row_of(shape.format).kind != FormatRow::Kind::srgb;
     const bool native = device->backend->has_image(shape);
     auto binding = std::make_shared<ImageBinding>();
-    binding->image = new_image(device, shape, native);
+    binding->image = image_over(device, shape, nullptr, native);
     binding->info = {ImageInfo::Kind::storage, shape.layout, shape.dimensions, true, native, shape.format, shape.levels};
+    return binding;
+}
+
+std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, const ImageShape& shape,
+                                         const Element& texel, const ImageOptions& options) {
+    std::shared_ptr<ImageBinding> binding = described_image(device, shape, texel, options);
+    binding->image = new_image(device, binding->image->shape, binding->info.native);
     return binding;
 }
 

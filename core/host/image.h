@@ -49,8 +49,11 @@ template <class T, int N, ImageLayout L> struct is_image<Texture<T, N, L>> : std
 template <class T> concept Texel =
     (leaf_count<T>() == 1 || leaf_count<T>() == 2 || leaf_count<T>() == 4) && sizeof(T) == size_t(4 * leaf_count<T>());
 
-std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
-                                         const ImageOptions& options);
+std::shared_ptr<ImageBinding> make_image(const std::shared_ptr<DeviceState>& device, const ImageShape& shape,
+                                         const Element& texel, const ImageOptions& options);
+/// The same without memory, for code that is made before the image is.
+std::shared_ptr<ImageBinding> described_image(const std::shared_ptr<DeviceState>& device, ImageShape shape, const Element& texel,
+                                              const ImageOptions& options);
 /// A new image, all zeros. `native`: in the device's memory for images, otherwise as an array of words.
 std::shared_ptr<ImageState> new_image(const std::shared_ptr<DeviceState>& device, const ImageShape& shape, bool native);
 /// The image of this shape whose memory is `memory`: an image's, or an array of words.

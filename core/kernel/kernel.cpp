@@ -326,6 +326,15 @@ private:
 
 }  // namespace
 
+const KernelBase& KernelBase::over_words() const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    const std::lock_guard lock(state->images_mutex);
+    if (!state->as_words)
+        state->as_words =
+            std::make_unique<AnyKernel>(std::make_shared<const ir::Kernel>(ir::images_as_words(*state->without_calls(kernel))));
+    return *state->as_words;
+}
+
 Event KernelBase::launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const {
     const std::shared_ptr<const ir::Kernel> kernel = recorded();
     std::optional<LaunchAsGiven> as_given;
@@ -333,12 +342,7 @@ Event KernelBase::launch_with_images(const Range& range, std::span<const detail:
     if (detail::TraceHook* const hook = detail::trace_hook()) scope.emplace(&as_given.emplace(*hook, *this, arguments));
     if (ir::has_unresolved_images(*kernel)) return for_images(arguments, true).launch(range, arguments);
     detail::images_of(*kernel, arguments);  // checks them
-    std::unique_lock lock(state->images_mutex);
-    if (!state->as_words)
-        state->as_words =
-            std::make_unique<AnyKernel>(std::make_shared<const ir::Kernel>(ir::images_as_words(*state->without_calls(kernel))));
-    lock.unlock();
-    return state->as_words->launch(range, detail::words_of(*kernel, arguments));
+    return over_words().launch(range, detail::words_of(*kernel, arguments));
 }
 
 const std::shared_ptr<Executable>& detail::executable_of(const KernelBase& kernel, const std::shared_ptr<DeviceState>& device) {
@@ -427,20 +431,22 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
 
 void detail::compile_ahead(const KernelBase& kernel, const Device& device, const PrepareOptions& options,
                            const std::function<void(double)>& report) {
-    const std::shared_ptr<const ir::Kernel> recorded = kernel.state->without_calls(kernel.recorded());
-    if (ir::has_unresolved_images(*recorded))
-        fail("kernel \"", recorded->name, "\" (", recorded->where(recorded->loc),
-             ") takes images and is to be prepared: it is compiled for the formats and samplers of the images of a launch, which "
-             "are not known before");
-    const DescribedArguments described(*recorded, device, options);
+    const DescribedArguments described(*kernel.recorded(), device, options);
+    const KernelBase* form = &kernel.for_images(described.arguments, true);
+    std::vector<HostArgument> arguments = described.arguments;
+    if (ir::has_images_as_words(*form->recorded())) {
+        arguments = words_of(*form->recorded(), arguments);
+        form = &form->over_words();
+    }
+    const std::shared_ptr<const ir::Kernel> recorded = form->state->without_calls(form->recorded());
     report(0.25);
-    detail::LaunchCheck check(*recorded, options.range, described.arguments);
+    detail::LaunchCheck check(*recorded, options.range, arguments);
     const bool any = check.collect();
     check.device = &device.state;
     Backend& backend = *device.state->backend;
     const bool fixed = options.range.group_rank || recorded->group[0];
     if (fixed) check.check_group(backend.limits());
-    const std::shared_ptr<Executable>& executable = kernel.state->compile(recorded, device.state);
+    const std::shared_ptr<Executable>& executable = form->state->compile(recorded, device.state);
     report(0.5);
     auto* const preparing = dynamic_cast<PreparingBackend*>(&backend);
     if (!any || !preparing) return;

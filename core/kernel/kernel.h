@@ -44,6 +44,8 @@ public:
     /// The kernel for the images among the arguments, from a cache; the kernel itself if it takes none, or knows their formats.
     /// `keep_fast`: native textures of Sampling::fast are sampled by the device. Throws Error for images that do not fit.
     const KernelBase& for_images(std::span<const detail::HostArgument> arguments, bool keep_fast) const;
+    /// This kernel, whose images are known, over the arrays of words in place of those that the device has no memory for.
+    const KernelBase& over_words() const;
     /// Data that other modules keep with the kernel, by name: made at the first call, alive as long as the kernel.
     std::shared_ptr<void> kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const;
 

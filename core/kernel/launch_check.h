@@ -113,7 +113,7 @@ private:
                 launch.arguments[i].image = {};
             } else {
                 const ImageState& image = *given.image->image;
-                array = {image.memory.get(), 0, image.memory->bytes, Launch::Array::ones()};
+                array = {image.memory.get(), 0, image.memory ? image.memory->bytes : 0, Launch::Array::ones()};
                 launch.arguments[i].image = {image.memory.get(), &image.shape};
             }
             for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];

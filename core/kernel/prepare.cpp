@@ -8,6 +8,26 @@
 #include <system_error>
 
 namespace pumice {
+namespace {
+
+/// An image without memory as the argument of a parameter.
+std::shared_ptr<detail::ImageBinding> image_for(const ir::Kernel& kernel, size_t parameter, const Device& device,
+                                                const Range& range, const ImageDescription& given) {
+    const ir::Memory& memory = kernel[kernel.params[parameter].memory];
+    const ImageInfo& wanted = memory.image;
+    ImageShape shape{given.format, wanted.layout, wanted.dimensions, {1, 1, 1}, given.options.levels, given.layers, false};
+    if (wanted.layout == ImageLayout::cube) shape.layers = 6;
+    const bool as_range = given.extents.empty() && range.rank == wanted.dimensions;
+    if (!as_range && given.extents.size() != size_t(wanted.dimensions))
+        fail("kernel \"", kernel.name, "\" is prepared for ", given.extents.size(), " extents of ", kernel.label(parameter),
+             ", an image of ", wanted.dimensions, wanted.dimensions == 1 ? " dimension" : " dimensions");
+    for (int d = 0; d < wanted.dimensions; ++d)
+        shape.extents[size_t(wanted.dimensions - 1 - d)] = as_range ? range.to[size_t(d)] : given.extents[size_t(d)];
+    const auto image = detail::described_image(device.state, shape, memory.element, given.options);
+    return wanted.kind == ImageInfo::Kind::texture ? detail::with_sampler(image, given.sampler) : image;
+}
+
+}  // namespace
 
 detail::DescribedArguments::DescribedArguments(const ir::Kernel& kernel, const Device& device, const PrepareOptions& options) {
     arrays.reserve(kernel.params.size());  // arguments point to them
@@ -26,6 +46,15 @@ detail::DescribedArguments::DescribedArguments(const ir::Kernel& kernel, const D
         argument.type = parameter.type;
         if (!parameter.is_array) continue;
         const ir::Memory& memory = kernel[parameter.memory];
+        if (memory.image) {
+            const size_t number = images.size();
+            if (number == options.images.size())
+                fail("kernel \"", kernel.name, "\" is prepared for ", number, number == 1 ? " image" : " images", ", and lacks ",
+                     kernel.label(i), ": code depends on its format and sampler (PrepareOptions::images)");
+            images.push_back(image_for(kernel, i, device, options.range, options.images[number]));
+            put_image(images.back().get(), memory.element, memory.rank, argument);
+            continue;
+        }
         argument.element = &memory.element;
         argument.rank = memory.rank;
         const size_t number = arrays.size();
@@ -54,6 +83,8 @@ detail::DescribedArguments::DescribedArguments(const ir::Kernel& kernel, const D
     if (options.extents.size() > arrays.size() || options.offsets.size() > arrays.size())
         fail("kernel \"", kernel.name, "\" is prepared for ", std::max(options.extents.size(), options.offsets.size()),
              " arrays, and takes ", arrays.size());
+    if (options.images.size() > images.size())
+        fail("kernel \"", kernel.name, "\" is prepared for ", options.images.size(), " images, and takes ", images.size());
 }
 
 struct Preparation::State {

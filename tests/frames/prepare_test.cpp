@@ -54,6 +54,31 @@ TEST_F(Prepare, LaunchesMakeNoPipeline) {
     EXPECT_EQ(calls()["vkCreateShaderModule"], 0);
 }
 
+/// Images in memory of the device and as words, and textures that it samples and that arithmetic samples.
+TEST_F(Prepare, LaunchesWithImagesMakeNoPipeline) {
+    const Device device = wrap();
+    const auto blend = kernel("blend", [](Out<Image<float4>> to, In<Image<float4>> from, In<Texture<float>> mask) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from(i, j) * mask.sample(0.25f * cast<float>(i), 0.25f * cast<float>(j));
+    });
+    const Sampler fast{.filter = Filter::linear, .sampling = Sampling::fast};
+    for (const Sampler& sampler : {Sampler{}, fast, Sampler{.filter = Filter::cubic, .wrap = Wrap::border, .border = {0.5f}}})
+        for (const Format format : {Format::rgba8_unorm, Format::rgba32_float}) {
+            const ImageOptions levels{.levels = 2, .read_only = true};
+            prepare(blend, device,
+                    {.range = ndrange(4, 4), .images = {{format}, {format}, {Format::r8_unorm, {8, 8}, 1, levels, sampler}}});
+            const auto to = device.image<float4>(format, {4, 4}), from = device.image<float4>(format, {4, 4});
+            const auto mask = device.image<float>(Format::r8_unorm, {8, 8}, levels);
+            from.upload(std::vector<float4>(16, float4{1, 0.5f, 0, 1}));
+            for (const int level : {0, 1}) mask.upload(std::vector<float>(size_t(64 >> 2 * level), 1.0f), level);
+            for (auto& [name, count] : calls()) count = 0;
+            blend(ndrange(4, 4), to, from, texture(mask, sampler));
+            EXPECT_NEAR(to.download()[5].x, 1, 0.01f);
+            EXPECT_EQ(calls()["vkCreateComputePipelines"], 0) << int(format) << " " << int(sampler.filter);
+            EXPECT_EQ(calls()["vkCreateShaderModule"], 0);
+        }
+}
+
 TEST_F(Prepare, OnAThread) {
     const Device device = wrap();
     const auto late = kernel("late", [](InOut<float> y) { y[global_index()] += 1.0f; });

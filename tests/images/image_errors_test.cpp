@@ -94,8 +94,16 @@ TEST(ImageErrors, a_kernel_that_takes_images_is_prepared) {
         auto i = global_index();
         image(i) = 1.0f - image(i);
     });
-    expect_in(message_of([&] { prepare(invert, device(), {.range = ndrange(4)}); }),
-              "takes images and is to be prepared: it is compiled for the formats and samplers of the images of a launch");
+    const auto refused = [&](std::vector<ImageDescription> images) {
+        return message_of([&] { prepare(invert, device(), {.range = ndrange(4), .images = std::move(images)}); });
+    };
+    expect_in(refused({}), "is prepared for 0 images, and lacks argument 1");
+    expect_in(refused({{Format::r8_unorm}, {Format::r8_unorm}}), "is prepared for 2 images, and takes 1");
+    expect_in(refused({{Format::r8_unorm, {4, 4}}}), "is prepared for 2 extents of argument 1, an image of 1 dimension");
+    expect_in(refused({{Format::rgba8_unorm}}), "an image of format rgba8_unorm has 4 channels of f32");
+    expect_in(refused({{Format::r8_unorm, {0}}}), "an image of extent 0 along dimension 0");
+    expect_in(refused({{Format::r8_unorm, {4}, 1, {.read_only = true}}}), "that kernels only read, and the kernel writes to it");
+    prepare(invert, device(), {.range = ndrange(4), .images = {{Format::r8_unorm}}});
 }
 
 TEST(ImageErrors, an_atomic_of_an_image) {
