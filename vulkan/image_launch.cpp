@@ -48,13 +48,16 @@ Transitions VulkanDevice::transitions_for(const ShaderPermutation& permutation, 
 }
 
 /// Adds the images to the launch's accesses. Throws Error for an image of the application without the usage.
-void VulkanDevice::list_images(const ShaderPermutation& permutation, const Launch& launch) {
-    for (const ShaderPermutation::BoundImage& bound : permutation.images) {
+void VulkanDevice::list_images(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch) {
+    for (const ShaderPermutation::BoundImage& bound : recorded.permutation.images) {
         const Image& image = image_of(launch, bound);
         const bool stores = bound.kind == Kind::storage_image;
-        if (!(image.usage & (stores ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT)))
-            fail("a kernel ", stores ? "stores to" : "reads", " an image of the application, which was made without the usage ",
+        if (!(image.usage & (stores ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT))) {
+            const ir::Kernel& kernel = *recorded.permutations.kernel;
+            fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") ", stores ? "stores to " : "reads ",
+                 kernel.label(size_t(bound.argument)), ", an image of the application that was made without the usage ",
                  stores ? "VK_IMAGE_USAGE_STORAGE_BIT" : "VK_IMAGE_USAGE_SAMPLED_BIT");
+        }
         accesses.push_back(image.access(0, image.shape.levels, stores));
     }
 }

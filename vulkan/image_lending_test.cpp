@@ -297,6 +297,21 @@ TEST_P(WrapImages, WrongImagesAreSentences) {
     const auto read_only = vulkan::image<float4>(device, stores, {height, width});
     EXPECT_EQ(error_of([&] { (void)read_only.download(); }),
               "an image of the application is read, and it was made without the usage VK_IMAGE_USAGE_TRANSFER_SRC_BIT");
+    ImagePlace copies = picture.place(VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+    copies.usage = transfers;
+    const auto copied = vulkan::image<float4>(device, copies, {height, width});
+    const auto read = kernel("read", [](Out<float4, 2> to, In<Texture<float4>> from) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from.fetch(0, i, j);
+    });
+    const Array<float4, 2> texels = device.zeros<float4>({height, width});
+    const std::string refused = error_of([&] { read(ndrange(height, width), texels, texture(copied)); });
+    EXPECT_NE(refused.find("kernel \"read\" (image_lending_test.cpp:"), std::string::npos) << refused;
+    EXPECT_NE(refused.find(") reads argument 2, an image of the application that was made without the usage "
+                           "VK_IMAGE_USAGE_SAMPLED_BIT"),
+              std::string::npos)
+        << refused;
+    read(ndrange(height, width), texels, texture(read_only));  // the device still works
     const Device other = vulkan::wrap(app.application());
     const auto foreign = other.image<float4>(Format::rgba8_unorm, {height, width}, {});
     EXPECT_NE(error_of([&] { mirror(ndrange(height, width), foreign, image); }), "no error") << "an image on another device";

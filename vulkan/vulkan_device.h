@@ -180,7 +180,7 @@ private:
                          void* host, VkImage dedicated);
     // for a launch; queue.mutex is held
     Transitions transitions_for(const ShaderPermutation& permutation, const Launch& launch);
-    void list_images(const ShaderPermutation& permutation, const Launch& launch);
+    void list_images(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch);
     uint64_t after_images(const ShaderPermutation& permutation, const Launch& launch) const;
     bool bind_images(ShaderPermutation& permutation, const Launch& launch);
     void used_images(const ShaderPermutation& permutation, const Launch& launch, const Transitions& transitions);

@@ -147,7 +147,7 @@ uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& re
     }
     // Counts as a read: launches that share the locks need no order.
     if (permutation.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
-    list_images(permutation, launch);
+    list_images(recorded, launch);
     uint64_t value = 0;
     GroupRange slice;
     for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
