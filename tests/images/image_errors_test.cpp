@@ -106,6 +106,27 @@ TEST(ImageErrors, a_kernel_that_takes_images_is_prepared) {
     prepare(invert, device(), {.range = ndrange(4), .images = {{Format::r8_unorm}}});
 }
 
+/// A texture of one level has no index for it in code; the interpreter reports another level all the same.
+TEST(ImageErrors, a_level_that_a_texture_lacks) {
+    const Device d = Device::open("interp");
+    const auto fetch = kernel("fetch", [](Out<float> to, In<Texture<float, 1>> from, In<int> level) {
+        auto i = global_index();
+        to[i] = from.fetch(level[i], i);
+    });
+    const Array<float> to = d.zeros<float>(3);
+    for (const int levels : {1, 2}) {
+        const auto image = d.image<float>(Format::r32_float, {4}, {.levels = levels});
+        image.upload({1, 2, 3, 4});
+        fetch(ndrange(3), to, texture(image), d.upload(std::vector<int>{0, 0, 0}));
+        EXPECT_EQ(to.download(), (std::vector<float>{1, 2, 3}));
+        expect_in(message_of([&] {
+                      fetch(ndrange(3), to, texture(image), d.upload(std::vector<int>{0, 0, levels}));
+                      d.synchronize();
+                  }),
+                  "Kernel \"fetch\" reads argument 2 at index ");
+    }
+}
+
 TEST(ImageErrors, an_atomic_of_an_image) {
     const auto add = kernel("add", [](InOut<Image<uint32_t, 1>> image) { atomic_add(image(global_index()), 1u); });
     expect_in(message_of([&] { add.ir(); }), "atomics need an array or local memory");
