@@ -203,7 +203,8 @@ Address LlvmEmitter::access(const Inst& i) {
     Address a;
     a.align = alignment_of(i);
     if (index.kind == ValueKind::uniform || width == 1) {
-        a.pointer = pointer_to(i, t, index.scalar, more);
+        a.pointer = pointer_in_loop(i);
+        if (a.pointer.empty()) a.pointer = pointer_to(i, t, index.scalar, more);
     } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
         a.how = Address::How::contiguous;
         std::string first = index.scalar;
@@ -214,7 +215,9 @@ Address LlvmEmitter::access(const Inst& i) {
             if (lane != "0")
                 first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
         }
-        a.pointer = index.kind == ValueKind::vector ? pointer_to(i, t, first, more) : pointer_along(i, t, first, more);
+        a.pointer = index.kind == ValueKind::vector ? "" : pointer_in_loop(i);
+        if (a.pointer.empty())
+            a.pointer = index.kind == ValueKind::vector ? pointer_to(i, t, first, more) : pointer_along(i, t, first, more);
     } else {
         a.how = Address::How::scattered;
         a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32), more);

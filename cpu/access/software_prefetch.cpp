@@ -274,7 +274,8 @@ std::string LlvmEmitter::address_in_iteration(const Inst& i, const Inst& loop, c
         i, [&](Value v) { return v == index; },
         [&] {
             const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
-            values[index.id].scalar = let(text("add ", type, " ", values[index.id].scalar, ", ", on));
+            // A counter that overflows gives no address, which a prefetch may be given.
+            values[index.id].scalar = let(text("add nsw ", type, " ", values[index.id].scalar, ", ", on));
         });
 }
 

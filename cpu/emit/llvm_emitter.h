@@ -150,6 +150,15 @@ private:
     bool short_packet() const;
     std::string at_row_begin(ir::Value v, int depth = 0);
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more);
+    // Addresses in loops (loop_addresses.cpp).
+    struct LoopIndex {
+        std::string at_begin;  ///< an i32
+        std::string step;      ///< an i64
+    };
+    std::optional<LoopIndex> index_in_loop(ir::Value v, ir::InstId loop, int64_t* displacement, int depth = 0);
+    std::string pointer_in_loop(const ir::Inst& i);
+    std::string sum_of(const std::string& a, const std::string& b);
+    std::string product_of(const std::string& a, const std::string& b);
     void load(ir::InstId id);
     std::string masked_load(const ir::Inst& i, const Address& a);
     void store(ir::InstId id);
