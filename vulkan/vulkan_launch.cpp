@@ -324,7 +324,7 @@ uint64_t VulkanDevice::field_value(const ShaderPermutation& permutation, const c
         case Kind::size: return uint64_t(launch.extent[axis]);
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
         case Kind::argument: return permutation.scalar(launch, size_t(field.index));
-        case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
+        case Kind::launch: return launch.arguments.back().bits;  // appended by launch_reporting
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             const MemoryRange& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;

@@ -1,4 +1,5 @@
-// The layout of a bundle: kernels as SPIR-V with everything that a host must know to launch them, in one file (NAME.pumice).
+// The layout of a bundle, one file (NAME.pumice): kernels as SPIR-V and as a table of native functions, with everything that a
+// host must know to launch them; and programs (program_format.h).
 //
 //   Header | Section table | sections, each an array of records of one kind, aligned to 8 bytes
 //
@@ -8,7 +9,8 @@
 // Versions: a reader takes files of its own version and of all earlier ones. A later version may append fields to a record, and kinds
 // of sections. The section table has the size of a record in the file: missing fields read as 0, so that 0 always means "as before".
 // Fields are never removed or moved.
-// Safety: bundle_reader.cpp checks all sizes, numbers and references once, when a bundle is opened. The checksum finds damage, not malice.
+// Safety: bundle.cpp and program_checks.cpp check all sizes, numbers and references once, when a bundle is opened. The checksum
+// finds damage, not malice.
 // Both sides include this file: ship/ writes, runtime/ reads. It includes nothing of the library.
 #pragma once
 #include <cstddef>

@@ -26,7 +26,7 @@ namespace pumice_rt {
 
 constexpr uint32_t most_arguments = 128;
 
-/// One launch, after runtime/device/launch.cpp has checked it. Axis 0 is the fastest: the last dimension of a range or an array.
+/// One launch, after runtime/device/rt_launch.cpp has checked it. Axis 0 is the fastest: the last dimension of a range or an array.
 struct Launch {
     const Bundle* bundle = nullptr;
     const pumice_library* library = nullptr;
