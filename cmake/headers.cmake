@@ -1,7 +1,7 @@
 # The include folders of a target that links pumice.
 #
-# Public: what <pumice/pumice.h> and <pumice/vulkan.h> include, and nothing else. tests/layering checks that the list is exactly that and
-# names no third-party header.
+# Public: the headers <pumice/pumice.h>, <pumice/vulkan.h>, <pumice/ship.h>, <pumice/pumice_rt.h> and <pumice/pumice_rt.hpp>, and those
+# that they include. tests/layering checks that the list is exactly that and names no third-party header.
 set(PUMICE_PUBLIC_HEADERS
     autodiff/analysis/transform.h
     autodiff/api/annotations.h
