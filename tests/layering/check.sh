@@ -91,7 +91,7 @@ check_tree() {
             violation "docs/internals.md has no row of $folder/ that ends with: $(listed "$folder" " " "-")"
         [[ "$folder" != */* ]] && continue  # vulkan/ and pumice/ are flat
         [[ -f "$folder/README.md" ]] || violation "$folder/ has no README.md."
-        [[ ! -f docs/internals.md ]] || grep -qF "May include: $(listed "$folder" ", " "nothing else")." "$folder/README.md" ||
+        [[ ! -f docs/internals.md ]] || grep -qF "May include: $(listed "$folder" ", " "nothing else")." <(tr '\n' ' ' < "$folder/README.md") ||
             violation "$folder/README.md does not say: May include: $(listed "$folder" ", " "nothing else")."
         [[ "$count" -le "$most" ]] || violation "$folder/ has $count files; the limit is $most."
     done < <(find "${roots[@]}" -type d)
