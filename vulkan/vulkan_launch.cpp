@@ -125,8 +125,8 @@ bool VulkanDevice::has_pace(const Launch& launch) const {
            GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
 }
 
-/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then. Returns
-/// the value of the last.
+/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then.
+/// Returns the value of the last.
 uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
                                      const GroupRange& groups, Pace& pace, bool timed, std::atomic<uint64_t>* last) {
     ShaderPermutation& permutation = recorded.permutation;

@@ -118,8 +118,8 @@ check_circles() {
     done < <(tsort < <(our_includes) 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p')
 }
 
-# No header that more than a third of its folder includes, its own .cpp aside; stars.txt lists those that may, and docs/internals.md
-# prints that list.
+# No header that more than a third of its folder includes, its own .cpp aside; stars.txt lists those that may, and
+# docs/internals.md prints that list.
 check_stars() {
     local header reason count files
     local -A allowed=() stars=()
