@@ -89,10 +89,10 @@ check_tree() {
         fi
         [[ ! -f docs/internals.md ]] || grep -qE "^\| \`$folder\` \| .* \| $(listed "$folder" " " "-") \|$" docs/internals.md ||
             violation "docs/internals.md has no row of $folder/ that ends with: $(listed "$folder" " " "-")"
-        [[ "$folder" != */* ]] && continue  # vulkan/ and pumice/ are flat
         [[ -f "$folder/README.md" ]] || violation "$folder/ has no README.md."
         [[ ! -f docs/internals.md ]] || grep -qF "May include: $(listed "$folder" ", " "nothing else")." <(tr '\n' ' ' < "$folder/README.md") ||
             violation "$folder/README.md does not say: May include: $(listed "$folder" ", " "nothing else")."
+        [[ "$folder" != */* ]] && continue  # vulkan/ is flat
         [[ "$count" -le "$most" ]] || violation "$folder/ has $count files; the limit is $most."
     done < <(find "${roots[@]}" -type d)
     while IFS= read -r name; do

@@ -9,7 +9,7 @@ clean_tree() {
     rm -rf "$scratch"
     mkdir -p "$scratch"/{core/ir,core/support,core/kernel,autodiff,codegen/glsl,codegen/artifact,cpu/plan,vulkan,runtime,ship,pumice,shaders,tests,samples,bench,cmake}
     cd "$scratch"
-    touch core/{ir,support,kernel}/README.md codegen/{glsl,artifact}/README.md cpu/plan/README.md
+    touch core/{ir,support,kernel}/README.md codegen/{glsl,artifact}/README.md cpu/plan/README.md vulkan/README.md pumice/README.md
     printf '#include <vector>\n' > core/ir/ir.h
     printf '#include "core/ir/ir.h"\n#include <cstdint>\n' > core/ir/ir.cpp
     printf '#include <gtest/gtest.h>\n#include "core/ir/ir.h"\n' > core/ir/ir_test.cpp
