@@ -25,8 +25,8 @@ constexpr std::pair<const char*, Make> makes[] = {{"gradient: sin*exp+x^3", elem
                                                   {"gradient: cubic texture", cubic_texels},
                                                   {"gradient: texture and positions", texture_positions}};
 
-/// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of each:
-/// wall time, or the processor time of all threads.
+/// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of
+/// each: wall time, or the processor time of all threads.
 std::vector<double> measure(const std::vector<std::function<void()>>& sides, double budget_ms, bool cpu) {
     std::vector<std::vector<double>> times(sides.size());
     double spent = 0;

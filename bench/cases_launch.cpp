@@ -83,8 +83,8 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
-/// Ten launches, each dependent on the one before, on an application's device: the application's thread's time until they are submitted, or
-/// for recording them into its own command buffer, if `recorded`. The peer records the same commands by hand.
+/// Ten launches, each dependent on the one before, on an application's device: the application's thread's time until they are
+/// submitted, or for recording them into its own command buffer, if `recorded`. The peer records the same commands by hand.
 Measurement frame(Bench& bench, bool recorded) {
     constexpr int launches = 10;
     raw::Device& raw = bench.raw;

@@ -141,8 +141,9 @@ const auto mixture_weights = kernel("mixture_weights", [](InOut<float, 2> w, InO
     $for(k, range(alpha.size())) { w(k, i) = factor * w(k, i); }
     dy[i] = 0.0f;
 });
-/// All that a component's derivatives take of the points are the sums of w, w x and w x x: each item adds up those of a chunk, for one
-/// component. With c = x - mu, Q the component's triangle and y = Q c, the term's derivative is Q^T y in mu, and -y c^T in Q.
+/// All that a component's derivatives take of the points are the sums of w, w x and w x x: each item adds up those of a chunk,
+/// for one component. With c = x - mu, Q the component's triangle and y = Q c, the term's derivative is Q^T y in mu, and -y c^T
+/// in Q.
 constexpr int chunk = 256;
 const auto mixture_by_hand = kernel("mixture_by_hand", [](In<float, 2> w, In<float, 2> mu, In<float, 2> q, In<float, 2> l,
                                                           In<float, 2> x, InOut<float> dalpha, InOut<float, 2> dmu,

@@ -50,9 +50,9 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
 Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer);
 /// The median of several comparisons of the case with this name. Each runs `once` in a process of its own. If a software driver's
 /// threads share a core with those that wake them, a launch costs twice as much; and that stays so from the start of the threads,
-/// with the instance and the device, so more measurements in one process do not help. It depends, among others, on the side that is
-/// opened first and the side that is used first: plain Vulkan compared with itself gives ratios up to 1.28 if one of the two always
-/// comes first. So both take turns.
+/// with the instance and the device, so more measurements in one process do not help. It depends, among others, on the side that
+/// is opened first and the side that is used first: plain Vulkan compared with itself gives ratios up to 1.28 if one of the two
+/// always comes first. So both take turns.
 Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once);
 /// Prints the result of a round for the process that started this one.
 void print_round(const Measurement& m);

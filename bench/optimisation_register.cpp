@@ -136,7 +136,8 @@ void register_rules(const std::string& filter, bool quick, const std::filesystem
     const pumice::Device all = without("");
     const std::string name = all.name();  // "cpu (znver3, 8 wide, 2 threads)"
     const std::string heading = name.find("16 wide") != name.npos ? "AVX-512" : name.find("8 wide") != name.npos ? "AVX2" : name;
-    std::string body = pumice::text("\nMeasured on ", name, ", over ", all_work().size(), " pieces of work.\n\n",
+    std::string body = pumice::text("\nMeasured on ", name, ", over ", all_work().size(), " pieces of work. ",
+                                    "Ratio: time without the rule / time with the rule.\n\n",
                                     "| rule | file | lines | mean | gains | loses |\n|---|---|---|---|---|---|\n");
     std::printf("%s\nTime without a rule over the time with it.\n", name.c_str());
     for (const pumice::cpu::RuleText& rule : pumice::cpu::rule_texts()) {

@@ -17,8 +17,8 @@ if(PROJECT_IS_TOP_LEVEL)
         set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
     endif()
 else()
-    # Variables that an application may set for all of its targets, and that break ours (sources put together, hidden symbols, our folder
-    # vulkan/ as an include folder) or only slow their build (checkers, moc). They are reset for our folders alone.
+    # Variables that an application may set for all of its targets, and that break ours (sources put together, hidden symbols, our
+    # folder vulkan/ as an include folder) or only slow their build (checkers, moc). They are reset for our folders alone.
     foreach(variable UNITY_BUILD COMPILE_WARNING_AS_ERROR VISIBILITY_INLINES_HIDDEN INTERPROCEDURAL_OPTIMIZATION
             INTERPROCEDURAL_OPTIMIZATION_DEBUG INTERPROCEDURAL_OPTIMIZATION_RELEASE INTERPROCEDURAL_OPTIMIZATION_RELWITHDEBINFO
             INTERPROCEDURAL_OPTIMIZATION_MINSIZEREL INCLUDE_CURRENT_DIR CXX_CLANG_TIDY CXX_CPPCHECK CXX_CPPLINT

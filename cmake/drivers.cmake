@@ -17,8 +17,8 @@ endforeach()
 find_file(PUMICE_SWIFTSHADER vk_swiftshader_icd.json PATHS /usr/lib/chromium /usr/lib/chromium-browser
     /opt/google/chrome NO_DEFAULT_PATH DOC "Manifest of the SwiftShader driver")
 
-# The processors that tests/radv compiles for: RDNA 2, RDNA 3 and GCN 4. Mesa calls the second GFX1100 up to 22, NAVI31 from 23 on, and
-# a process with a name that it does not know ends.
+# The processors that tests/radv compiles for: RDNA 2, RDNA 3 and GCN 4. Mesa calls the second GFX1100 up to 22, NAVI31 from 23
+# on, and a process with a name that it does not know ends.
 set(radv_families navi21 gfx1100 polaris10)
 find_library(PUMICE_RADV_LIBRARY vulkan_radeon DOC "AMD's driver, for the names that it has for processors")
 mark_as_advanced(PUMICE_RADV_LIBRARY)

@@ -1,7 +1,7 @@
 # The include folders of a target that links pumice.
 #
-# Public: what <pumice/pumice.h> and <pumice/vulkan.h> include, and nothing else. tests/layering checks that the list is exactly that and
-# names no third-party header.
+# Public: the headers <pumice/pumice.h>, <pumice/vulkan.h>, <pumice/ship.h>, <pumice/pumice_rt.h> and <pumice/pumice_rt.hpp>, and
+# those that they include. tests/layering checks that the list is exactly that and names no third-party header.
 set(PUMICE_PUBLIC_HEADERS
     autodiff/analysis/transform.h
     autodiff/api/annotations.h
@@ -75,13 +75,14 @@ set(PUMICE_PUBLIC_HEADERS
 set(include_folder ${PROJECT_BINARY_DIR}/include)
 set(system "")
 if(PROJECT_IS_TOP_LEVEL OR PUMICE_BUILD_TESTS OR PUMICE_BUILD_BENCH OR PUMICE_BUILD_SAMPLES)
-    # <pumice/pumice.h> is found through build/include, which has the one folder pumice/, and "core/ir/ir.h" from the root as a quoted
-    # name. The root is no -I folder: <vulkan/vulkan.h> must stay the system's, not a file of our folder vulkan/.
+    # <pumice/pumice.h> is found through build/include, which has the one folder pumice/, and "core/ir/ir.h" from the root as a
+    # quoted name. The root is no -I folder: <vulkan/vulkan.h> must stay the system's, not a file of our folder vulkan/.
     file(MAKE_DIRECTORY ${include_folder})
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/pumice ${include_folder}/pumice SYMBOLIC)
     target_compile_options(pumice INTERFACE $<BUILD_INTERFACE:-iquote${PROJECT_SOURCE_DIR}>)
 else()
-    # Within an application that may have a core/ir/ir.h of its own: the headers as they are installed, system headers for its warnings.
+    # Within an application that may have a core/ir/ir.h of its own: the headers as they are installed, system headers for its
+    # warnings.
     set(include_folder ${PROJECT_BINARY_DIR}/include/made)
     set(system SYSTEM)
     foreach(pattern IN LISTS PUMICE_PUBLIC_HEADERS)

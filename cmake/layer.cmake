@@ -1,6 +1,6 @@
-# pumice_layer(name [FOLDER folder] [OPTIONS option...] [EXCLUDE folder]): the object library pumice_<name> of every source in the folder but its
-# *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep to the arrows
-# of docs/internals.md is checked by tests/layering.
+# pumice_layer(name [FOLDER folder] [OPTIONS option...] [EXCLUDE folder]): the object library pumice_<name> of every source in the
+# folder but its *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep
+# to the arrows of docs/internals.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
 set(standard_headers algorithm array atomic bit cmath cstdint cstdio cstdlib cstring functional map memory mutex optional set span string

@@ -1,5 +1,5 @@
-# pumice_precompile(target header...): the headers are compiled once for the target's sources, and every source sees them. A source that
-# lacks one of its includes is found by .ci/run, whose legs lint and threads compile without.
+# pumice_precompile(target header...): the headers are compiled once for the target's sources, and every source sees them. A
+# source that lacks one of its includes is found by .ci/run, whose legs lint and threads compile without.
 option(PUMICE_PRECOMPILE "Precompile the headers that many sources include" ${PROJECT_IS_TOP_LEVEL})
 
 function(pumice_precompile target)

@@ -1,10 +1,11 @@
 # pumice_add_library(NAME [STATIC|SHARED] FILE... [LEVELS level...] [NO_VULKAN] [LIBRARIES target...])
 #
-# A library of the kernels that the C++ files name by PUMICE_SHIP (<pumice/ship.h>). At build time a tool made of these files runs on the
-# build machine; it compiles the kernels to SPIR-V and to native code, and writes NAME.h and NAME.hpp with a function for each of them. The
-# library needs libpumice_rt and nothing else of Pumice. Targets that link NAME find its headers.
+# A library of the kernels that the C++ files name by PUMICE_SHIP (<pumice/ship.h>). At build time a tool made of these files runs
+# on the build machine; it compiles the kernels to SPIR-V and to native code, and writes NAME.h and NAME.hpp with a function for
+# each of them. The library needs libpumice_rt and nothing else of Pumice. Targets that link NAME find its headers.
 #
-#   LEVELS      native code: x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or riscv64; default: all of the target's processor. "none": no native code
+#   LEVELS      native code: x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or riscv64; default: all of the target's processor.
+#               "none": no native code
 #   NO_VULKAN   leaves the SPIR-V out
 #   LIBRARIES   what the files link besides pumice::pumice
 #

@@ -6,7 +6,8 @@ stop() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # ccache fails every compile where it cannot write.
 [[ -w "${HOME:-/nonexistent}" ]] || export CCACHE_DIR="$root/build/ccache"
 
-# The packages of the named sections of packages.apt, one a line. A name with ? after it is that of a package that some systems lack.
+# The packages of the named sections of packages.apt, one a line. A name with ? after it is that of a package that some systems
+# lack.
 package_names() {
     local section="" line wanted=" $* "
     while IFS= read -r line; do

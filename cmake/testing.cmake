@@ -11,8 +11,8 @@ if(PUMICE_TEST_HARDWARE)
 endif()
 
 # pumice_test_program(target sources...): a GoogleTest program with a precompiled gtest, at -O0 where Release has -O2, since
-# the compiler takes longer for tests than they run, and what they run for long is the library. source_folder() finds the repository's
-# files; it is a file of its own, so that ccache knows everything else whatever the checkout is called.
+# the compiler takes longer for tests than they run, and what they run for long is the library. source_folder() finds the
+# repository's files; it is a file of its own, so that ccache knows everything else whatever the checkout is called.
 function(pumice_test_program target)
     add_executable(${target} ${ARGN})
     target_link_libraries(${target} PRIVATE GTest::gtest_main Threads::Threads pumice_source_folder)
@@ -66,8 +66,8 @@ find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
     PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
 mark_as_advanced(PUMICE_VALIDATION_MANIFESTS)
 
-# Random tests: the devices take different parts of a test's seeds (tests/fuzz/seeds.h). The interpreter, which is fast, and hardware
-# take all of them.
+# Random tests: the devices take different parts of a test's seeds (tests/fuzz/seeds.h). The interpreter, which is fast, and
+# hardware take all of them.
 function(pumice_part_of_seeds device variable)
     set(k 3)
     set(parts 4)

@@ -340,7 +340,7 @@ double pm_fdim(double x, double y) {
     return x <= y ? 0.0lf : difference;
 }
 
-// Doubles by their bits: without AVX-512, Mesa's drivers for the CPU leave the fractions of those from 2^24 on. Infinities, NaN stay.
+// Doubles by their bits: without AVX-512, Mesa's CPU drivers leave the fractions of those from 2^24 on. Infinities, NaN stay.
 float pm_trunc(float x) { return trunc(x); }
 double pm_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);
@@ -369,8 +369,8 @@ double pm_round(double x) {
     return abs(x - whole) >= 0.5lf ? away : whole;
 }
 
-// Halves to the even number. Mesa's drivers for the CPU compute roundEven() of doubles by adding nearly a half and truncating, where
-// the processor has no vectors of as many doubles as a subgroup has lanes: 1.5 becomes 1 there.
+// Halves to the even number. Mesa's drivers for the CPU compute roundEven() of doubles by adding nearly a half and truncating,
+// where the processor has no vectors of as many doubles as a subgroup has lanes: 1.5 becomes 1 there.
 float pm_rint(float x) { return roundEven(x); }
 double pm_rint(double x) {
     double whole = pm_trunc(x), rest = abs(x - whole), half_of_it = whole * 0.5lf;
@@ -495,9 +495,9 @@ uint pm_normal_significand(uint bits, out int exponent) {
     return bits << up;
 }
 
-// The quotient, correctly rounded. A device's own may be 2.5 units in the last place away, and 0 for subnormal numbers: from it, of the
-// significands, the whole part of 2^25 times the quotient is found by the remainder, which is small enough to be known from its low 32
-// bits.
+// The quotient, correctly rounded. A device's own may be 2.5 units in the last place away, and 0 for subnormal numbers: from it,
+// of the significands, the whole part of 2^25 times the quotient is found by the remainder, which is small enough to be known
+// from its low 32 bits.
 float pm_div_strict(float a, float b) {
     uint ba = floatBitsToUint(a) & 0x7fffffffu, bb = floatBitsToUint(b) & 0x7fffffffu;
     uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;

@@ -464,8 +464,8 @@ float pm_trigamma(float x) {
     return 9.8696044 / (s * s) - pm_trigamma_positive(1.0 - x);
 }
 
-// Truncates and saturates; NaN gives 0. 2147483520 and 4294967040 are the largest floats below 2^31 and 2^32. Selections of values
-// become no branches, which software drivers take one after the other.
+// Truncates and saturates; NaN gives 0. 2147483520 and 4294967040 are the largest floats below 2^31 and 2^32. Selections of
+// values become no branches, which software drivers take one after the other.
 int pm_f32_to_i32(float x) {
     float low = x < 2147483520.0 ? x : 2147483520.0;
     float within = low > -2147483648.0 ? low : -2147483648.0;

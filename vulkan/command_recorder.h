@@ -16,8 +16,8 @@ class Buffer;
 class Image;
 struct KeptSet;
 
-/// Takes the place of the queue's batch on the thread that records: the queue's begin(), end() and so on call the functions of the
-/// same name here. Keeps what the commands use until it is destroyed. Used by one thread at a time.
+/// Takes the place of the queue's batch on the thread that records: the queue's begin(), end() and so on call the functions of
+/// the same name here. Keeps what the commands use until it is destroyed. Used by one thread at a time.
 class CommandRecorder {
 public:
     explicit CommandRecorder(std::shared_ptr<VulkanDevice> device);

@@ -8,10 +8,11 @@
 //   read a[32, 64)             two reads: no barrier
 //
 // Why: one global barrier orders all earlier commands before all later ones, so a barrier clears the tracker; commands that do
-// not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Only the barriers of indirect
-// commands cover indirect reads, since these double a barrier's time: 2.4 and 4.9 us on an NVIDIA H100 (driver 580). Cost: a query
-// is a binary search; an insertion may move the ranges after it. Limits: ranges are contiguous, so accesses with strides count as
-// their whole extent; an indirect read conflicts with every write since the last barrier that covers it; one in-order queue.
+// not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Only the barriers of
+// indirect commands cover indirect reads, since these double a barrier's time: 2.4 and 4.9 us on an NVIDIA H100 (driver 580).
+// Cost: a query is a binary search; an insertion may move the ranges after it. Limits: ranges are contiguous, so accesses with
+// strides count as their whole extent; an indirect read conflicts with every write since the last barrier that covers it; one
+// in-order queue.
 #include "vulkan/hazards.h"
 
 namespace pumice::vulkan {

@@ -9,8 +9,8 @@
 
 namespace pumice::vulkan {
 
-/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing. `indirect`: a dispatch reads its
-/// numbers of groups there.
+/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing. `indirect`: a dispatch reads
+/// its numbers of groups there.
 struct BufferAccess {
     uint64_t buffer = 0;
     int64_t begin = 0, end = 0;

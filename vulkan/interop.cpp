@@ -1,10 +1,10 @@
 // Memory that a device shares with other processes and with the host.
 //
 // Shared memory is one allocation with one buffer, made for this purpose: arrays of the suballocator lie in memory that cannot be
-// exported. An importer makes the same buffer and allocates by importing; for opaque descriptors, Vulkan wants the exporter's size
-// and memory type. Ownership goes through the external queue family, as Vulkan has it for memory that is used elsewhere. Cost: an
-// allocation of the driver an array. Semaphores are exported and imported by opaque descriptors, with permanent payloads: both
-// processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
+// exported. An importer makes the same buffer and allocates by importing; for opaque descriptors, Vulkan wants the exporter's
+// size and memory type. Ownership goes through the external queue family, as Vulkan has it for memory that is used elsewhere.
+// Cost: an allocation of the driver an array. Semaphores are exported and imported by opaque descriptors, with permanent
+// payloads: both processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
 #include "vulkan/interop.h"
 
 #include <utility>
@@ -156,7 +156,8 @@ void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t m
     block.is_own_memory = true;
 }
 
-/// A block with memory of its own that is exported or imported. `memory`: of the importer, else null; `host`: its memory, else null.
+/// A block with memory of its own that is exported or imported. `memory`: of the importer, else null; `host`: its memory, else
+/// null.
 std::shared_ptr<Buffer> VulkanDevice::shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host) {
     auto external = structure<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     external.handleTypes = type;

@@ -105,8 +105,8 @@ public:
 };
 /// A semaphore that share() can give away, unsignalled or at 0. Throws Error if the device cannot (Interop).
 SharedSemaphore shareable_semaphore(const pumice::Device& device, bool is_timeline);
-/// A new opaque descriptor of the semaphore, which the caller closes or gives away. A binary semaphore is then one payload for both
-/// processes: one signals it, and the other waits.
+/// A new opaque descriptor of the semaphore, which the caller closes or gives away. A binary semaphore is then one payload for
+/// both processes: one signals it, and the other waits.
 int share(const SharedSemaphore& semaphore);
 /// The semaphore that another process has shared. Takes the descriptor over if there is no Error.
 SharedSemaphore shared_semaphore(const pumice::Device& device, int fd, bool is_timeline);

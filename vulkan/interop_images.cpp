@@ -1,14 +1,14 @@
 // Images that several processes have.
 //
-// A shared image has a dedicated allocation, as Vulkan advises for exported images. The importer makes an equal image, and imports
-// the memory of the exporter's size and type. Between the processes the image is in the layout GENERAL: release() brings it there
-// together with the transfer of ownership to the external queue family, and acquire() finds it there:
+// A shared image has a dedicated allocation, as Vulkan advises for exported images. The importer makes an equal image, and
+// imports the memory of the exporter's size and type. Between the processes the image is in the layout GENERAL: release() brings
+// it there together with the transfer of ownership to the external queue family, and acquire() finds it there:
 //
 //   process A   store to img, release()   UNDEFINED -> GENERAL, own family -> external
 //   process B   acquire(), sample img     external -> own family; GENERAL -> SHADER_READ_ONLY_OPTIMAL
 //
-// Cost: an allocation of the driver an image. Limits: opaque descriptors, which both processes use with the same driver. A dma-buf
-// needs a layout of texels in memory that both know (VK_EXT_image_drm_format_modifier), which is left out.
+// Cost: an allocation of the driver an image. Limits: opaque descriptors, which both processes use with the same driver. A
+// dma-buf needs a layout of texels in memory that both know (VK_EXT_image_drm_format_modifier), which is left out.
 #include <utility>
 
 #include "core/support/error.h"

@@ -11,8 +11,8 @@ namespace pumice::vulkan {
 /// Thread-safe.
 class PipelineCache {
 public:
-    /// Begins with the disk's data for this device and driver. The driver ignores foreign data. An application's cache is used as it
-    /// is, and never written to the disk.
+    /// Begins with the disk's data for this device and driver. The driver ignores foreign data. An application's cache is used as
+    /// it is, and never written to the disk.
     PipelineCache(Context& context, DiskCache& disk, const std::string& device_key);
     PipelineCache(const PipelineCache&) = delete;
     PipelineCache& operator=(const PipelineCache&) = delete;

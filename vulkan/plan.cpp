@@ -112,8 +112,9 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
         plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-    // For the debug information of PUMICE_DEBUG=source; it changes nothing else. A part of Vulkan 1.3. Below RenderDoc 1.24 lavapipe
-    // has version 1.2 and no such extension; Mesa's drivers take the instructions in any case, the validation layers then do not.
+    // For the debug information of PUMICE_DEBUG=source; it changes nothing else. A part of Vulkan 1.3. Below RenderDoc 1.24
+    // lavapipe has version 1.2 and no such extension; Mesa's drivers take the instructions in any case, the validation layers
+    // then do not.
     const bool has_extension = s.has(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
     if (has_extension) plan.extensions.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
     plan.non_semantic_info = has_extension || s.api_version >= VK_API_VERSION_1_3 || (is_mesa(s.driver_id) && !switches.validate);

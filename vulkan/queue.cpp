@@ -156,8 +156,8 @@ void Queue::end() {
         attend();
 }
 
-/// True if the open batch should be submitted though nobody waits for it: it is large for the work in flight, or the device is idle.
-/// A submission costs more than a command, on the host and on the device, so that none follows another one closely.
+/// True if the open batch should be submitted though nobody waits for it: it is large for the work in flight, or the device is
+/// idle. A submission costs more than a command, on the host and on the device, so that none follows another one closely.
 bool Queue::is_due() {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_submission < context.plan.batching.interval) return false;
@@ -245,7 +245,8 @@ void Queue::wait_for(const Signal& signal) {
 void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call) {
     if (result == VK_SUCCESS) {
         auto values = structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-        // The timeline comes last: drivers signal in this order, and a semaphore may be destroyed once the timeline has the value.
+        // The timeline comes last: drivers signal in this order, and a semaphore may be destroyed once the timeline has the
+        // value.
         std::vector<VkSemaphore> signals = batch->signals;
         std::vector<uint64_t> signal_values = batch->signal_values;
         signals.push_back(timeline);

@@ -125,8 +125,8 @@ public:
     void finish_unheld();
     /// Runs `act` now, as a call; the next wait throws what it throws.
     void call_now(const std::function<void()>& act);
-    /// Submits everything recorded so far, and waits only for calls. The result is signalled when all of it is done. `waits`: what
-    /// the batch waits for; `also`: what it signals, too.
+    /// Submits everything recorded so far, and waits only for calls. The result is signalled when all of it is done. `waits`:
+    /// what the batch waits for; `also`: what it signals, too.
     Signal signal(std::span<const Signal> waits = {}, std::span<const Signal> also = {});
     /// Waits for everything recorded so far.
     void finish();

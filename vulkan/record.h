@@ -52,11 +52,11 @@ public:
     /// buffer is a primary or secondary one, of the wrapped queue's family, begun, and outside of a render pass. The compute bind
     /// point's state is undefined afterwards. May be called several times, also for several buffers.
     ///
-    /// Throws Error for what no command buffer can hold: downloads, waits, host functions (Stream::call), time stamps. The command
-    /// buffer remains valid then, as does what `act` recorded before.
+    /// Throws Error for what no command buffer can hold: downloads, waits, host functions (Stream::call), time stamps. The
+    /// command buffer remains valid then, as does what `act` recorded before.
     ///
-    /// Work of the device given before is submitted first, if there is any. Makes no submission, and no Vulkan object, if the same
-    /// work was recorded before.
+    /// Work of the device given before is submitted first, if there is any. Makes no submission, and no Vulkan object, if the
+    /// same work was recorded before.
     void record(VkCommandBuffer_T* commands, const std::function<void()>& act, const Around& around = {});
     /// Hands out what kernels have reported at the executions so far, which the application has waited for: prints lines (by
     /// launch and item; those of an item in the order of the executions), and throws Error for the first requirement that failed,
@@ -71,8 +71,8 @@ public:
     std::shared_ptr<CommandRecorder> state;
 };
 
-/// The same in one call. If `act` throws, what the commands recorded so far use is kept until the device is closed; a Recording of
-/// one's own frees it.
+/// The same in one call. If `act` throws, what the commands recorded so far use is kept until the device is closed; a Recording
+/// of one's own frees it.
 Recording record(const pumice::Device& device, VkCommandBuffer_T* commands, const std::function<void()>& act,
                  const Around& around = {});
 

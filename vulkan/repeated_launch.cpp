@@ -1,4 +1,5 @@
-// Memoisation of launches: a program launches the same kernels on the same arrays again and again, frame by frame or step by step.
+// Memoisation of launches: a program launches the same kernels on the same arrays again and again, frame by frame or step by
+// step.
 //
 // Key: the range, the group, and every array argument (buffer, offset, bytes, extents). Value: permutation, pipeline, accesses,
 // descriptors, push constants. Scalars are no part of the key, since many change with each launch: they are written into the push

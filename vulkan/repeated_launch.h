@@ -26,7 +26,8 @@ struct KeptSet {
     int recordings = 0;        ///< that use it and are not released
 };
 
-/// A launch that one dispatch does, without its scalars, and what its commands need. Plain values only: blocks and buffers may go.
+/// A launch that one dispatch does, without its scalars, and what its commands need. Plain values only: blocks and buffers may
+/// go.
 struct RepeatedLaunch {
     /// An array argument. `buffer`: the number of its Buffer, 0 without elements.
     struct ArrayArgument {
@@ -62,8 +63,8 @@ class RepeatedLaunches {
 public:
     /// Null if no launch was like this one. Valid until the next add().
     const RepeatedLaunch* find(const Launch& launch);
-    /// True if the launch, which was not found, is worth an add(): many different ones are not. Forgets launches on arrays that are
-    /// gone.
+    /// True if the launch, which was not found, is worth an add(): many different ones are not. Forgets launches on arrays that
+    /// are gone.
     bool takes_more(const Launch& launch);
     void add(const Launch& launch, RepeatedLaunch made);
 

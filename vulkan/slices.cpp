@@ -8,8 +8,8 @@
 //   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1
 //
 // slice_extents() cuts along the slowest axis first, so slices are whole planes or rows if these fit, and run in the order of the
-// groups. Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
-// arguments; a group that alone exceeds the limit cannot be split. Launches of fewer than 256 groups are not measured.
+// groups. Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of
+// earlier arguments; a group that alone exceeds the limit cannot be split. Launches of fewer than 256 groups are not measured.
 #include "vulkan/slices.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 //
 // A piece is at most a quarter of the ring, so that the host's copy and the device's copy overlap (pipelining). If the ring is
 // full, take() waits for the device, except where that wait could deadlock: after a host call, or while another thread holds the
-// piece. A block of its own is allocated then. The ring begins with 1 MiB, since host memory that a card reaches is slow to make (0.3
-// ms a MiB on an NVIDIA H100), and grows where that is too small. StagingBlocks keeps up to 64 MiB of such blocks for single
+// piece. A block of its own is allocated then. The ring begins with 1 MiB, since host memory that a card reaches is slow to make
+// (0.3 ms a MiB on an NVIDIA H100), and grows where that is too small. StagingBlocks keeps up to 64 MiB of such blocks for single
 // copies, first fit within a factor of 4. Cost: one copy more than mapped memory. Limits: pieces are freed in the order of their
 // age.
 #include "vulkan/staging.h"
@@ -45,8 +45,8 @@ Staging::Piece Staging::take(int64_t bytes) {
     }
 }
 
-/// The ring's next piece; nullopt if earlier pieces still use its bytes, and then `blocked_until` is the value to wait for. A ring that
-/// is too small grows.
+/// The ring's next piece; nullopt if earlier pieces still use its bytes, and then `blocked_until` is the value to wait for. A
+/// ring that is too small grows.
 std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_until) {
     const std::lock_guard lock(mutex);
     if (!block) block = new_block(bytes <= first_capacity / 4 ? first_capacity : capacity), head = 0;

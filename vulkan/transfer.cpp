@@ -23,8 +23,8 @@ BufferAccess access(const Staging::Piece& piece, bool write) {
 
 }  // namespace
 
-/// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
-/// one than those held back.
+/// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a
+/// lower one than those held back.
 void VulkanDevice::used(Buffer& buffer, bool write) {
     if (CommandRecorder* const recorder = queue.recorder()) return recorder->keep(buffer);
     used(static_cast<TimelineUse&>(buffer), write);
@@ -36,8 +36,8 @@ void VulkanDevice::used(TimelineUse& resource, bool write) {
     if (write) resource.last_write = std::max(resource.last_write, queue.value());
 }
 
-/// The value that a command must follow: that of the last conflicting use of the resource, and of the stream's last command. On the
-/// default stream, conflicts alone decide.
+/// The value that a command must follow: that of the last conflicting use of the resource, and of the stream's last command. On
+/// the default stream, conflicts alone decide.
 uint64_t VulkanDevice::after(const TimelineUse& resource, bool write, int stream) const {
     return std::max(write ? resource.last_use : resource.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }

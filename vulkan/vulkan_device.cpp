@@ -1,4 +1,4 @@
-// Opening and closing a device, allocation, streams. Copies are in transfer.cpp, kernels in launch.cpp.
+// Opening and closing a device, allocation, streams. Copies are in transfer.cpp, launches in vulkan_launch.cpp.
 #include "vulkan/vulkan_device.h"
 
 #include <algorithm>

@@ -227,8 +227,8 @@ private:
         std::unique_ptr<Buffer> buffer;
         struct Launched {
             uint32_t number;  // from Reports::add
-            // The value of its last command, or not_recorded. It is set before that command can be submitted, so that all launches up
-            // to a value that is reached are known.
+            // The value of its last command, or not_recorded. It is set before that command can be submitted, so that all
+            // launches up to a value that is reached are known.
             std::shared_ptr<std::atomic<uint64_t>> value;
         };
         static constexpr uint64_t not_recorded = UINT64_MAX;

@@ -125,8 +125,8 @@ bool VulkanDevice::has_pace(const Launch& launch) const {
            GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
 }
 
-/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then. Returns
-/// the value of the last.
+/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then.
+/// Returns the value of the last.
 uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
                                      const GroupRange& groups, Pace& pace, bool timed, std::atomic<uint64_t>* last) {
     ShaderPermutation& permutation = recorded.permutation;
@@ -324,7 +324,7 @@ uint64_t VulkanDevice::field_value(const ShaderPermutation& permutation, const c
         case Kind::size: return uint64_t(launch.extent[axis]);
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
         case Kind::argument: return permutation.scalar(launch, size_t(field.index));
-        case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
+        case Kind::launch: return launch.arguments.back().bits;  // appended by launch_reporting
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             const MemoryRange& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;

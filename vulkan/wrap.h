@@ -62,11 +62,11 @@ struct Application {
     /// Called around every use of the queue, on any thread, since a VkQueue must be used by one at a time. Empty if only Pumice
     /// uses the queue. The application must not call Pumice while it holds the lock.
     std::function<void()> lock, unlock;
-    /// The application's cache, which then takes the place of Pumice's own one on disk. It must not be externally synchronised, and
-    /// must outlive the device.
+    /// The application's cache, which then takes the place of Pumice's own one on disk. It must not be externally synchronised,
+    /// and must outlive the device.
     PipelineCacheHandle pipeline_cache{};
-    /// The application's allocator, instead of vkAllocateMemory and vkFreeMemory: both or none. Called on any thread, one at a time
-    /// or several; must not call Pumice.
+    /// The application's allocator, instead of vkAllocateMemory and vkFreeMemory: both or none. Called on any thread, one at a
+    /// time or several; must not call Pumice.
     std::function<MemoryPart(const MemoryRequest&)> allocate;
     std::function<void(const MemoryPart&)> free;
     /// vkGetInstanceProcAddr; null: that of the system's loader.
@@ -86,10 +86,10 @@ struct Point {
 struct Semaphores {
     std::vector<Point> wait{}, signal{};
 };
-/// Submits all work of the device so far, in one vkQueueSubmit; waits only for pending host calls (Stream::call). Later submissions
-/// of the application to this queue follow it and see its results, without a barrier; other queues wait for the returned point, or
-/// for a semaphore of `semaphores.signal`, as a present does. With semaphores there is a submission even if there is no work. The
-/// device must be from wrap(), here and below.
+/// Submits all work of the device so far, in one vkQueueSubmit; waits only for pending host calls (Stream::call). Later
+/// submissions of the application to this queue follow it and see its results, without a barrier; other queues wait for the
+/// returned point, or for a semaphore of `semaphores.signal`, as a present does. With semaphores there is a submission even if
+/// there is no work. The device must be from wrap(), here and below.
 Point submit(const pumice::Device& device, const Semaphores& semaphores = {});
 /// Later work of the device, including host copies, starts when the point is reached, and sees what was written before it. The
 /// signal of the point must be submitted already. Earlier submissions to the same queue need no point, except before host copies.

@@ -1,8 +1,8 @@
 // Shadow layout: the parameters and memories of a derivative kernel.
 //
-// Each differentiated parameter is followed by its shadows, tangents or adjoints, one a direction. Local and private memory that is
-// active gets a shadow of the same extents. Tapes are appended later (add_array). For axpy(y, a, x) in reverse mode with Duplicated
-// y, Active a and Duplicated x:
+// Each differentiated parameter is followed by its shadows, tangents or adjoints, one a direction. Local and private memory that
+// is active gets a shadow of the same extents. Tapes are appended later (add_array). For axpy(y, a, x) in reverse mode with
+// Duplicated y, Active a and Duplicated x:
 //
 //     primal    arg1: inout f32[1] (y)                 arg2: f32 (a)                    arg3: in f32[1] (x)
 //     adjoint   arg1 (y)  arg2: inout f32[1] (dy)      arg3: f32 (a)  arg4: f32[1] (da)  arg5 (x)  arg6: inout f32[1] (dx)

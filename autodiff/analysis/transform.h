@@ -48,7 +48,7 @@ struct TapeParameter {
     enum class Sizing {
         fixed,    ///< `count` elements
         item,     ///< `count` elements an item
-        offsets,  ///< one i32 an item: the exclusive prefix sum of the counts that `count_kernel` writes for this tape
+        offsets,  ///< one i32 an item: the exclusive prefix sum of the counts that the CountKernel writes for this tape
         counted,  ///< as many elements as the sum of those counts; follows its offsets
     };
     Scalar type = Scalar::f32;

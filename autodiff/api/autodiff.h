@@ -123,8 +123,8 @@ template <KernelType K> class SplitReverse {
 public:
     K kernel;
     Range range;
-    /// Takes the annotated arguments, then the tape; gives the derivatives of the Active scalars as autodiff does. Throws Error for a tape
-    /// of another kernel.
+    /// Takes the annotated arguments, then the tape; gives the derivatives of the Active scalars as autodiff does. Throws Error
+    /// for a tape of another kernel.
     template <class... A> auto operator()(const A&... annotations_and_tape) const {
         const auto all = std::tie(annotations_and_tape...);
         return [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -3,7 +3,7 @@
 //
 // Why: a wrong annotation would give a wrong derivative without a word, or a data race between two shadows.
 //
-//       autodiff(Reverse, f, r, Duplicated(y, dy), Duplicated(x, half))        the shadow has extents [50], and the array has [100]
+//     autodiff(Reverse, f, r, Duplicated(y, dy), Duplicated(x, half))        the shadow has extents [50], and the array has [100]
 //     autodiff(Reverse, f, r, Duplicated(y, dy), Duplicated(x, dy))          the shadows of y and x overlap, and y is written
 //     autodiff(Forward, f, r, Duplicated(y, dy), Active(a))                  forward mode gives no derivative back
 //

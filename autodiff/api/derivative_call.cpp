@@ -10,9 +10,9 @@
 //     split             launch the augmented half, which gives the tape; later the reverse half takes it
 //
 // A rule runs once for each direction of a batch. Errors name the call's arguments (check_annotations.cpp).
-// Cost: that of the kernels. Limits: a rule for forward mode has no tangents of scalars; a rule of reverse mode returns an adjoint
-// for each floating scalar, in order. Field's name: custom derivative rules (custom_vjp and custom_jvp of JAX, rrule and frule of
-// ChainRules.jl).
+// Cost: that of the kernels. Limits: a rule for forward mode has no tangents of scalars; a rule of reverse mode returns an
+// adjoint for each floating scalar, in order. Field's name: custom derivative rules (custom_vjp and custom_jvp of JAX, rrule and
+// frule of ChainRules.jl).
 #include "autodiff/api/derivative_call.h"
 
 #include <algorithm>
@@ -212,7 +212,7 @@ std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
     return adjoints;
 }
 
-// ---- steps of a program ----------------------------------------------------------------------------------------------------------
+// ---- steps of a program --------------------------------------------------------------------------------------------
 
 std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature) {
     const KernelRules* rules = find_rules(kernel);

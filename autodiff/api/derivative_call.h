@@ -50,7 +50,7 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
 /// tapes are.
 void check_tapeless(const KernelBase& kernel);
 
-// ---- annotations to slots ------------------------------------------------------------------------------------------------------
+// ---- annotations to slots ------------------------------------------------------------------------------------------
 
 template <class T> std::vector<HostArgument> flat(const T& value) {
     const auto all = detail::host_arguments(value);

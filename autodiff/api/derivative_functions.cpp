@@ -8,8 +8,8 @@
 //     on the host    reverse_function    f as a kernel of one item on the interpreter; the adjoint of its result is 1
 //
 // Forward mode serves for gradients in kernels, since functions have few parameters and nothing has to be taped.
-// Cost: in kernels the tangent code once for each float parameter; on the host one launch of the interpreter. Derived functions are
-// kept for each function.
+// Cost: in kernels the tangent code once for each float parameter; on the host one launch of the interpreter. Derived functions
+// are kept for each function.
 // Limits: integers get a zero. Arithmetic on the host is not part of a program that is being differentiated. Field's name:
 // forward-mode gradients, Jacobian-vector products with unit vectors (Griewank and Walther, section 3.1).
 #include "autodiff/api/derivative_functions.h"

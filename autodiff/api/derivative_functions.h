@@ -173,7 +173,8 @@ auto gradient(const Function<std::tuple<R>, P...>& f, const X&... x) {
     }
 }
 
-/// The derivatives of each result (a row) by each parameter, on the host. f's results and parameters are scalars of one floating type.
+/// The derivatives of each result (a row) by each parameter, on the host. f's results and parameters are scalars of one floating
+/// type.
 template <class... R, class... P, class... X>
     requires(sizeof...(X) == sizeof...(P))
 auto jacobian(const Function<std::tuple<R...>, P...>& f, const X&... x) {
@@ -198,8 +199,8 @@ auto jacobian(const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return rows;
 }
 
-/// The Hessian of f times a vector, by forward over reverse: hessian_vector(f, x..., v...), on the host or, with device values, in a
-/// kernel. One parameter: a value; several: a tuple.
+/// The Hessian of f times a vector, by forward over reverse: hessian_vector(f, x..., v...), on the host or, with device values,
+/// in a kernel. One parameter: a value; several: a tuple.
 template <class R, class... P, class... XV>
     requires(sizeof...(XV) == 2 * sizeof...(P))
 auto hessian_vector(const Function<std::tuple<R>, P...>& f, const XV&... x_and_v) {

@@ -5,7 +5,7 @@
 //
 //     y[i] = exp(x[i]), DuplicatedNoNeed y, Duplicated x
 //     transform      %y = exp %x;  store y[i], %y;  %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
-//     drop_unread    %y = exp %x;                   %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
+//     without        %y = exp %x;                   %d = load dy[i];  store dy[i], 0;  dx[i] += %d * %y
 //
 // The cache's key is mode, width, activities and the limit of private memory; it lies in the primal (KernelBase::kept), so it
 // lives as long. A derivative that is right only in some launches (Derived::fits) gets a second version for all launches, made

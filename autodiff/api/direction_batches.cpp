@@ -1,8 +1,8 @@
 // Batches of directions, strip-mined: a batch with many directions of a long kernel runs as several launches.
 //
-// Why: each direction repeats the derivative code, and the time of compilers grows faster than the length of straight-line code. A
-// batch is split so that a kernel has at most about 4,096 instructions. The primal runs in each launch, on copies of the arrays it
-// writes, except in the last one.
+// Why: each direction repeats the derivative code, and the time of compilers grows faster than the length of straight-line code.
+// A batch is split so that a kernel has at most about 4,096 instructions. The primal runs in each launch, on copies of the arrays
+// it writes, except in the last one.
 //
 //     12 directions, at most 5 a kernel:   3 launches with 4 directions each
 //     before:   forward kernel of width 12, of f, once

@@ -3,7 +3,7 @@
 // Why at the launch: the range, the extents of arrays and the device decide which strategy is right and which is fast.
 //
 //     autodiff(Reverse, f, ndrange(n), Duplicated(y, dy), Duplicated(x, dx), Active(a))
-//         1. fix the group, if the results depend on it; take the version for any launch, if the usual one does not fit this range
+//       1. fix the group, if the results depend on it; take the version for any launch, if the usual one does not fit this range
 //       2. arguments y, dy, x, dx, a, da (an array of one element); tapes, counted first by a launch of their own if need be
 //       3. the first strategy that applies (adjoint_strategy.h)
 //       4. steps after it: sum up cells, clear shadows

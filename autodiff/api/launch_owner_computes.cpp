@@ -19,9 +19,9 @@ namespace {
 
 /// Owners are enough if they are this many, or a quarter of the items of the primal.
 constexpr int64_t enough_owners = 1 << 14, items_an_owner = 4;
-/// The limit on devices whose threads add to private copies. An addition costs little there, and a contribution must not cost much
-/// more: a product of matrices has 2 instructions and gains (8.9 to 6.7 ms for 361 x 347 x 333), the pair forces of n bodies have
-/// 20 and lose (3.3 to 10.7 ms).
+/// The limit on devices whose threads add to private copies. An addition costs little there, and a contribution must not cost
+/// much more: a product of matrices has 2 instructions and gains (8.9 to 6.7 ms for 361 x 347 x 333), the pair forces of n bodies
+/// have 20 and lose (3.3 to 10.7 ms).
 constexpr int most_instructions = 8;
 
 /// Owners may make so many times the iterations of the primal's loops.

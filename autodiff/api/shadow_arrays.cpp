@@ -6,8 +6,9 @@
 //         second = allocate_like(dx, bytes, zeroed)     the launch adds to dx and to second
 //         accumulate(dx, second)                        dx += second, one item an element
 //
-// Sums are computed by a kernel of the library's own, one for each element type, made at its first use. Cost: one launch for a sum,
-// which reads both arrays and writes one. Limits: floats alone are added; integers keep their values. Textbook name: shadow memory.
+// Sums are computed by a kernel of the library's own, one for each element type, made at its first use. Cost: one launch for a
+// sum, which reads both arrays and writes one. Limits: floats alone are added; integers keep their values. Textbook name: shadow
+// memory.
 #include "autodiff/api/shadow_arrays.h"
 
 #include <map>

@@ -76,7 +76,7 @@ auto result_tangents(ProgramDerivative& program, const Image<T, N, L>& result) {
         return std::tuple(all);
 }
 
-/// The names of the scalars and arrays of an argument in messages: "" or, in a struct, " (grid.h)".
+/// The names of the scalars and arrays of an argument in messages: "" or, in a struct, " (grid.step)".
 template <class T> void put_names(const std::string& path, std::vector<std::string>& names) {
     if constexpr (ScalarType<T> || detail::is_array<T>::value || detail::is_image<T>::value)
         names.push_back(path.empty() ? "" : " (" + path + ")");

@@ -190,8 +190,7 @@ HostArgument ProgramBuffers::now(const HostArgument& argument, const BufferSpan&
     return is_image(s) ? memory.over(argument, image_of(s.buffer)) : memory.over(argument, array_of(s));
 }
 
-// ---- shadows
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- shadows --------------------------------------------------------------------------------------------------------
 
 const ProgramBuffer::Region* ProgramBuffers::region_of(const BufferSpan& s) const {
     for (const ProgramBuffer::Region& r : buffers[size_t(s.buffer)].regions) {
@@ -232,8 +231,7 @@ void ProgramBuffers::zero_shadows(const BufferSpan& s) {
         if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);
 }
 
-// ---- launches
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- launches -------------------------------------------------------------------------------------------------------
 
 std::vector<BufferSpan> ProgramBuffers::spans_of(std::span<const HostArgument> arguments) {
     std::vector<BufferSpan> spans;

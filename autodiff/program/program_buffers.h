@@ -15,8 +15,8 @@ using detail::ArrayState;
 using detail::ImageState;
 
 /// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array. Of an image, the
-/// bytes are those of its shadow: texels as kernels see them, level by level, of a level layer by layer, each layer with the extents
-/// of level 0.
+/// bytes are those of its shadow: texels as kernels see them, level by level, of a level layer by layer, each layer with the
+/// extents of level 0.
 struct BufferSpan {
     int buffer = -1;
     int64_t offset = 0, bytes = 0;

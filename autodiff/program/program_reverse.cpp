@@ -91,8 +91,7 @@ void ProgramTape::find_live() {
     }
 }
 
-// ---- adjoints of commands
-// ------------------------------------------------------------------------------------------------------------
+// ---- adjoints of commands -------------------------------------------------------------------------------------------
 
 void ProgramTape::adjoint_of(const ProgramCommand& c) {
     if (!c.live) return;
@@ -151,8 +150,7 @@ void ProgramTape::adjoint_of_call(const ProgramCommand& c) {
     }
 }
 
-// ---- without checkpoints
-// ---------------------------------------------------------------------------------------------------------------
+// ---- without checkpoints --------------------------------------------------------------------------------------------
 
 /// The contents of the span in memory that may be overwritten. Memory that the program or its caller still holds is copied first,
 /// so that it keeps its final contents.

@@ -22,7 +22,8 @@ public:
 
     /// A copy of the tangent of an array or image.
     std::shared_ptr<ArrayState> tangent(const HostArgument& of, int direction);
-    /// Throws Error where an annotated array has lost its tangent: it depends on what the host has written after reading active data.
+    /// Throws Error where an annotated array has lost its tangent: it depends on what the host has written after reading active
+    /// data.
     void check_results() const;
 
 private:

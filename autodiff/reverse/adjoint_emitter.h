@@ -237,7 +237,7 @@ private:
     ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
     ir::Value exists(const Here& at, const Gather::Load& load);
     void scatter_beyond(const Here& at, const Gather::Load& load, ir::Value gathered, int w);
-    // ---- halo_range.cpp ----
+    // ---- emit_halo_gather.cpp ----
     void gather_over_halo();
     void gather_over_halo(const Here& at, ir::MemoryId m, int w);
     void gather_by_rows(const Here& at, ir::MemoryId m, int w);

@@ -7,10 +7,10 @@
 
 namespace pumice::derive::test {
 
-/// Writes a random kernel of doubles as text. An item writes its own four elements of arg1, reads arg2 anywhere, adds atomically to
-/// arg4, calls functions with and without rules, and shares values through subgroups, and through local memory between barriers.
-/// Values stay of moderate size; no comparison of doubles decides anything, so that central differences meet no jump, but ints that
-/// differ between items do.
+/// Writes a random kernel of doubles as text. An item writes its own four elements of arg1, reads arg2 anywhere, adds atomically
+/// to arg4, calls functions with and without rules, and shares values through subgroups, and through local memory between
+/// barriers. Values stay of moderate size; no comparison of doubles decides anything, so that central differences meet no jump,
+/// but ints that differ between items do.
 class Generator {
 public:
     explicit Generator(uint32_t seed, bool with_subgroups)

@@ -13,9 +13,9 @@
 // launch (launch_owner_computes.cpp), since only it knows how many owners there are.
 //
 // Legality: the index of the load has the index of one loop and some axes of the range, each once, plus constants; the other
-// dimensions are the same for all items. Any item can compute the contribution of any other one (contributions.h). The loop stands
-// outside of other loops, has step 1, and may be reversed in any order (TapePlan::any_order). Where its bounds depend on the
-// indices of the item, as in products with triangles, an owner tests in each iteration whether that item's loop reaches the
+// dimensions are the same for all items. Any item can compute the contribution of any other one (contributions.h). The loop
+// stands outside of other loops, has step 1, and may be reversed in any order (TapePlan::any_order). Where its bounds depend on
+// the indices of the item, as in products with triangles, an owner tests in each iteration whether that item's loop reaches the
 // element. The host refuses where that takes much longer than the loops themselves, as for a narrow band.
 // Cost: the loop runs once for each load, instead of once. Limits: one loop around the load; kernels that know no more of their
 // range than the index; adjoints in one piece, not in halves.

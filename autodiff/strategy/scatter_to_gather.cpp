@@ -9,7 +9,7 @@
 //     gather     dx[i] += dy[i + 1] * x[i + 2] + dy[i - 1] * x[i - 2]
 //
 // This file decides legality and parses the indices: global_index + constant, clamped by min and max, or modulo a period.
-// emit_gather.cpp and halo_range.cpp emit the code, with conditions for the boundary of the range and for elements outside.
+// emit_gather.cpp and emit_halo_gather.cpp emit the code, with conditions for the boundary of the range and for elements outside.
 //
 // Cost: each contribution is computed by the item that receives it, so subexpressions that several loads share are computed once
 // per load. The sweep gives up above 6,000 instructions. A second launch clears the shadows of the stores (clear_shadows.cpp).

@@ -1,6 +1,6 @@
-// The corpus: kernels of kinds that the cases of bench/cpu are not, each beside the loop with OpenMP that a good programmer writes.
-// Each is a whole piece of work that starts from the same input every time. tests/corpus compares all devices with the OpenMP form,
-// element by element, at the sizes Size::test; `bench corpus` times them at the sizes Size::benchmark.
+// The corpus: kernels of kinds that the cases of bench/cpu are not, each beside the loop with OpenMP that a good programmer
+// writes. Each is a whole piece of work that starts from the same input every time. tests/corpus compares all devices with the
+// OpenMP form, element by element, at the sizes Size::test; `bench corpus` times them at the sizes Size::benchmark.
 #pragma once
 #include <sys/mman.h>
 
@@ -39,8 +39,8 @@ struct Kernel {
     std::function<Side(Size)> openmp;
 };
 
-/// A derivative in reverse mode beside an adjoint that is written by hand as kernels of Pumice. Both add to the shadows of what is
-/// read and take the shadows of what was written; nobody asks for the primal's results.
+/// A derivative in reverse mode beside an adjoint that is written by hand as kernels of Pumice. Both add to the shadows of what
+/// is read and take the shadows of what was written; nobody asks for the primal's results.
 struct Gradient {
     std::string name;
     double tolerance = 0;
@@ -69,7 +69,8 @@ std::vector<Kernel> kernels();
 /// "" where the outputs agree, otherwise a sentence with the first element that differs.
 std::string difference(const std::vector<Values>& ours, const std::vector<Values>& theirs, double tolerance);
 
-/// Memory of an OpenMP form as the library's is: in huge pages where it is large, first touched by OpenMP's threads in their parts.
+/// Memory of an OpenMP form as the library's is: in huge pages where it is large, first touched by OpenMP's threads in their
+/// parts.
 template <class T> class Buffer {
 public:
     explicit Buffer(size_t count) : count(count) {

@@ -1,4 +1,5 @@
-// First touch of memory by OpenMP's threads, for all OpenMP forms. These are compiled with -O3 -march=native -ffast-math -fopenmp.
+// First touch of memory by OpenMP's threads, for all OpenMP forms. These are compiled with -O3 -march=native -ffast-math
+// -fopenmp.
 #pragma once
 
 namespace bench::corpus::openmp {

@@ -128,8 +128,8 @@ const auto shallow_step = kernel("shallow_step", [](Out<double, 2> next_h, Out<d
     next_hu(i, j) = here.n - ratio * (east.n - west.n + south.n - north.n);
     next_hv(i, j) = here.t - ratio * (east.t - west.t + south.t - north.t);
 });
-/// The contribution of the face between `here` and `other` to the adjoint of `here`. `side` is 1 if `here` is to the left of the face or
-/// above it, and -1 otherwise.
+/// The contribution of the face between `here` and `other` to the adjoint of `here`. `side` is 1 if `here` is to the left of the
+/// face or above it, and -1 otherwise.
 Flux face_adjoint(double side, const Water& here, const Water& other, const Flux& g_here, const Flux& g_other) {
     auto at = [&](auto a, auto b) { return side * ratio * (b - a); };
     auto gh = at(g_here.h, g_other.h), gn = at(g_here.n, g_other.n), gt = at(g_here.t, g_other.t);

@@ -118,7 +118,8 @@ Kernel exclusive_scan() {
     });
 }
 
-// ---- radix_pass: keys and values stably by 4 bits of the key; counts of the digits, their scan, places by splits of a block ----
+// ---- radix_pass: keys and values stably by 4 bits of the key; counts of the digits, their scan, places by splits of a block
+// ----
 constexpr int digit_bits = 4, digits = 1 << digit_bits, radix_items = 256;
 
 const auto digit_of = [](const Val<uint32_t>& key, const Val<int>& shift) { return key >> shift & uint32_t(digits - 1); };

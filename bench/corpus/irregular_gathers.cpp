@@ -174,7 +174,8 @@ Kernel cell_list_forces() {
     });
 }
 
-// ---- neighbour_count: how many points lie within a radius of each, points sorted by the cells of a grid as wide as the radius ----
+// ---- neighbour_count: how many points lie within a radius of each, points sorted by the cells of a grid as wide as the radius
+// ----
 constexpr int radius = 64;
 
 const auto count_near = kernel("neighbour_count", [](Out<int> near, In<int> x, In<int> y, In<int> starts, Val<int> edge) {

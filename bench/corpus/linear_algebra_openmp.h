@@ -6,7 +6,8 @@ namespace bench::corpus::openmp {
 /// d = alpha a b + beta c; a is n x l, b is l x m, c and d are n x m.
 void gemm(double* d, const double* a, const double* b, const double* c, int n, int m, int l, double alpha, double beta);
 
-/// The lower triangle of c = alpha a a^T + beta start, n x n, and `start` above the diagonal. a is n x l; `transposed` is scratch.
+/// The lower triangle of c = alpha a a^T + beta start, n x n, and `start` above the diagonal. a is n x l; `transposed` is
+/// scratch.
 void syrk(double* c, double* transposed, const double* a, const double* start, int n, int l, double alpha, double beta);
 
 /// c = alpha a^T b, where a is lower triangular with a diagonal of ones, n x n; b and c are n x m.

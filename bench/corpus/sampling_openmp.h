@@ -4,13 +4,14 @@
 
 namespace bench::corpus::openmp {
 
-/// The mean payoff of each of `streams` streams of Philox 4x32-10: the key is (seed, stream), and the two low words of block n are
-/// draw n.
+/// The mean payoff of each of `streams` streams of Philox 4x32-10: the key is (seed, stream), and the two low words of block n
+/// are draw n.
 void option_pricing(float* means, uint32_t seed, float drift, float volatility, float strike, int streams, int draws);
 /// black and white: rows x half spins each, begun from black_start and white_start. rows is even.
 void ising(int32_t* black, int32_t* white, const int32_t* black_start, const int32_t* white_start, uint32_t at_2, uint32_t at_4,
            int rows, int half, int sweeps);
-/// Atoms: x, y, z, charge each; transforms: 12 rows of `poses`; parameters: radius and weight of each type. Types below 2 are polar.
+/// Atoms: x, y, z, charge each; transforms: 12 rows of `poses`; parameters: radius and weight of each type. Types below 2 are
+/// polar.
 void docking(float* scores, const float* transforms, const float* ligand, const int32_t* ligand_types, int ligand_count,
              const float* protein, const int32_t* protein_types, int protein_count, const float* parameters, int poses);
 /// points: 8 rows of `count`; means: 16 x 8; factors: 16 x 8 x 8, lower triangles; constants: 16.

@@ -9,8 +9,8 @@ void fdtd_2d(double* ex, double* ey, double* hz, const double* source, int n, in
 struct Chip {
     float row, column, up, power, ambient;  ///< conductances to neighbours and to the ambient, and the factor of the power
 };
-/// a begins as the input, n x n; a step exchanges heat with four neighbours, of which those outside are the point itself, and with
-/// the ambient. `steps` is even, and a holds the result.
+/// a begins as the input, n x n; a step exchanges heat with four neighbours, of which those outside are the point itself, and
+/// with the ambient. `steps` is even, and a holds the result.
 void hotspot(float* a, float* b, const float* input, const float* power, int n, int steps, Chip chip);
 
 /// `steps` of speckle-reducing diffusion of an image, n x m; `coefficient` and `flux`, of the same size, are scratch.

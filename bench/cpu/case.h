@@ -19,8 +19,8 @@ struct Side {
     std::function<std::vector<float>()> result;  ///< of the last time
 };
 
-/// The machine's limit that the case is compared with: STREAM's triad, a loop that only reads (as memory gives less where nothing is
-/// written), or arithmetic in registers.
+/// The machine's limit that the case is compared with: STREAM's triad, a loop that only reads (as memory gives less where nothing
+/// is written), or arithmetic in registers.
 enum class Bound { memory, reading, compute };
 
 struct Case {

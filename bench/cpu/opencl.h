@@ -26,8 +26,8 @@ template <class T> ClArgument cl_word(T value) {
     return a;
 }
 
-/// A side that runs the kernel `k` of the source; its result is argument `result`. `clear`: an argument that is set to zero before
-/// every run, or -1.
+/// A side that runs the kernel `k` of the source; its result is argument `result`. `clear`: an argument that is set to zero
+/// before every run, or -1.
 Side opencl(const std::string& source, std::vector<ClArgument> arguments, std::vector<size_t> global, std::vector<size_t> local,
             int result, int clear = -1);
 

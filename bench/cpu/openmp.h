@@ -1,5 +1,5 @@
-// The peers in C++: loops with OpenMP as a good programmer writes them, and two kernels with vectors written out by hand. Compiled
-// with -O3 -march=native -ffast-math -fopenmp.
+// The peers in C++: loops with OpenMP as a good programmer writes them, and two kernels with vectors written out by hand.
+// Compiled with -O3 -march=native -ffast-math -fopenmp.
 #pragma once
 #include <cstdint>
 

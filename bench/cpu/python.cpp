@@ -29,8 +29,8 @@ bool has(const std::string& module) {
     return at->second;
 }
 
-/// The script at work on one case. It answers each line with one. Between its turns it is stopped: its threads would wait busily for
-/// their next work, at the cost of the others.
+/// The script at work on one case. It answers each line with one. Between its turns it is stopped: its threads would wait busily
+/// for their next work, at the cost of the others.
 class Script {
 public:
     Script(const std::string& module, const std::string& name, const Arrays& arrays, const std::vector<double>& numbers) {

@@ -1,5 +1,5 @@
-// Peers from PyPI, Taichi and Dr.Jit, where the python3 on the PATH has them (nothing here installs any): each case in a process of
-// its own, which bench/peers_python/peer.py runs.
+// Peers from PyPI, Taichi and Dr.Jit, where the python3 on the PATH has them (nothing here installs any): each case in a process
+// of its own, which bench/peers_python/peer.py runs.
 #pragma once
 #include <functional>
 #include <string>

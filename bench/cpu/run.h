@@ -11,8 +11,8 @@ struct Options {
     bool quick = false;
 };
 
-/// Runs the cases, prints the table, and appends a result for each. Returns the number of missed targets; a case whose sides disagree
-/// is reported and counts as one.
+/// Runs the cases, prints the table, and appends a result for each. Returns the number of missed targets; a case whose sides
+/// disagree is reported and counts as one.
 int run(const Options& options, nlohmann::json& results);
 /// Launches, compiling and the disk cache; the number of missed targets.
 int run_small(const Options& options, nlohmann::json& results);

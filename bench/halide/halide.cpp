@@ -1,5 +1,5 @@
-// A module of its own, loaded with its names kept to itself: Halide's LLVM 14 and PoCL's LLVM 15 take each other's functions where
-// both can see them.
+// A module of its own, loaded with its names kept to itself: Halide's LLVM 14 and PoCL's LLVM 15 take each other's functions
+// where both can see them.
 #include "bench/cpu/by_halide.h"
 
 #include <Halide.h>

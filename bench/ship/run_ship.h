@@ -6,8 +6,8 @@
 
 namespace bench::ship {
 
-/// Runs the cases, prints the table, and appends a result for each. Returns the number of missed targets; a case whose results differ counts
-/// as one.
+/// Runs the cases, prints the table, and appends a result for each. Returns the number of missed targets; a case whose results
+/// differ counts as one.
 int run(const std::string& filter, bool quick, nlohmann::json& results);
 
 }  // namespace bench::ship

@@ -10,10 +10,10 @@
 //
 // Why: readable text, and less work for glslang than a variable for each value. Legality: a pending load is evaluated (flushed)
 // before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own; an
-// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. This file also selects the
-// text of an instruction: shorter forms for constant operands (shift for a power of two), and replacements for what a driver does
-// wrongly (Options). Cost: linear, apart from the search of the pending list. Limits: a value with uses in other blocks or with
-// several uses is always a variable, constants, arguments and indices apart.
+// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. This file also selects
+// the text of an instruction: shorter forms for constant operands (shift for a power of two), and replacements for what a driver
+// does wrongly (Options). Cost: linear, apart from the search of the pending list. Limits: a value with uses in other blocks or
+// with several uses is always a variable, constants, arguments and indices apart.
 // Textbook name: forward substitution, tree building from SSA (the inverse of value numbering).
 #include <algorithm>
 #include <bit>
@@ -379,8 +379,8 @@ bool GlslEmitter::merges_under_masks(const Inst& i) const {
     return (masks[0] ^ masks[1]) << unused == ~uint64_t(0) << unused;
 }
 
-/// The pattern with halves that stay rounded where it widens them. NVIDIA's driver widens a half that was just rounded from a float
-/// to that float, through selections and bit casts, too.
+/// The pattern with halves that stay rounded where it widens them. NVIDIA's driver widens a half that was just rounded from a
+/// float to that float, through selections and bit casts, too.
 std::string GlslEmitter::with_rounded_halves(const Inst& i, std::string pattern) const {
     if (i.op == Op::bitcast) return pattern;
     const auto operands = k.operands(i);

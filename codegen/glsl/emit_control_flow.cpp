@@ -1,5 +1,5 @@
-// Structured control flow as GLSL, and out-of-SSA translation of what it carries: the results of an if and the carried values of a
-// loop become variables, which yield, break and continue assign.
+// Structured control flow as GLSL, and out-of-SSA translation of what it carries: the results of an if and the carried values of
+// a loop become variables, which yield, break and continue assign.
 //
 //   %a, %b = for %i = 0 to %4 step 3      float v4 = 1.0; float v5 = -2.0;
 //       carry (%ca = 1.0, %cb = -2.0) {   for (int v6 = 0; v6 < arg2; v6 += ...) {

@@ -1,7 +1,7 @@
 // Assembly of a kernel's GLSL text: version, extensions, declarations, the prelude functions it calls, its own functions, main.
 //
-// The order of emission is not the order of the text. main is written first, because the body decides what has to be declared: push
-// constants, bindings, extensions, helper functions. Interface collects these, then the parts are put together:
+// The order of emission is not the order of the text. main is written first, because the body decides what has to be declared:
+// push constants, bindings, extensions, helper functions. Interface collects these, then the parts are put together:
 //
 //   #version 450, #extension ...          <- Interface::extension_lines
 //   layout(...) push, buffers, shared     <- Interface::declarations
@@ -9,8 +9,9 @@
 //   float atomic_add_arg1(...)            <- GlslEmitter::functions
 //   void main() { ... }                   <- GlslEmitter::main_function
 //
-// Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time with
-// an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's version.
+// Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time
+// with an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's
+// version.
 // Limits: one entry point, main; at most one argument block.
 #include "codegen/glsl/codegen.h"
 #include "codegen/glsl/glsl_emitter.h"
@@ -34,9 +35,9 @@ std::string hash_of(const ir::Kernel& lowered, const Options& options, const std
     return hash.text();
 }
 
-/// Execution modes for floats, as spirv_execution_mode lines. Those of 32 bits that Options::float_modes has are for strict maths.
-/// Doubles keep their specials under contract maths, too: without the mode, NVIDIA's driver (580) turns comparisons of doubles around
-/// as if there were no NaN, also those of the library's own functions.
+/// Execution modes for floats, as spirv_execution_mode lines. Those of 32 bits that Options::float_modes has are for strict
+/// maths. Doubles keep their specials under contract maths, too: without the mode, NVIDIA's driver (580) turns comparisons of
+/// doubles around as if there were no NaN, also those of the library's own functions.
 std::string float_modes(const ir::Kernel& kernel, const Options& options, Interface& interface) {
     struct ExecutionMode {
         uint32_t bit, capability, number, width;  // the numbers of SPIR-V's capability and execution mode

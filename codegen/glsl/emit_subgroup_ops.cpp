@@ -8,8 +8,8 @@
 // Types of 8 and 16 bits are widened to 32 bits, as devices need not support narrow types in subgroups; 64-bit integers are
 // shuffled as two words. An operation is emitted exactly where the IR has it, since elsewhere other items may be active. If the
 // device lacks any capability that the kernel needs (Interface::subgroups), the whole kernel sees subgroups of one item. A record
-// of print or require takes its room in the ring with one atomicAdd; without room, it is counted as lost (core/host/ring.h). Cost:
-// a failing require writes twice only for the first failure of all. Limits: the order of float reductions is the driver's.
+// of print or require takes its room in the ring with one atomicAdd; without room, it is counted as lost (core/host/ring.h).
+// Cost: a failing require writes twice only for the first failure of all. Limits: the order of float reductions is the driver's.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"

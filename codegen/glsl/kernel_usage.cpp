@@ -8,9 +8,10 @@
 //   %3 = exp %2 : f32                       dead: nothing live uses it, so it does not count as a use of %2
 //   %4 = atomic add arg1[%0], %2 : f32      a root; arg1: loaded and stored, float_atomics[0]
 //
-// Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it goes.
-// Loads, samples, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory
-// it notes which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested arrays).
+// Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it
+// goes. Loads, samples, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each
+// memory it notes which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested
+// arrays).
 // Cost: linear in the instructions and operands. Limits: uses are counted without regard to branches; dead block parameters stay.
 // Textbook name: mark phase of dead-code elimination (Cooper and Torczon, "Engineering a Compiler", section 10.2).
 #include "codegen/glsl/kernel_usage.h"

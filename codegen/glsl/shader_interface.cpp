@@ -9,9 +9,9 @@
 //   local local1: f32[4, 8]     shared float local1[4][8];
 //
 // Push constants: wide fields first, so that no field needs padding; if they are too many, all fields that do not depend on the
-// dispatch go to an argument block, a storage buffer. Structs: members have the host's offsets under scalar block layout; gaps are
-// filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached by
-// device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
+// dispatch go to an argument block, a storage buffer. Structs: members have the host's offsets under scalar block layout; gaps
+// are filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached
+// by device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
 // exchange data through the array. Cost: linear in the parameters and in what the body asked for. Limits: fails for an element
 // whose members GLSL cannot place at the host's offsets.
 #include "codegen/glsl/shader_interface.h"

@@ -1,6 +1,7 @@
 // Vector accesses: leaves of one element that are loaded, or stored, together.
-// Why: IR accesses the leaves of a struct one by one. llvmpipe takes a loop over its lanes for each access, and other drivers find
-// their vectors only where nothing stands between the accesses. A struct of 2 or 4 leaves of 32 bits has the layout of a vector.
+// Why: IR accesses the leaves of a struct one by one. llvmpipe takes a loop over its lanes for each access, and other drivers
+// find their vectors only where nothing stands between the accesses. A struct of 2 or 4 leaves of 32 bits has the layout of a
+// vector.
 //
 //   %0 = load arg2[%i].x : f32              const vec2 element0 = arg2[i];
 //   %1 = load arg2[%i].y : f32              ... element0.x ... element0.y ...
@@ -10,8 +11,8 @@
 // Method: local value numbering. Loads of a block with the same index values, between which nothing writes the memory, are of one
 // vector if they load two leaves or more. Stores are merged into the last one if they store all leaves, and if nothing accesses
 // the memory between them.
-// Legality: an element lies inside of its array, so a leaf that is loaded beside the others exists. Not for memories with atomics,
-// or by which items exchange data: there each leaf has its own time.
+// Legality: an element lies inside of its array, so a leaf that is loaded beside the others exists. Not for memories with
+// atomics, or by which items exchange data: there each leaf has its own time.
 // Cost: linear. Limits: one block; no arrays by address; no elements of 3 leaves, whose vectors GLSL aligns like those of 4.
 // Textbook name: superword-level parallelism (Larsen, Amarasinghe, 2000), of accesses alone.
 #include "codegen/glsl/vector_accesses.h"

@@ -10,8 +10,8 @@
 //   add on i64:   $0 + $1                                     operators are GLSL's on all types; functions need an overload
 //
 // The results equal the host column of ops.def, which also computes narrow integers in 32 bits and halves in float.
-// Cost: a narrow operation takes one or two more conversions. Limits: "" for a 64-bit type without a function. With `pairs`, 64-bit
-// integers take int64_emulation.cpp.
+// Cost: a narrow operation takes one or two more conversions. Limits: "" for a 64-bit type without a function. With `pairs`,
+// 64-bit integers take int64_emulation.cpp.
 #include "codegen/glsl_text/scalar_text.h"
 
 #include "codegen/glsl_text/glsl_type.h"

@@ -150,8 +150,8 @@ private:
         return subgroup(reduction, to.result(to[made], 1));
     }
 
-    /// True for the last active item of a subgroup. In the group's last subgroup it may be false for all items, since no item reads the
-    /// sum of that subgroup.
+    /// True for the last active item of a subgroup. In the group's last subgroup it may be false for all items, since no item
+    /// reads the sum of that subgroup.
     Value is_last_of_subgroup() {
         if (packed) return b.op(Op::eq, {b.index(Op::subgroup_lane), b.op(Op::sub, {b.index(Op::subgroup_size), number(1)})});
         const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));

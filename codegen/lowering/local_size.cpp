@@ -1,13 +1,13 @@
-// Host evaluation of local-array sizes: the size expression of a dynamically sized local array becomes a list of steps, which each
-// launch evaluates for its group; the result is one specialisation constant an array.
+// Host evaluation of local-array sizes: the size expression of a dynamically sized local array becomes a list of steps, which
+// each launch evaluates for its group; the result is one specialisation constant an array.
 //
 //   local local1: f32[size %n]         layout(constant_id = 5) const int local1_size = 1;   steps: group_size x, constant 2, div
 //   %n = div group_size 0, 2           shared float local1[local1_size];                    group of 64: local1_size = 32
 //
 // Why on the host: drivers fold expressions of specialisation constants by rules of their own; a division by zero crashes one
 // driver and hangs another. The host evaluates with ir::evaluate, the interpreter's semantics.
-// Cost: a few steps an array and launch. Limits: constants, group extents and scalar ops with at most three operands; the result is
-// an i32; an array has one element at least.
+// Cost: a few steps an array and launch. Limits: constants, group extents and scalar ops with at most three operands; the result
+// is an i32; an array has one element at least.
 // Textbook name: partial evaluation, with the group's extents as the inputs that are known (Jones, Gomard and Sestoft, 1993).
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
-// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that loops
-// still run.
+// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that
+// loops still run.
 //
 // Mesa's gallivm (lavapipe, llvmpipe) counts the iterations of all loops of a shader down from 65,535, once for a vector of
 // work-items. At 0 every loop ends after one iteration, and the shader continues with whatever its variables hold. Nothing resets
@@ -11,10 +11,10 @@
 //                                                  require(turns >= 2, message); return
 //
 // The check observes the limit itself, so it is exact whatever the driver counts. Cost: two iterations an item, and none for a
-// kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration, and
-// would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant bounds
-// only; a while, a call, and an atomic without an instruction count as unbounded. Textbook name: static loop bounds; the check is a
-// self-test of the driver at run time.
+// kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration,
+// and would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant
+// bounds only; a while, a call, and an atomic without an instruction count as unbounded. Textbook name: static loop bounds; the
+// check is a self-test of the driver at run time.
 #include "codegen/lowering/loop_limit.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // The pass pipeline of the GLSL back end: recorded IR to the IR that the emitter takes.
 //
-// The order is the table below; each entry gives the reason for its place. In short: inline and promote first, so that every later
-// pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist, cross_loop_cse)
-// before predicate_range_tail, which would hide it in ifs; expand group instructions after it, since all items of a group take part
-// in them; reassociate and drop dead code last.
+// The order is the table below; each entry gives the reason for its place. In short: inline and promote first, so that every
+// later pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist,
+// cross_loop_cse) before predicate_range_tail, which would hide it in ifs; expand group instructions after it, since all items of
+// a group take part in them; reassociate and drop dead code last.
 //
 // Example (saxpy; only predicate_range_tail changes it):
 //

@@ -7,8 +7,8 @@
 //
 // Method: the distance divided by the step and rounded up, in 128-bit integers, which hold every integer of the IR and every
 // difference of two. A step of 0, or one that leads away from the bound, gives 0.
-// Cost: constant time. Limits: constants only; no `while`; at most INT64_MAX. A `break` may end a loop earlier, so the count is an
-// upper bound of the iterations. core/analysis/linear_index.h knows more of bounds that are not constant.
+// Cost: constant time. Limits: constants only; no `while`; at most INT64_MAX. A `break` may end a loop earlier, so the count is
+// an upper bound of the iterations. core/analysis/linear_index.h knows more of bounds that are not constant.
 // Textbook name: trip count of a counted loop (Muchnick, chapter 14).
 #pragma once
 #include <cstdint>

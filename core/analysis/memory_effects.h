@@ -1,6 +1,6 @@
 // Mod/ref information: which memories does a kernel read, and which does it write?
-// Why: a load of memory that nothing writes gives the same value at any time, so it is uniform over the launch if its index is, and
-// may be kept for later or computed again.
+// Why: a load of memory that nothing writes gives the same value at any time, so it is uniform over the launch if its index is,
+// and may be kept for later or computed again.
 //
 //   %1 = load arg2[%0] : f32                  # reads arg2
 //   store arg1[%0], %1 : f32                  # writes arg1
@@ -25,8 +25,8 @@ inline bool is_atomic_sum(const Inst& i) {
     return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
 }
 
-/// The memories that the instructions of a kernel's blocks access, device functions included. An atomic reads and writes; so does a
-/// `group` its scratch memory. Two array parameters may be the same array: see alias.h.
+/// The memories that the instructions of a kernel's blocks access, device functions included. An atomic reads and writes; so does
+/// a `group` its scratch memory. Two array parameters may be the same array: see alias.h.
 class MemoryEffects {
 public:
     explicit MemoryEffects(const Kernel& kernel) : read(kernel.memories.size()), written(kernel.memories.size()) {

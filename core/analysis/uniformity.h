@@ -11,10 +11,10 @@
 // Method: an optimistic fixpoint over the structured control flow. All scopes start as launch and are raised where an operand, a
 // condition or the convergence of the items contradicts that, until nothing changes. So a carried value is uniform if its initial
 // value is, and if each next value is under the assumption that the carried value is.
-// Cost: each pass is linear in the operands, plus one scan of the contents of each loop. A pass but the last raises some scope, and
-// a scope is raised three times at most.
-// Limits: loads of private memory count as different in each item, loads of memory that is written as uniform in the group at best.
-// `uniform(x)` in a kernel is believed. Memory is assumed free of races.
+// Cost: each pass is linear in the operands, plus one scan of the contents of each loop. A pass but the last raises some scope,
+// and a scope is raised three times at most.
+// Limits: loads of private memory count as different in each item, loads of memory that is written as uniform in the group at
+// best. `uniform(x)` in a kernel is believed. Memory is assumed free of races.
 // Textbook name: divergence analysis (Coutinho, Sampaio, Pereira, Meira, PACT 2011; Karrenberg and Hack, CC 2012).
 #pragma once
 #include <array>

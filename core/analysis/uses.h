@@ -1,6 +1,6 @@
 // Def-use information: which instructions use a value, and how often?
-// Why: code without uses is dead, a result that nobody uses needs no place, and a value whose users all lie in one region need not
-// leave it.
+// Why: code without uses is dead, a result that nobody uses needs no place, and a value whose users all lie in one region need
+// not leave it.
 //
 //   %2 = load arg2[%0] : f32
 //   %3 = mul %2, %2 : f32                 # of(%2) = {mul, mul}, count 2
@@ -19,13 +19,15 @@
 
 namespace pumice::ir {
 
-/// The uses of a kernel's values as operands, by all instructions of its blocks. Holds for the kernel as it was when this was made.
+/// The uses of a kernel's values as operands, by all instructions of its blocks. Holds for the kernel as it was when this was
+/// made.
 /// Cost: linear in the operands.
 class Uses {
 public:
     explicit Uses(const Kernel& kernel);
 
-    /// The instructions that have the value as an operand, in the order of the blocks; an instruction with two such operands twice.
+    /// The instructions that have the value as an operand, in the order of the blocks; an instruction with two such operands
+    /// twice.
     std::span<const InstId> of(Value v) const { return std::span(users).subspan(first[v.id], count(v)); }
     uint32_t count(Value v) const { return first[v.id + 1] - first[v.id]; }
     bool any(Value v) const { return count(v) > 0; }

@@ -37,8 +37,9 @@ public:
     };
     /// Takes records while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
     /// launches in `ended` up to the first record of another launch. `head` are the ring's first 64 words, `records` those from
-    /// taken.words on. `all`: no other launch has begun since the ring was cleared. Returns false if such a record stood in the way:
-    /// then the launches in `ended` stay registered, and the caller names them again. `may_run_again`: they stay in any case.
+    /// taken.words on. `all`: no other launch has begun since the ring was cleared. Returns false if such a record stood in the
+    /// way: then the launches in `ended` stay registered, and the caller names them again. `may_run_again`: they stay in any
+    /// case.
     bool take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all,
               RingProgress& taken, bool may_run_again = false);
     /// Unregisters a launch that does not begin after all, or not again.

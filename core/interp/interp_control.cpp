@@ -98,7 +98,7 @@ void InterpRun::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::compare_exchange: return compare_exchange(inst, items);
         case Op::uniform: return uniform(inst, items);
         case Op::barrier: return barrier(inst, items);
-        case Op::sample: library_bug("the interpreter met a sample; images_as_words must run first: " + print(k, inst));
+        case Op::sample: library_bug("the interpreter met a sample; specialise_images must run first: " + print(k, inst));
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
         case Op::subgroup: return subgroup(inst, items);
         case Op::group: library_bug("the interpreter met a group instruction; group_by_memory must run first: " + print(k, inst));

@@ -84,8 +84,8 @@ void InterpRun::find_offsets(const Inst& inst, Items items) {
     each(items, [=](int i) { offset[i] = offset[i] * stride + leaf + i * item_bytes; });
 }
 
-/// Checks an access for races (Epochs::touch) and for reads of memory that was never written. Items are checked one after another,
-/// so each one's store is made here at once: the next item that stores the same value there does not race.
+/// Checks an access for races (Epochs::touch) and for reads of memory that was never written. Items are checked one after
+/// another, so each one's store is made here at once: the next item that stores the same value there does not race.
 void InterpRun::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     if (view.private_written) return check_private(inst, how, items);

@@ -1,5 +1,6 @@
-// The loops over work-items of the scalar operations, as templates: for each row of ops.def NAME_items<T>(items, r, a, b, c), whose body is the
-// row's host column. interp_scalar.cpp makes a table of them, and ship/kernel_math exports them to code that was compiled ahead of time.
+// The loops over work-items of the scalar operations, as templates: for each row of ops.def NAME_items<T>(items, r, a, b, c),
+// whose body is the row's host column. interp_scalar.cpp makes a table of them, and ship/kernel_math exports them to code that
+// was compiled ahead of time.
 #pragma once
 #include <cmath>
 

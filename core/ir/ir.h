@@ -28,7 +28,8 @@ enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
 // clang-format off
 enum class Subgroup : uint8_t {
     reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all items
-    inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,  ///< (x): up to the item
+    inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,
+                      ///< (x): up to the item
     exclusive_add, exclusive_mul, exclusive_min, exclusive_max, exclusive_and, exclusive_or, exclusive_xor,
                       ///< (x): before the item; the first has the neutral element: 0, 1, the largest and the smallest value
                       ///< (infinities), all ones, 0, 0

@@ -29,8 +29,8 @@ constexpr bool takes(TypeClass types, Scalar t) {
 }
 /// The type of a scalar op's result.
 enum class Result : uint8_t { same, boolean, i32 };
-/// The cost of one operation: one instruction or a few (cheap); about six, as divisions and roots (moderate); about 16 and more, as
-/// functions (costly).
+/// The cost of one operation: one instruction or a few (cheap); about six, as divisions and roots (moderate); about 16 and more,
+/// as functions (costly).
 enum class Cost : uint8_t { cheap, moderate, costly };
 
 struct Interval {

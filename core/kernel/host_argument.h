@@ -72,8 +72,8 @@ template <class T> constexpr size_t host_count() {
         return n;
     }
 }
-/// The arguments of a launch, a range that converts to a span. Each is made where it lies, since a compiler fills an array of them
-/// by slower instructions.
+/// The arguments of a launch, a range that converts to a span. Each is made where it lies, since a compiler fills an array of
+/// them by slower instructions.
 template <size_t N> class HostArguments {
 public:
     template <class... H> explicit HostArguments(const H&... values) {

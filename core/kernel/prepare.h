@@ -21,8 +21,8 @@ struct ImageDescription {
 /// samplers of the images.
 struct PrepareOptions {
     Range range = ndrange();  ///< by default the one that the kernel fixes
-    /// Extents of the array arguments, in order. Missing ones are those of the range, if the dimensions agree, else as many elements
-    /// as the range has items.
+    /// Extents of the array arguments, in order. Missing ones are those of the range, if the dimensions agree, else as many
+    /// elements as the range has items.
     std::vector<std::vector<int64_t>> extents{};
     /// Bytes from the begin of an array's memory to the argument, in order, as for slices; missing ones are 0.
     std::vector<int64_t> offsets{};
@@ -66,9 +66,9 @@ public:
 };
 
 /// Compiles the kernel for the device without arrays, and without running it: afterwards, a launch as described makes no code and
-/// no pipeline. Throws Error for what the launch would throw; with `on_thread`, wait() throws it. Nothing to do on the interpreter.
-/// On a Vulkan device that binds fewer arrays than the kernel has, and has no device addresses, the pipeline also depends on the
-/// buffers in which the arrays lie; that one is made at the launch.
+/// no pipeline. Throws Error for what the launch would throw; with `on_thread`, wait() throws it. Nothing to do on the
+/// interpreter. On a Vulkan device that binds fewer arrays than the kernel has, and has no device addresses, the pipeline also
+/// depends on the buffers in which the arrays lie; that one is made at the launch.
 Preparation prepare(const KernelBase& kernel, const Device& device, const PrepareOptions& options = {});
 
 }  // namespace pumice

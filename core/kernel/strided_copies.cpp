@@ -169,8 +169,8 @@ void copy_region(const ArrayState& from, const StridedRegion& from_region, const
     const auto all = [&](Scalar type) {
         return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; });
     };
-    // A traced copy is differentiated by the types of the elements, so elements that mix floats with other types are copied as runs
-    // of bytes, and not as units that hide the types.
+    // A traced copy is differentiated by the types of the elements, so elements that mix floats with other types are copied as
+    // runs of bytes, and not as units that hide the types.
     const bool followed = trace_hook() && !all(Scalar::f32) && !all(Scalar::f64) &&
                           std::ranges::any_of(to.element->leaves, [](const Leaf& l) { return is_float(l.type); });
     const bool fits = most <= INT32_MAX / size && !dims.empty() && !followed;

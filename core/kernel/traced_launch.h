@@ -9,8 +9,8 @@
 
 namespace pumice::detail {
 
-/// `kernel` is without calls; `number` is that of `base`, which no other kernel has. `bytes` of an array are at most the bytes that
-/// the array spans: items that read one element share it in the caches. Launches alike have one description.
+/// `kernel` is without calls; `number` is that of `base`, which no other kernel has. `bytes` of an array are at most the bytes
+/// that the array spans: items that read one element share it in the caches. Launches alike have one description.
 std::shared_ptr<const TracedWork> traced_launch(const KernelBase& base, uint64_t number, const ir::Kernel& kernel,
                                                 const Launch& launch, DeviceState& device);
 

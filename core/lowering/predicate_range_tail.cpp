@@ -163,8 +163,8 @@ private:
             insts(construct.blocks[which]);
     }
 
-    /// Emits the body, or a block of a construct around a barrier. Consecutive instructions that need the predicate are gathered into a
-    /// run.
+    /// Emits the body, or a block of a construct around a barrier. Consecutive instructions that need the predicate are gathered
+    /// into a run.
     void runs(BlockId id) {
         std::vector<InstId> run;
         for (const InstId i : from[id].insts) {

@@ -11,7 +11,7 @@
 //     %21 = exp %20 : f32                            |    %22 = load kept_f32[%21] : f32       # %21 = and %18, 31
 //
 // Two values match if the same pure instructions and loads of unwritten memories compute them from the two loops' indices and
-// from values outside of both. The largest matching expressions of at least 12 instructions are kept, in a ring buffer of the
+// from values outside of both. The largest matching expressions of at least 12 instructions are kept, in a modulo buffer of the
 // last iterations (a power of two, at least 16). The later loop is split in two, one part that loads and one that computes,
 // unless constants show that the buffer has all its values.
 // Cost: all pairs of values in two loops are compared, once each: quadratic in the loops' instructions.
@@ -263,7 +263,7 @@ private:
         return like.step(loop) > 0 ? b.op(Op::sub, {index, first}) : b.op(Op::sub, {first, index});
     }
 
-    /// The place of an iteration's value in the ring buffer, which holds the last iterations.
+    /// The place of an iteration's value in the modulo buffer, which holds the last iterations.
     Value place(Value source, Value iteration) {
         const Value slot = b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)});
         const int64_t values = rooms.at(from.type_of(source)).values;
@@ -341,7 +341,7 @@ private:
     std::set<uint32_t> left_out;         ///< instructions that only replaced values use
     std::map<uint32_t, KeptValue> kept;  ///< by value
     std::map<Scalar, Room> rooms;
-    int64_t iterations = 0;  ///< that the ring buffer holds, a power of two
+    int64_t iterations = 0;  ///< that the modulo buffer holds, a power of two
     bool reusing = false;    ///< the loop being emitted loads kept values
 };
 

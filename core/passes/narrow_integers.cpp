@@ -9,8 +9,8 @@
 //   %5 = cast %4 : u8                               |  %5 = cast %4 : u8
 //
 // An instruction is narrowed if its range and those of its operands fit the 16-bit type of its sign, its operands are narrowed,
-// constants, or conversions from at most 16 bits, and all its users are narrowed, comparisons of such values, or conversions to at
-// most 16 bits. The set is the largest one with that property: all that fits, less what breaks the rule, until nothing does.
+// constants, or conversions from at most 16 bits, and all its users are narrowed, comparisons of such values, or conversions to
+// at most 16 bits. The set is the largest one with that property: all that fits, less what breaks the rule, until nothing does.
 // Cost: linear in the kernel for each round of removals; a chain is removed in a few rounds, as both directions are visited.
 // Limits: +, -, *, bits, min, max, abs, select, shifts by constants; no divisions, no values that loops or branches pass on.
 // Textbook name: integer narrowing by value ranges (LLVM's minimal bit widths of a vectorised loop).

@@ -1,6 +1,6 @@
 // Pass manager: runs a back end's list of passes in order.
-// Why: every back end needs the same service around a pass: leave out passes that a kernel has no use for, verify the result, print
-// it.
+// Why: every back end needs the same service around a pass: leave out passes that a kernel has no use for, verify the result,
+// print it.
 //
 //   {"simplify", simplify},                                            for all kernels
 //   {"linearize_indices", linearize_indices, When::narrow_offsets},    not with 64-bit offsets

@@ -14,8 +14,8 @@
 //   }                                 |  }
 //   %p = get %v : i32                 |  # %4 stands for %p
 //
-// Cost: one walk, plus one scan of each construct's contents: O(instructions * nesting depth), and a copy of the variables' map at
-// each construct. A result is added wherever a set occurs, even if nothing reads it; `dead` removes such results.
+// Cost: one walk, plus one scan of each construct's contents: O(instructions * nesting depth), and a copy of the variables' map
+// at each construct. A result is added wherever a set occurs, even if nothing reads it; `dead` removes such results.
 // Limits: variables only; memory is left to forward_stores.
 // Textbook name: SSA construction for structured control flow (Brandis and Moessenboeck, TOPLAS 1994). It needs no dominance
 // frontiers.

@@ -1,13 +1,13 @@
 // Integer range: an interval for an integer value, from the instructions that make it.
-// Why: what is computed from bytes fits 16 bits, of which a vector holds twice as many; and a cast of an integer below 2^24 to a float
-// is exact.
+// Why: what is computed from bytes fits 16 bits, of which a vector holds twice as many; and a cast of an integer below 2^24 to a
+// float is exact.
 //
 //   %1 = load arg1[%0] : u8;  %2 = cast %1 : i32       [0, 255]
 //   %3 = sub %2, %other                                [-255, 255]
 //   %4 = mul %3, 2;  %5 = abs %4                       [0, 510]
 //
-// Method: a walk over the operands, each value once: constants, extents, casts, +, -, *, bits, shifts by constants, min, max, abs,
-// select. A result that may leave its type is any number of the type. Anything else is any number, too.
+// Method: a walk over the operands, each value once: constants, extents, casts, +, -, *, bits, shifts by constants, min, max,
+// abs, select. A result that may leave its type is any number of the type. Anything else is any number, too.
 // Cost: constant a value. Limits: 64-bit integers are any number; no conditions of branches, no values carried by loops.
 // Textbook name: interval (value range) analysis.
 #include "core/ranges/int_range.h"

@@ -16,8 +16,8 @@ struct IntRange {
 /// The numbers that the type has.
 IntRange range_of(Scalar type);
 
-/// The ranges of the integers of a kernel, each computed once. `most_extents`: the largest extent of each memory along a dimension;
-/// without it, extents are any i32.
+/// The ranges of the integers of a kernel, each computed once. `most_extents`: the largest extent of each memory along a
+/// dimension; without it, extents are any i32.
 class IntRanges {
 public:
     explicit IntRanges(const Kernel& kernel, std::span<const int64_t> most_extents = {})

@@ -15,8 +15,8 @@
 //
 // Method: instructions of one line that follow each other are a run. Variables of a run take the names that the line declares; in
 // a run without variables the last results do. Loops name their index, heads of lambdas the parameters.
-// Cost: a store for each named value. Limits: a line that computes nothing new (`auto b = a`, or an expression that an earlier line
-// has computed already) names nothing; a vector gets `p.x`, `p.y` only as a Var.
+// Cost: a store for each named value. Limits: a line that computes nothing new (`auto b = a`, or an expression that an earlier
+// line has computed already) names nothing; a vector gets `p.x`, `p.y` only as a Var.
 #pragma once
 #include <string>
 #include <vector>

@@ -256,8 +256,8 @@ std::atomic<int> state{-1};
 bool counter_is_clock = false;
 
 namespace {
-/// True if the system's clock is made of the time stamp counter: it then has found that the counter runs at one rate, and alike on
-/// all processors.
+/// True if the system's clock is made of the time stamp counter: it then has found that the counter runs at one rate, and alike
+/// on all processors.
 bool clock_is_counter() {
 #if defined(__x86_64__)
     std::string source;

@@ -1,10 +1,10 @@
 // PUMICE_TRACE: events of the host and of devices, in one file.
 //
-// A thread that has an event to tell writes a record of fixed size into a buffer of its own: two readings of a clock, and pointers
-// to what is said. It takes no lock, allocates nothing and formats nothing. A thread of the trace formats the records ten times a
-// second, or when a buffer is half full, and writes them to the file (trace_file.h); a thread whose buffer is full formats them
-// itself, so that no event is lost and the memory is bounded. An aborted program loses the events of its last 100 ms at most. Cost
-// while the trace is off: one load of an atomic a span.
+// A thread that has an event to tell writes a record of fixed size into a buffer of its own: two readings of a clock, and
+// pointers to what is said. It takes no lock, allocates nothing and formats nothing. A thread of the trace formats the records
+// ten times a second, or when a buffer is half full, and writes them to the file (trace_file.h); a thread whose buffer is full
+// formats them itself, so that no event is lost and the memory is bounded. An aborted program loses the events of its last 100 ms
+// at most. Cost while the trace is off: one load of an atomic a span.
 //
 // Ticks are those of the processor's time stamp counter, where the system's own clock is made of it, and else nanoseconds. The
 // counter and the clock are read together at each formatting, and the times between interpolated.

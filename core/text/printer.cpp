@@ -124,8 +124,8 @@ private:
         out += text(" sampling ", sampling_names[size_t(i.sampling)]);
     }
 
-    /// ` "particles" of 1.position`, ` "d_x" shadow of arg1`, ` "tape_f32" extra`: of a parameter's identity, what its position does
-    /// not say.
+    /// ` "particles" of 1.position`, ` "d_x" shadow of arg1`, ` "tape_f32" extra`: of a parameter's identity, what its position
+    /// does not say.
     void identity(size_t p) {
         const ParameterIdentity& id = k.params[p].identity;
         const int number = id.number ? id.number : int(p) + 1;

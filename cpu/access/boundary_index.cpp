@@ -10,16 +10,16 @@
 // The test is one comparison for each such index and packet, from the packet's first (and last) lane. In the interior the index
 // is the interior value: the selected operand, the affine operand of min or max, or for `%` the affine remainder.
 //
-// An index may move with the counter of a loop, as `clamp(j + c - radius, 0, n - 1)` of a filter does. The packet tests it for the
-// first and the last value of the counter, before the loop:
+// An index may move with the counter of a loop, as `clamp(j + c - radius, 0, n - 1)` of a filter does. The packet tests it for
+// the first and the last value of the counter, before the loop:
 //
-//     for %c = %from to %to { %j = max(min(%i + %c, n-1), 0); gather }   the interior for c = from and for c = to - 1: so for all c
+//     for %c = %from to %to { %j = max(min(%i + %c, n-1), 0); gather }   interior for c = from and for c = to - 1: so for all c
 //
 // Cost: the kernel's body is written twice, so only for kernels of at most 300 instructions.
 // Limits: i32 indices that step by 1 from lane to lane against a uniform limit; select by a comparison, min, max, rem, and chains
 // of these; no kernels with barriers; the index must reach the last dimension of an array access through add and sub only. Of
-// loops: one counter an index, which moves it by a constant; steps of 1 or -1; bounds that are known before the packet; no rem, ==
-// or !=, whose interiors are not the values between two limits.
+// loops: one counter an index, which moves it by a constant; steps of 1 or -1; bounds that are known before the packet; no rem,
+// == or !=, whose interiors are not the values between two limits.
 // Textbook: loop versioning / index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <algorithm>
 #include <set>
@@ -41,8 +41,8 @@ constexpr size_t most_twice = 300;  ///< instructions of a kernel that is writte
 constexpr int64_t most_moved = 1 << 10, most_iterations = 1 << 20;
 }  // namespace
 
-/// The loop whose counter the value is, if the counter is the same in all lanes and takes all values between bounds that are known
-/// before the packet.
+/// The loop whose counter the value is, if the counter is the same in all lanes and takes all values between bounds that are
+/// known before the packet.
 const Inst* LlvmEmitter::counted_loop_of(Value v) const {
     if (k[v].block.id == none || k[v].index != 0 || kind_of(v) != ValueKind::uniform) return nullptr;
     for (const InstId id : uniformity.structure().order()) {
@@ -55,7 +55,8 @@ const Inst* LlvmEmitter::counted_loop_of(Value v) const {
     return nullptr;
 }
 
-/// The constant increment of an i32 from one iteration of a loop to the next, if there is one. `counter` becomes the loop's counter.
+/// The constant increment of an i32 from one iteration of a loop to the next, if there is one. `counter` becomes the loop's
+/// counter.
 std::optional<int64_t> LlvmEmitter::moved_by_counter(Value v, Value& counter, int depth) const {
     const InstId source = k[v].inst;
     if (source.id == none) {

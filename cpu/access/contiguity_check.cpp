@@ -13,11 +13,11 @@
 //
 // Only for indices with a probable step of 1: made of indices with constant steps by sums and casts, by min, max and select, and
 // by rem, and, xor with what is uniform. These three keep the step where a packet crosses none of the other operand's bits.
-// Others would pay for a test that fails. Stores make the same check before they scatter. Examples: the partner `lane ^ distance` of a
-// butterfly, the pair `2 * p - (p & (distance - 1))` of a bitonic network.
+// Others would pay for a test that fails. Stores make the same check before they scatter. Examples: the partner `lane ^ distance`
+// of a butterfly, the pair `2 * p - (p & (distance - 1))` of a bitonic network.
 // Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
-// Of sums, minima and maxima the test compares the last lane's index with the first one's: two scalars, since such an index grows by
-// 0 or 1 from lane to lane. The address of the whole vector is made from scalars, too.
+// Of sums, minima and maxima the test compares the last lane's index with the first one's: two scalars, since such an index grows
+// by 0 or 1 from lane to lane. The address of the whole vector is made from scalars, too.
 //
 // Cost: a subtraction, a comparison and a branch that is predicted in all packets but those at the rim; code for both ways.
 // Limits: the packet is complete; the other indices are uniform; elements are single scalars. In kernels without loops and
@@ -115,9 +115,10 @@ std::string LlvmEmitter::permuted_by(const std::string& type, const std::string&
     return type == lanes ? moved : convert("bitcast", lanes, moved, type);
 }
 
-/// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and maxima
-/// of a value with step 1 and uniform ones. If the value wraps within the packet, the limits send the lanes before the wrap to the
-/// upper one and those behind it to the lower one: the last lane is then not above the first, and the packet is no row.
+/// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and
+/// maxima of a value with step 1 and uniform ones. If the value wraps within the packet, the limits send the lanes before the
+/// wrap to the upper one and those behind it to the lower one: the last lane is then not above the first, and the packet is no
+/// row.
 std::optional<std::pair<std::string, std::string>> LlvmEmitter::ends_of(Value v, int depth) {
     using Ends = std::pair<std::string, std::string>;
     if (!has_value[v.id] || k.type_of(v) != Scalar::i32 || depth > most_nested) return std::nullopt;

@@ -8,8 +8,8 @@
 //
 // The address of a later group or iteration is computed by rematerialising the access's index arithmetic with the group index,
 // or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
-// prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows behind
-// its own, which are those of the next group.
+// prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows
+// behind its own, which are those of the next group.
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
 // loops around barriers also accesses with a constant stride above 256 bytes, or one known at launch only. Innermost loops must

@@ -176,8 +176,8 @@ void LlvmEmitter::transposed_rows(const Body& body) {
     });
 }
 
-/// The same with alignment peeling, where each row is peeled by a number of its own: the tile starts one packet before the group. Addresses
-/// of items outside of the range are replaced by those of the nearest item inside.
+/// The same with alignment peeling, where each row is peeled by a number of its own: the tile starts one packet before the group.
+/// Addresses of items outside of the range are replaced by those of the nearest item inside.
 void LlvmEmitter::peeled_transposed_rows(const Body& body) {
     const int64_t blocks = variant.group[0] / width + 1;
     std::vector<std::string> tiles;

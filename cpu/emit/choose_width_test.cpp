@@ -139,7 +139,8 @@ TEST(FullIterations, end_where_an_index_overflows) {
             }
 }
 
-/// Pairs of a bitonic network and partners of a butterfly, side by side or apart by the distance, in local memory and in an array.
+/// Pairs of a bitonic network and partners of a butterfly, side by side or apart by the distance, in local memory and in an
+/// array.
 TEST(CheckedStores, store_pairs_at_any_distance) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open()), reference(open_interp());

@@ -1,7 +1,7 @@
 // Barrier regions, code: loop fission of the loop over a group's packets at the barriers.
 //
-// Why: one thread runs a group, and a barrier says that all items have done what stands before it. A loop over all packets for each
-// region between two barriers gives this order without synchronisation.
+// Why: one thread runs a group, and a barrier says that all items have done what stands before it. A loop over all packets for
+// each region between two barriers gives this order without synchronisation.
 //
 //     store local1[%l], %x             for each packet { store <8 x float> x, ptr local1 + l;  save live-outs }
 //     for %k ... {                     for k ... {                        once for the group: the loop contains a barrier
@@ -9,12 +9,12 @@
 //       %y = load local1[%m]             for each packet { restore;  y = load <8 x float>, ptr local1 + m;  ... }
 //     }                                }
 //
-// A construct around a barrier runs once for the group, with a condition that is uniform in the group (emit_region_constructs.cpp).
-// The plan says what a region saves and restores (plan_barrier_regions.cpp). Groups that lie in the range have a version without the
-// masks of in_range.
+// A construct around a barrier runs once for the group, with a condition that is uniform in the group
+// (emit_region_constructs.cpp). The plan says what a region saves and restores (plan_barrier_regions.cpp). Groups that lie in the
+// range have a version without the masks of in_range.
 // Cost: one loop a region; loads and stores of the saved context. Limits: a region without live-outs whose effects have an upper
-// bound runs over fewer packets (emit_iteration_space_narrowing.cpp); packets past the range run, too: predicate_range_tail has put
-// their effects under `if in_range`.
+// bound runs over fewer packets (emit_iteration_space_narrowing.cpp); packets past the range run, too: predicate_range_tail has
+// put their effects under `if in_range`.
 // Textbook: loop fission, work-item loops (Stratton et al., MCUDA, 2008; Jaaskelainen et al., pocl, 2015).
 #include <algorithm>
 

@@ -2,20 +2,20 @@
 //
 //     uniform:     if %c { A } else { B }        br i1 %c, A, B
 //     cheap arms:  %r = if %c { %x } else { %y } %r = select <8 x i1> %c, %x, %y        both arms are computed
-//     stores:      if %c { store a[%i], %x }     store <8 x float> select(%c, %x, %old)            a[%i] was loaded before as %old
+//     stores:      if %c { store a[%i], %x }     store <8 x float> select(%c, %x, %old)            %old = a[%i], loaded before
 //     others:      if %c { A } else { B }        br any(%m & %c), A, skip;  br any(%m & ~%c), B, skip      A, B: under their mask
 //     also:                                      br all(%c), A without masks, the masked form
 //
 // Why: lanes of a vector cannot go different ways. A skipped arm saves its time if no lane enters it; an arm that all lanes enter
 // loads and stores whole vectors without a mask. The version without masks is emitted for an arm of at most 100 instructions that
-// contains loads or stores and no control flow, in a packet of which all items are active. For a comparison of an affine value, the
-// first and the last lane decide if the condition holds for all.
-// A store of the old value where the condition is false changes nothing: another item that stores to this element between the load
-// and the if would race with the load. It saves a branch that goes either way, at the cost of lines that are written although they
-// are unchanged; so only for arrays that the caches hold.
-// Cost: both arms of a divergent if, one test for each; with the version without masks the first arm's code twice. Limits: selects
-// need pure arms of at most 8 instructions that are not costly. Items that leave by break, continue or return are taken out of the
-// mask after the if.
+// contains loads or stores and no control flow, in a packet of which all items are active. For a comparison of an affine value,
+// the first and the last lane decide if the condition holds for all.
+// A store of the old value where the condition is false changes nothing: another item that stores to this element between the
+// load and the if would race with the load. It saves a branch that goes either way, at the cost of lines that are written
+// although they are unchanged; so only for arrays that the caches hold.
+// Cost: both arms of a divergent if, one test for each; with the version without masks the first arm's code twice. Limits:
+// selects need pure arms of at most 8 instructions that are not costly. Items that leave by break, continue or return are taken
+// out of the mask after the if.
 // Textbook name: if-conversion (Allen, Kennedy, Porterfield and Warren, POPL 1983); branches on superword condition codes (Shin,
 // PACT 2007).
 #include <algorithm>
@@ -40,8 +40,8 @@ bool LlvmEmitter::cheap(BlockId b) const {
     return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !is_costly(k[i]); });
 }
 
-/// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if `around`,
-/// without a store or a barrier between. Null if there is none.
+/// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if
+/// `around`, without a store or a barrier between. Null if there is none.
 Value LlvmEmitter::replaced_by(const Inst& store, InstId around) const {
     if (store.op != Op::store || k[store.memory].kind == MemoryKind::private_ || !lies_in_row(store)) return {};
     const auto to = indices_of(k, store);

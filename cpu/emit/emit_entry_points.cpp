@@ -9,9 +9,9 @@
 //     }
 //
 // Why two functions: LLVM knows that arrays do not overlap from `noalias` on parameters. Values of the frame (arguments, extents,
-// counts) are loaded once, in the entry block, if the kernel uses them. The indices of the first group are found by division; those
-// of the next are incremented. The scratch memory of a thread holds local arrays, each from a cache line on, and with barriers what
-// packets save. Private memory is on the stack if it takes at most 32 KiB in a kernel without barriers.
+// counts) are loaded once, in the entry block, if the kernel uses them. The indices of the first group are found by division;
+// those of the next are incremented. The scratch memory of a thread holds local arrays, each from a cache line on, and with
+// barriers what packets save. Private memory is on the stack if it takes at most 32 KiB in a kernel without barriers.
 // Cost: one call for a range of groups. Limits: group indices are 32-bit; a frame belongs to one thread (cpu/native/frame.h).
 // Textbook name: work-item loops (Stratton et al., MCUDA, 2008; Jaaskelainen et al., pocl, 2015).
 #include <algorithm>

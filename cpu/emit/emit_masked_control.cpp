@@ -9,9 +9,9 @@
 // Why: the lanes of a packet share one program counter. A loop whose condition and jumps are uniform in the packet needs no mask
 // and no test of lanes. A masked jump (break, continue, return of some lanes) takes its lanes out of the mask; the rest of the
 // block runs only if some lanes remain. Loop-carried values are in allocas, which LLVM's mem2reg turns into phis. A leaving lane
-// stores its results at that moment, since other lanes go on. If the index of a `for` overflows its type, the loop ends as it does
-// at its bound. Blocks of more than 1,000 lines are cut, since the time of LLVM's instruction selection and scheduler grows with
-// the square of a block's length.
+// stores its results at that moment, since other lanes go on. If the index of a `for` overflows its type, the loop ends as it
+// does at its bound. Blocks of more than 1,000 lines are cut, since the time of LLVM's instruction selection and scheduler grows
+// with the square of a block's length.
 // Cost: a divergent loop runs as often as its slowest lane, plus some mask instructions an iteration. Limits: return in a kernel
 // with barriers: see emit_barrier_regions.cpp.
 // Full iterations: a `for` whose lanes leave at different times, because its index or its bound has a constant step from lane to

@@ -244,7 +244,8 @@ std::string LlvmEmitter::written_out(Op op, const std::string& x) {
     return sines({op}, x)[0];
 }
 
-// ---- refined hardware estimates: within the tolerances of ops.def; faster than exact roots and divisions where these are slow ----
+// ---- refined hardware estimates: within the tolerances of ops.def; faster than exact roots and divisions where these are slow
+// ----
 
 /// One Newton step on the estimate of 1 / sqrt(x), with error = x y^2 - 1. For x = 0 and infinity the estimate is exact and the
 /// error is NaN; the select replaces it by a harmless value. The relative error of the AVX-512 estimate is at most 2^-14. The

@@ -57,8 +57,8 @@ std::vector<float> operands() {
     return x;
 }
 
-/// Expects results of the same kind (number, infinity, NaN) as the double results, and within `ulps` of them. A subnormal operand may
-/// count as zero of its sign, or its result be inexact; a subnormal result may be any number of that size.
+/// Expects results of the same kind (number, infinity, NaN) as the double results, and within `ulps` of them. A subnormal operand
+/// may count as zero of its sign, or its result be inexact; a subnormal result may be any number of that size.
 void compare(const char* what, double ulps, double (*exact)(double), const std::vector<float>& x, const std::vector<float>& got) {
     constexpr double least = 1.1754943508222875e-38;
     int wrong = 0;

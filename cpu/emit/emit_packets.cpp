@@ -3,12 +3,12 @@
 //     row of 19 items, width 8:   packet 0-7    packet 8-15     16-18 under the mask <1,1,1,0,0,0,0,0>
 //     the same row, peeled by 3:  -3-4 (mask)   packet 5-12     13-18 (mask)         5 begins at a cache line
 //
-// Why: vector code is emitted once for full packets, so that loads and stores need no mask, and once for the partial packet. If the
-// group's extent is a multiple of the width and the range consists of whole groups, the second is left out. A row is a line of
-// items along axis 0; the loops over axes 1 and 2 are around it. Alignment peeling (cpu/plan/alignment_peeling.h) starts each row's
-// first packet early, by the distance of the main access from a boundary of a cache line (or of a vector, if that is shorter). The
-// main access is the first store whose index steps by 1 along the row, else the first such load. Groups with transposed loads take
-// their rows together (cpu/access/transposed_loads.cpp).
+// Why: vector code is emitted once for full packets, so that loads and stores need no mask, and once for the partial packet. If
+// the group's extent is a multiple of the width and the range consists of whole groups, the second is left out. A row is a line
+// of items along axis 0; the loops over axes 1 and 2 are around it. Alignment peeling (cpu/plan/alignment_peeling.h) starts each
+// row's first packet early, by the distance of the main access from a boundary of a cache line (or of a vector, if that is
+// shorter). The main access is the first store whose index steps by 1 along the row, else the first such load. Groups with
+// transposed loads take their rows together (cpu/access/transposed_loads.cpp).
 // Cost: the body's code twice. Limits: peeling only without barriers, at a width of at most the device's.
 // Textbook name: strip-mining with a remainder loop; loop peeling for alignment (Eichenberger, Wu and O'Brien, PLDI 2004).
 #include <algorithm>
@@ -257,10 +257,10 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
 
 /// Computes the values that all packets of a row share, and that LLVM computes in each of them:
 ///
-///     a[j + i * n] -= a[k + i * n] * b[j]    a[k + i * n] is loaded before the row, although the packets write to `a`: an item that
-///                                            wrote there would race with those that read
-///     (i + rows - 1) % rows                  LLVM moves a division out of the loop over packets only where each packet divides for
-///                                            certain, which it does not see where packets have versions
+///     a[j + i * n] -= a[k + i * n] * b[j]    a[k + i * n] is loaded before the row, although the packets write to `a`: an item
+///                                            that wrote there would race with those that read
+///     (i + rows - 1) % rows                  LLVM moves a division out of the loop over packets only where it can prove that
+///                                            each packet divides; where packets have versions it cannot
 ///
 /// Textbook name: loop-invariant code motion (Muchnick, chapter 13), with the absence of races in place of an alias analysis.
 void LlvmEmitter::compute_row_values() {

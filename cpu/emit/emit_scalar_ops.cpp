@@ -156,7 +156,8 @@ std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> 
     };
     if (cell == "-") library_bug(text("op ", name_of(op), " has no LLVM text for ", name_of(type)));
     if (type == Scalar::f32 && vector && width >= 4 && k.math != Math::strict && target.rules.has(Rule::hardware_estimates)) {
-        // Zen 4 divides as fast as it multiplies and corrects: srad 5.3 ms by divisions, 7.2 by estimates; particle push 3.9, 5.6.
+        // Zen 4 divides as fast as it multiplies and corrects: srad 5.3 ms by divisions, 7.2 by estimates; particle push 3.9,
+        // 5.6.
         const bool all = target.isa == Isa::avx512, slow_divisions = all && !target.splits_vectors;
         if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return estimated_rsqrt(operands[0]);
         if (op == Op::sqrt && slow_divisions) return estimated_sqrt(operands[0]);

@@ -16,8 +16,8 @@
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
 // Limits: no barriers, no subgroup operations, no loops that lanes leave at different times; sums with a place for each lane only
 // where all items of a packet add to one element.
-// Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here only
-// where the wide form is complete.
+// Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here
+// only where the wide form is complete.
 #include <algorithm>
 #include <functional>
 
@@ -126,7 +126,8 @@ int LlvmEmitter::choose_wide() const {
     return best;
 }
 
-/// Emits a wide packet at local_at if it ends by `end` and is interior; else goes on at `narrow`. `slot` holds the row's next item.
+/// Emits a wide packet at local_at if it ends by `end` and is interior; else goes on at `narrow`. `slot` holds the row's next
+/// item.
 void LlvmEmitter::wide_packet(const std::string& slot, const std::string& end, const std::string& loop,
                               const std::string& narrow) {
     const std::string fits = label("fits"), inside = label("wide");

@@ -102,7 +102,8 @@ struct RowTiling {
     std::string column;         ///< distance from the first index to the lowest, an i64
 };
 
-/// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each (emit_private_sums.cpp).
+/// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each
+/// (emit_private_sums.cpp).
 struct DeferredReduction {
     ir::InstId loop;
     int64_t step = 0;                   ///< step of the address, in elements an iteration: 1 or -1

@@ -1,7 +1,7 @@
 // LLVM text: names, types, constants, vectors, masks and slots.
 //
-// Why: the back end writes LLVM's textual IR (cpu/native/llvm_versions.cpp adapts it to older versions). This is its lowest layer,
-// which the other files of cpu/emit and cpu/access call.
+// Why: the back end writes LLVM's textual IR (cpu/native/llvm_versions.cpp adapts it to older versions). This is its lowest
+// layer, which the other files of cpu/emit and cpu/access call.
 //
 //     splat("float", "%a")    %v1 = insertelement <8 x float> poison, float %a, i64 0
 //                             %v2 = shufflevector <8 x float> %v1, <8 x float> poison, <8 x i32> zeroinitializer
@@ -9,8 +9,8 @@
 //     alloca_of("i32", "x")   %x3 = alloca i32                           in the entry block; mem2reg makes phis of its uses
 //
 // `let` names a result, `lanes` is <0, s, 2 s, ...>; masks are <width x i1>, and slots are allocas. A value is uniform (one
-// scalar), affine (lane 0 and a step) or a vector; an affine value becomes a vector where an instruction needs one. With width 1 a
-// vector is its scalar.
+// scalar), affine (lane 0 and a step) or a vector; an affine value becomes a vector where an instruction needs one. With width 1
+// a vector is its scalar.
 // Cost: linear in the text. Limits: one module, whose names are numbered and so never clash.
 // Textbook name: SSA construction, which is left to mem2reg (Cytron et al. 1991).
 #include <algorithm>

@@ -148,7 +148,8 @@ bool LlvmEmitter::recomputable(Value v) const {
     return is_rematerialisable(v, budget);
 }
 
-/// Places the results and carried values of a construct around a barrier: in slots if uniform in the group, else in the packets' memory.
+/// Places the results and carried values of a construct around a barrier: in slots if uniform in the group, else in the packets'
+/// memory.
 void LlvmEmitter::plan_columns(InstId id) {
     const Inst& i = k[id];
     for (uint32_t c = 0; c < i.result_count; ++c) {

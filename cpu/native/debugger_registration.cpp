@@ -28,7 +28,7 @@ struct jit_descriptor {
 namespace pumice::cpu {
 namespace {
 
-// The parts of ELF that are needed (System V ABI, chapter 4). elf.h is not everywhere.
+// The parts of ELF that are needed (System V ABI, chapter 4). <elf.h> is not everywhere.
 struct ElfHeader {
     unsigned char identity[16];
     uint16_t type, machine;

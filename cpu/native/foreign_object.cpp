@@ -332,7 +332,8 @@ ForeignObject make_foreign_object(const std::string& text, const Machine& machin
         try {
             ForeignCompilation compilation(*work);
             compilation.optimise();
-            // Any processor of x86-64 may have AVX-512, by its name or its features.
+            // LLVM's code for AVX-512 has a defect (masked_merges.h), and any x86-64 target may have AVX-512, by its name or
+            // features.
             if (work->machine.triple.starts_with("x86_64")) compilation.part_selections();
             if (work->assembly) work->object.assembly = compilation.code(LLVMAssemblyFile);
             work->object.bytes = compilation.code(LLVMObjectFile);

@@ -1,7 +1,7 @@
 // The rules of the CPU back end: optimisations by name, each of which can be turned off.
 //
-// Why: a wrong result that goes away without one rule is a defect of that rule, and the gain of a rule is the time without it over
-// the time with it (`bench rules`, docs/optimisations.md).
+// Why: a wrong result that goes away without one rule is a defect of that rule, and the gain of a rule is the time without it
+// over the time with it (`bench rules`, docs/optimisations.md).
 //
 //     PUMICE_CPU_WITHOUT=row_tiles,software_prefetch     a device opened now makes code without these two
 //     if (!target.rules.has(Rule::row_tiles)) return {}; in the function that decides

@@ -19,8 +19,8 @@
 //
 // The launch looks at the bounds when its turn has come; if they do decrease, one thread runs all items.
 // Cost: one scan of the accesses; wavefronts() - 1 extra synchronisations; one pass over the bounds of ranges. Limits: at least 4
-// groups a thread along the axis; not with one thread; an index must be global index + constant, the same in all accesses; a third
-// owned axis gets copies; ranges only in one-dimensional kernels, between bounds of 32 bits.
+// groups a thread along the axis; not with one thread; an index must be global index + constant, the same in all accesses; a
+// third owned axis gets copies; ranges only in one-dimensional kernels, between bounds of 32 bits.
 // Textbook: owner-computes rule (High Performance Fortran); wavefront scheduling (Lamport 1974, hyperplane method).
 #include "cpu/plan/ownership_partition.h"
 

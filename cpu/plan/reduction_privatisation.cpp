@@ -9,7 +9,8 @@
 //
 // The order of float additions is unspecified either way.
 // Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
-// have at most 4 elements an item, and larger ones keep their atomics; one copy with lanes takes at most 1 MiB, and adds in loops are not all on conditions on data.
+// have at most 4 elements an item, and larger ones keep their atomics; one copy with lanes takes at most 1 MiB, and adds in loops
+// are not all on conditions on data.
 // Legality: only add and sub, old values unused, elements that are scalars of 4 or 8 bytes or vectors of them, no other access to
 // the array. Vectors have no places for lanes.
 // Textbook: reduction parallelisation by array privatisation (Allen and Kennedy; OpenMP `reduction` clauses on arrays).

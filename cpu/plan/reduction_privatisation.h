@@ -17,13 +17,13 @@ bool is_vector(const Element& element);
 /// True if the elements of a private copy may have a place for each lane: scalars.
 bool takes_lanes(const ir::Memory& array);
 
-/// True if all adds to these arrays in loops are under conditions on data, which few items meet: a place for each lane saves little
-/// then, and costs the iterations over blocks of elements (tile_reduction_loops.cpp).
+/// True if all adds to these arrays in loops are under conditions on data, which few items meet: a place for each lane saves
+/// little then, and costs the iterations over blocks of elements (tile_reduction_loops.cpp).
 bool adds_on_data(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays);
 
-/// Chooses how a launch reduces these arrays, and sets `sums` and `atomic_sums` of the variant: in private copies where the copies
-/// need little memory and are small compared with the number of items, the smallest arrays first. Arrays that `partition` covers
-/// need no copies.
+/// Chooses how a launch reduces these arrays, and sets `sums` and `atomic_sums` of the variant: in private copies where the
+/// copies need little memory and are small compared with the number of items, the smallest arrays first. Arrays that `partition`
+/// covers need no copies.
 void choose_privatisation(Variant& variant, const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays,
                           const OwnershipPartition& partition, const Launch& launch, int width, int threads);
 

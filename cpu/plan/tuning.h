@@ -9,7 +9,8 @@ namespace pumice::cpu::tuning {
 
 /// Cycles of one scalar instruction in a stream of independent ones: four a cycle issue, and some wait.
 inline constexpr double scalar_instruction = 0.3;
-/// Cycles of one instruction of a scalar function of floats, such as a division or exp, which the processor or a library computes.
+/// Cycles of one instruction of a scalar function of floats, such as a division or exp, which the processor or a library
+/// computes.
 inline constexpr double scalar_function_instruction = 1;
 /// Cycles of one vector instruction: two a cycle issue, and some wait.
 inline constexpr double vector_instruction = 0.6;
@@ -24,8 +25,9 @@ inline constexpr double scattered_lane = 2.0;
 inline constexpr double lane_address = 0.6, short_vector = 1.2;
 /// Cycles of one lane of an atomic in memory of one thread: as a scatter, with a load and an addition.
 inline constexpr double added_lane = 2.5;
-/// Lanes of a packet in which atomics in memory of one thread go lane by lane. Sixteen in a row, with their addresses from vectors,
-/// took five times as long on Zen 4 where items repeat an element. Loads that overtake stores to the same element may be the cause.
+/// Lanes of a packet in which atomics in memory of one thread go lane by lane. Sixteen in a row, with their addresses from
+/// vectors, took five times as long on Zen 4 where items repeat an element. Loads that overtake stores to the same element may be
+/// the cause.
 inline constexpr int most_lanes_taken_apart = 8;
 /// Cycles of an atomic instruction on shared memory without contention.
 inline constexpr double locked_instruction = 20;
@@ -33,8 +35,8 @@ inline constexpr double locked_instruction = 20;
 inline constexpr double division_32 = 6, division_64 = 10;
 /// Vector instructions of a multiplication of 64-bit integers, which AVX2 lacks and AVX-512 does in three passes.
 inline constexpr double multiplication_64 = 6;
-/// Cycles until a sum or product of floats, or what was stored, can be used: the least time of an iteration that carries a float or
-/// stores to private memory.
+/// Cycles until a sum or product of floats, or what was stored, can be used: the least time of an iteration that carries a float
+/// or stores to private memory.
 inline constexpr double latency = 4;
 /// Cycles of a branch of single items that goes either way: a misprediction takes 15 to 20, once in ten.
 inline constexpr double branch = 1.5;
@@ -42,8 +44,9 @@ inline constexpr double branch = 1.5;
 inline constexpr double iteration = 1;
 /// Iterations of a loop of unknown length.
 inline constexpr double iterations = 32;
-/// Iterations that a packet of `width` items runs for each one of an item, where items leave the loop at different times: 1.5 for 4
-/// items, 1.75 for 8, 2 for 16. The longest of n equally distributed lengths is twice the mean, of exponential ones log(n) times.
+/// Iterations that a packet of `width` items runs for each one of an item, where items leave the loop at different times: 1.5 for
+/// 4 items, 1.75 for 8, 2 for 16. The longest of n equally distributed lengths is twice the mean, of exponential ones log(n)
+/// times.
 inline double iterations_of_longest(int width) { return 1 + std::log2(width) / 4; }
 /// One item at a time must be faster than packets by this factor: it needs more front end than the model knows.
 inline constexpr double least_gain_of_items = 1.15;

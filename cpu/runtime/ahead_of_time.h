@@ -1,9 +1,10 @@
 // Native code ahead of time: the variants of a kernel that a runtime without a compiler chooses from (runtime/cpu).
 //
-//   kernel, machine -> variants: group size x { plain, streaming, peeled, private sums, 64-bit offsets } -> objects, with hidden symbols
+//   kernel, machine -> variants: group size x { plain, streaming, peeled, private sums, 64-bit offsets }
+//                   -> objects, with hidden symbols
 //
-// Why: CpuProgram compiles a variant for a launch when it sees the launch; here the launches are unknown. Group sizes are those that
-// CpuProgram::arranged chooses for ranges of typical extents. Variants whose LLVM text is equal share one object.
+// Why: CpuProgram compiles a variant for a launch when it sees the launch; here the launches are unknown. Group sizes are those
+// that CpuProgram::arranged chooses for ranges of typical extents. Variants whose LLVM text is equal share one object.
 // Calls of SLEEF go through pointers, which the runtime fills where the machine has that library.
 // Cost: some 10 to 50 ms a variant. Limits: launch fusion and row ownership need the launch, and are not there.
 #pragma once
@@ -44,8 +45,8 @@ public:
 
     /// The kernel's analyses for the machine.
     std::shared_ptr<CpuProgram> program(std::shared_ptr<const ir::Kernel> kernel) const;
-    /// All variants of a program; `tag` is unique to kernel and machine. `groups`: the group sizes that the user asks for; empty: typical
-    /// ones. `sleef_functions` is extended by the names of called functions; code refers to them by their numbers.
+    /// All variants of a program; `tag` is unique to kernel and machine. `groups`: the group sizes that the user asks for; empty:
+    /// typical ones. `sleef_functions` is extended by the names of called functions; code refers to them by their numbers.
     std::vector<AheadVariant> compile(const CpuProgram& program, const std::string& tag,
                                       const std::vector<std::array<int64_t, 3>>& groups,
                                       std::vector<std::string>& sleef_functions) const;

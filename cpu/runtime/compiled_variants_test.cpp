@@ -47,7 +47,7 @@ protected:
     std::string before;
 };
 
-/// An elimination visits ranges of all sizes from 290 x 290 to 1 x 1.
+/// An elimination visits ranges of all sizes from 289 x 289 to 1 x 1.
 TEST_F(CompiledVariants, of_ranges_that_shrink) {
     const int n = 290;
     const auto eliminate = kernel("eliminate", [](InOut<int, 2> a, Val<int> k) {

@@ -13,8 +13,8 @@
 namespace pumice::cpu {
 namespace {
 
-// Less work than this stays on one thread: if another one has to be woken; if one is awake. A range of groups takes at least about
-// range_ns.
+// Less work than this stays on one thread: if another one has to be woken; if one is awake. A range of groups takes at least
+// about range_ns.
 constexpr double worth_sharing_ns = 15'000, worth_sharing_awake_ns = 8'000, range_ns = 4'000;
 
 /// Loop tiling of transposes, where rows of one array are columns of another: groups are run by patches of this many items along

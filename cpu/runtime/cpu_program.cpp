@@ -256,8 +256,8 @@ Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) {
     return launch;
 }
 
-/// The group size of the launch, or a longer one for which there is code already, if it gives all threads work. Ranges that shrink,
-/// as in an elimination, would otherwise compile the kernel for each of half a dozen group sizes.
+/// The group size of the launch, or a longer one for which there is code already, if it gives all threads work. Ranges that
+/// shrink, as in an elimination, would otherwise compile the kernel for each of half a dozen group sizes.
 std::array<int64_t, 3> CpuProgram::compiled_group(const Launch& launch, int threads) {
     const auto groups = [&](const std::array<int64_t, 3>& size) {
         return items_in({(launch.extent[0] + size[0] - 1) / size[0], (launch.extent[1] + size[1] - 1) / size[1],

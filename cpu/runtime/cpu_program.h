@@ -60,8 +60,8 @@ private:
     std::shared_future<std::shared_ptr<Loader>> loader;
 };
 
-/// The kernel with its calls inlined, and group operations by local memory, as far as the rules ask for it. The program's analyses look for
-/// barriers, and without the rule for accesses to local memory.
+/// The kernel with its calls inlined, and group operations by local memory, as far as the rules ask for it. The program's
+/// analyses look for barriers, and without the rule for accesses to local memory.
 std::shared_ptr<const ir::Kernel> without_group_operations(std::shared_ptr<const ir::Kernel> kernel, const Rules& rules);
 /// The time of a group in nanoseconds, from the number of its instructions.
 float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int width);

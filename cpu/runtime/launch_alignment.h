@@ -8,8 +8,8 @@
 //     rows of 100 items, or 10,000 items in all     the ends of the rows cost more than aligned stores gain
 //
 // Method: the first store, or load if there is none, is taken as an example. Its address in the first row and the length of a row
-// of its array say if rows begin within lines. The launch must have at least 128 items a row and 16,384 items; the kernel must have
-// streaming stores, rows of 4,096 items and more, or at most 2 loads a store.
+// of its array say if rows begin within lines. The launch must have at least 128 items a row and 16,384 items; the kernel must
+// have streaming stores, rows of 4,096 items and more, or at most 2 loads a store.
 // Cost: one scan of the instructions. Limits: an index that is not item + constant counts as unaligned.
 // Textbook name: profitability test of loop peeling for alignment (Eichenberger, Wu and O'Brien, PLDI 2004).
 #pragma once

@@ -6,9 +6,10 @@
 //     fused:    for some rows: y[i] = f(x);  for the rows of which all of y is ready: z[i] = g(y[i-1], y[i+2]);  ... and so on
 //
 // Method: the dependence distance (cpu/plan/dependence_distance.h) says which rows of the first launch a row of the second needs,
-// and which rows of the second have to wait. Each thread takes a contiguous range of rows of the first launch, and alternates: some
-// rows of the first, as many as fill a quarter of the first-level cache, then the rows of the second that have become free. Rows of
-// the second at the seam of two ranges wait for both, and run at the end, unless one thread continues where another has ended.
+// and which rows of the second have to wait. Each thread takes a contiguous range of rows of the first launch, and alternates:
+// some rows of the first, as many as fill a quarter of the first-level cache, then the rows of the second that have become free.
+// Rows of the second at the seam of two ranges wait for both, and run at the end, unless one thread continues where another has
+// ended.
 // Cost: one more synchronisation for the seams; at most a quarter of a thread's rows may be at seams. Limits: NextLaunchHint is
 // set; both launches go along the same slowest axis, and their rows may run in any order: no private copies, no reports, no
 // streaming stores. A first launch of less than 15 microseconds stays apart.

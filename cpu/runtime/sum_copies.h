@@ -8,9 +8,9 @@
 //     thread 1:    copy1[i] += x           a copy is zeroed when its thread first takes part
 //     at the end:  a[i] += copy1[i] + copy2[i] + ...        in parallel over i
 //
-// With `lanes` each element of a copy has a place a lane, so the kernel needs no horizontal addition; the places are added in pairs
-// at the end. If another stream may use the array meanwhile, the totals are added by atomics. Threads that own disjoint rows
-// (cpu/plan/ownership_partition.h) all add to the array itself.
+// With `lanes` each element of a copy has a place a lane, so the kernel needs no horizontal addition; the places are added in
+// pairs at the end. If another stream may use the array meanwhile, the totals are added by atomics. Threads that own disjoint
+// rows (cpu/plan/ownership_partition.h) all add to the array itself.
 // Cost: zeroing and reading each copy once a launch. A gap of 1,088 bytes follows each copy, since a load after a store with the
 // same offset in its page stalls. Limits: elements of 4 or 8 bytes; the order of float additions depends on the threads.
 // Textbook name: array reduction by privatisation (Allen and Kennedy; OpenMP `reduction`); pairwise summation over the lanes.

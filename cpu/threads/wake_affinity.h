@@ -1,7 +1,7 @@
 // Wake affinity: keeps a woken thread from beginning on the processor of the thread that wakes it.
 //
-// Why: some schedulers put a woken thread on the waking thread's processor, where it waits although others are idle (1 to 5 ms in a
-// virtual machine of Linux 6.18 that uses as few of its processors as it can).
+// Why: some schedulers put a woken thread on the waking thread's processor, where it waits although others are idle (1 to 5 ms in
+// a virtual machine of Linux 6.18 that uses as few of its processors as it can).
 //
 //     without:  cpu 0: launch ---- works on ----------    the woken thread waits for cpu 0; cpu 1 idles
 //     with:     cpu 0: launch ---- works on ---           the woken thread may run on all processors but cpu 0,

@@ -1,6 +1,7 @@
 // C++17 on top of the C interface of libpumice_rt: typed arrays, devices that close themselves. Public: <pumice/pumice_rt.hpp>.
 //
-// Header only; needs neither exceptions nor RTTI. Errors are values: a Status, or an empty handle; pumice_error() has the sentence.
+// Header only; needs neither exceptions nor RTTI. Errors are values: a Status, or an empty handle; pumice_error() has the
+// sentence.
 #ifndef PUMICE_RT_HPP
 #define PUMICE_RT_HPP
 #include <stdlib.h>

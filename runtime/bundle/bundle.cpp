@@ -2,8 +2,8 @@
 //
 //   bytes -> header (magic, version, size, checksum) -> sections (copied into this version's layout) -> check of all references
 //
-// Why: a bundle is data from outside. After open(), launches follow its references without another look, which is fast, and safe for
-// any bytes. Each section is copied, with records of an earlier version's size filled up with zeros.
+// Why: a bundle is data from outside. After open(), launches follow its references without another look, which is fast, and safe
+// for any bytes. Each section is copied, with records of an earlier version's size filled up with zeros.
 // Cost: one pass over the file. Memory: the file's size, and at most 4 times that for records of an older, shorter layout.
 #include "runtime/bundle/bundle.h"
 

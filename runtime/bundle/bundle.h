@@ -56,7 +56,8 @@ public:
     const uint64_t serial = next_serial();  ///< of no other bundle in the process: what devices make for a kernel is found by it
     uint32_t counts[uint32_t(SectionKind::count)] = {};
 
-    /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero) gives 0.
+    /// The result of a size's computation in groups of these extents, axis 0 first; an op without a result (division by zero)
+    /// gives 0.
     int64_t size_of(const RecordRange& steps, const int64_t (&group)[3]) const;
 
 private:

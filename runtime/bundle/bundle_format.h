@@ -1,14 +1,17 @@
-// The layout of a bundle: kernels as SPIR-V with everything that a host must know to launch them, in one file (NAME.pumice).
+// The layout of a bundle, one file (NAME.pumice): kernels as SPIR-V and as a table of native functions, with everything that a
+// host must know to launch them; and programs (program_format.h).
 //
 //   Header | Section table | sections, each an array of records of one kind, aligned to 8 bytes
 //
-// Records are plain structs of little-endian integers. A record refers to others by the first one and their number, counted in the
-// section of their kind; to text by its offset in the section `text`, where each text ends with a zero byte. Text 0 is "".
+// Records are plain structs of little-endian integers. A record refers to others by the first one and their number, counted in
+// the section of their kind; to text by its offset in the section `text`, where each text ends with a zero byte. Text 0 is "".
 //
-// Versions: a reader takes files of its own version and of all earlier ones. A later version may append fields to a record, and kinds
-// of sections. The section table has the size of a record in the file: missing fields read as 0, so that 0 always means "as before".
+// Versions: a reader takes files of its own version and of all earlier ones. A later version may append fields to a record, and
+// kinds of sections. The section table has the size of a record in the file: missing fields read as 0, so that 0 always means "as
+// before".
 // Fields are never removed or moved.
-// Safety: bundle_reader.cpp checks all sizes, numbers and references once, when a bundle is opened. The checksum finds damage, not malice.
+// Safety: bundle.cpp and program_checks.cpp check all sizes, numbers and references once, when a bundle is opened. The checksum
+// finds damage, not malice.
 // Both sides include this file: ship/ writes, runtime/ reads. It includes nothing of the library.
 #pragma once
 #include <cstddef>
@@ -259,8 +262,8 @@ struct SumRecord {
     uint32_t lanes;
 };
 
-/// The access by which alignment peeling is judged: the first element of a row is `offset` elements after that of the range's first item.
-/// `known` 0: unknown.
+/// The access by which alignment peeling is judged: the first element of a row is `offset` elements after that of the range's
+/// first item. `known` 0: unknown.
 struct StoreRecord {
     uint32_t parameter;
     uint32_t known;

@@ -1,8 +1,8 @@
 // The choice of a native function for a launch: its group size and its variant, by the rules of the library's device cpu.
 //
 // A bundle has a kernel's code for some group sizes and kinds of launches (NativeRecord). Where items cannot tell their group
-// (KernelRecord::movable) any of them is right, and the rules of cpu/runtime/cpu_program.cpp say which is fast; else the group size must be
-// the launch's. Cost: a loop over the kernel's records, at every launch.
+// (KernelRecord::movable) any of them is right, and the rules of cpu/runtime/cpu_program.cpp say which is fast; else the group
+// size must be the launch's. Cost: a loop over the kernel's records, at every launch.
 #pragma once
 #include "runtime/cpu/rt_run.h"
 

@@ -1,7 +1,8 @@
 // The device cpu of the runtime: native code that was built ahead of time, on the process's own memory.
 //
-// The best level of code that the processor runs is chosen when a library is first used on the device (x86-64-v2 to v4, AArch64, RISC-V).
-// The environment variable PUMICE_CPU_TARGET asks for a lower one, PUMICE_CPU_THREADS for a number of threads, as in the library.
+// The best level of code that the processor runs is chosen when a library is first used on the device (x86-64-v2 to v4, AArch64,
+// RISC-V). The environment variable PUMICE_CPU_TARGET asks for a lower one, PUMICE_CPU_THREADS for a number of threads, as in the
+// library.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,7 +345,8 @@ pumice_status CpuDevice::settle() {
 /// True in a call by the hook `print`: such a call does not wait for the lines. The caller holds `mutex`.
 bool CpuDevice::delivering_here() const { return delivers && pthread_equal(deliverer, pthread_self()); }
 
-/// Waits until no kernel reports, and delivers what was reported. The caller holds `mutex`, which is free while the hook `print` runs.
+/// Waits until no kernel reports, and delivers what was reported. The caller holds `mutex`, which is free while the hook `print`
+/// runs.
 pumice_status CpuDevice::deliver_lines() {
     while (delivers || reporting > 0) reports_end.wait(mutex);
     if (!reported) return PUMICE_OK;

@@ -1,4 +1,5 @@
-// The arguments of native functions, in the layout that compiled code reads (cpu/native/frame.h of the library; a test compares both).
+// The arguments of native functions, in the layout that compiled code reads (cpu/native/frame.h of the library; a test compares
+// both).
 #pragma once
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
 
 namespace pumice_rt {
 
-/// A cache of mappings. Thread-safe. The reasons are those of cpu/runtime/memory_pool.cpp: huge pages save TLB misses; equal page offsets
-/// of arrays would make loads wait for stores (4K aliasing).
+/// A cache of mappings. Thread-safe. The reasons are those of cpu/runtime/memory_pool.cpp: huge pages save TLB misses; equal page
+/// offsets of arrays would make loads wait for stores (4K aliasing).
 class MemoryPool {
 public:
     explicit MemoryPool(const pumice_hooks& with) : hooks(with), kept(with) {}

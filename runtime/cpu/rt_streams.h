@@ -1,11 +1,13 @@
-// Streams of the device cpu: work of the default stream runs on the calling thread at once, work of other streams on a thread each.
+// Streams of the device cpu: work of the default stream runs on the calling thread at once, work of other streams on a thread
+// each.
 //
 //   default stream   waits until all streams have done their work so far, runs, and returns when it is done
 //   other streams    a list of commands, run in order by the stream's own thread
 //
-// Why: a launch on the default stream then costs no hand-over between threads (some 0.2 us), and other streams overlap with the host.
-// Priorities: threads of the pool leave a launch for one of a more urgent stream (rt_thread_pool.h). A stream's work does not begin while
-// as many more urgent streams have work as the device has threads, unless something waits for it.
+// Why: a launch on the default stream then costs no hand-over between threads (some 0.2 us), and other streams overlap with the
+// host.
+// Priorities: threads of the pool leave a launch for one of a more urgent stream (rt_thread_pool.h). A stream's work does not
+// begin while as many more urgent streams have work as the device has threads, unless something waits for it.
 // Limits: a launch that meets another one of its priority in the pool runs on its own thread alone.
 #pragma once
 #include "runtime/device/rt_device.h"

@@ -1,8 +1,9 @@
 // Private copies, one a thread, of arrays that a kernel only adds to, and their summation.
 //
-// The rules are those of cpu/runtime/sum_copies.h: the first share of the work adds to the arrays themselves, further ones to zeroed
-// copies, which are added up at the end. `lanes` adjacent places of a copy belong to one element and are added in pairs.
-// Cost: zeroing and reading each copy once a launch. Limits: elements of 4 or 8 bytes; the order of float additions depends on the threads.
+// The rules are those of cpu/runtime/sum_copies.h: the first share of the work adds to the arrays themselves, further ones to
+// zeroed copies, which are added up at the end. `lanes` adjacent places of a copy belong to one element and are added in pairs.
+// Cost: zeroing and reading each copy once a launch. Limits: elements of 4 or 8 bytes; the order of float additions depends on
+// the threads.
 // Textbook name: array reduction by privatisation (Allen and Kennedy).
 #pragma once
 #include "runtime/cpu/rt_frame.h"

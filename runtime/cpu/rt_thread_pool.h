@@ -2,10 +2,11 @@
 //
 //   run(parts, body)   parts [0, parts) are handed out one after another to the calling thread and the pool's
 //
-// Method: a job is a counter of parts. The caller publishes it, takes parts itself, and waits until the last one is done. Threads that have
-// just worked watch for the next job for some microseconds, and sleep then. One job of each priority runs at a time; a second
-// caller meanwhile runs its parts alone, so that calls from several threads never wait for each other. Threads take parts of the
-// most urgent job, and a part may end early for a more urgent one: the job's caller, or a thread that comes back, takes it again.
+// Method: a job is a counter of parts. The caller publishes it, takes parts itself, and waits until the last one is done. Threads
+// that have just worked watch for the next job for some microseconds, and sleep then. One job of each priority runs at a time; a
+// second caller meanwhile runs its parts alone, so that calls from several threads never wait for each other. Threads take parts
+// of the most urgent job, and a part may end early for a more urgent one: the job's caller, or a thread that comes back, takes it
+// again.
 // Cost: about a microsecond while the threads watch, some ten to wake them. Limits: the caller of a job stays with it.
 // Textbook name: self-scheduling (guided by the caller, which chooses the parts) with a central counter.
 #pragma once

@@ -1,7 +1,7 @@
 // Bundles of linked libraries and of files, by the C interface.
 //
-// A linked library's bundle is opened at the first launch; the library has a word for the pointer to it. A bundle from a file is a
-// pumice_library of its own, without native code. Host memory of bundles is the C library's, since they belong to no device.
+// A linked library's bundle is opened at the first launch; the library has a word for the pointer to it. A bundle from a file is
+// a pumice_library of its own, without native code. Host memory of bundles is the C library's, since they belong to no device.
 #include "runtime/device/bundles.h"
 
 #include <stdio.h>

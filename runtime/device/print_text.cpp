@@ -1,7 +1,7 @@
 // Formatting without the C++ library, with the results of core/text/print_format.cpp: a test compares both on random values.
 //
-// A float without a type is printed with the fewest digits that read back exactly: precisions are tried until one does (at most 17
-// conversions). Of plain and scientific notation the shorter one is taken, plain if they are equally long.
+// A float without a type is printed with the fewest digits that read back exactly: precisions are tried until one does (at most
+// 17 conversions). Of plain and scientific notation the shorter one is taken, plain if they are equally long.
 #include "runtime/device/print_text.h"
 
 #include <locale.h>

@@ -26,7 +26,8 @@ namespace pumice_rt {
 
 constexpr uint32_t most_arguments = 128;
 
-/// One launch, after runtime/device/launch.cpp has checked it. Axis 0 is the fastest: the last dimension of a range or an array.
+/// One launch, after runtime/device/rt_launch.cpp has checked it. Axis 0 is the fastest: the last dimension of a range or an
+/// array.
 struct Launch {
     const Bundle* bundle = nullptr;
     const pumice_library* library = nullptr;
@@ -59,7 +60,8 @@ struct Launch {
 
 }  // namespace pumice_rt
 
-/// A device. Functions that return pumice_status have written the sentence if they do not return PUMICE_OK. Sizes are in bytes and valid.
+/// A device. Functions that return pumice_status have written the sentence if they do not return PUMICE_OK. Sizes are in bytes
+/// and valid.
 struct pumice_device_t {
     using Launch = pumice_rt::Launch;
 

@@ -1,4 +1,5 @@
-// Host memory of the runtime: by the application's hooks, and never by `new`, so that running out of it is an error and not an abort.
+// Host memory of the runtime: by the application's hooks, and never by `new`, so that running out of it is an error and not an
+// abort.
 #pragma once
 #include <stddef.h>
 #include <string.h>

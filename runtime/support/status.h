@@ -1,7 +1,7 @@
 // Errors of the runtime: a kind that a function returns, and a sentence that pumice_error() has.
 //
-// The runtime is built without exceptions. A function that can fail returns pumice_status; `RT_TRY(call)` returns early if the call
-// did not give PUMICE_OK. fail() writes the sentence, in a buffer of the calling thread.
+// The runtime is built without exceptions. A function that can fail returns pumice_status; `RT_TRY(call)` returns early if the
+// call did not give PUMICE_OK. fail() writes the sentence, in a buffer of the calling thread.
 #pragma once
 #include "runtime/api/rt_api.h"
 

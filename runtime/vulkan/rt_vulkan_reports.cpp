@@ -1,5 +1,5 @@
-// Prints and requirements of kernels on a Vulkan device: one ring in device memory (runtime/device/rt_ring.h), which the host reads
-// after each wait that reaches its last launch.
+// Prints and requirements of kernels on a Vulkan device: one ring in device memory (runtime/device/rt_ring.h), which the host
+// reads after each wait that reaches its last launch.
 #include "runtime/device/rt_ring.h"
 #include "runtime/vulkan/rt_vulkan_device.h"
 

@@ -17,8 +17,8 @@ struct BufferAccess {
 class Hazards {
 public:
     explicit Hazards(const pumice_hooks& hooks) : read(hooks), written(hooks) {}
-    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself. `indirect`: a dispatch
-    /// reads its numbers of groups.
+    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself. `indirect`: a
+    /// dispatch reads its numbers of groups.
     bool needs_barrier(const BufferAccess* accesses, uint32_t count, bool indirect) const;
     /// Adds a command. If the command needed a barrier, record it and call ordered() first.
     void add(const BufferAccess* accesses, uint32_t count);

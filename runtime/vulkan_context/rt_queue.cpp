@@ -25,8 +25,8 @@ int64_t clock_ns() {
     return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// The stages and accesses of all commands that the queue records, but for the reads of indirect dispatches: a barrier towards these
-// takes twice as long on NVIDIA's cards.
+// The stages and accesses of all commands that the queue records, but for the reads of indirect dispatches: a barrier towards
+// these takes twice as long on NVIDIA's cards.
 constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags commands_accesses =
     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -145,16 +145,16 @@ pumice_status Queue::end() {
     return PUMICE_OK;
 }
 
-/// True if the open batch should be submitted though nobody waits for it: it is large for the work in flight, or the device is idle.
-/// A submission costs more than a command, on the host and on the device, so that none follows another one closely.
+/// True if the open batch should be submitted though nobody waits for it: it is large for the work in flight, or the device is
+/// idle. A submission costs more than a command, on the host and on the device, so that none follows another one closely.
 bool Queue::is_due() {
     if (clock_ns() - last_submission < context.plan.batching.interval_ns) return false;
     return open->count >= threshold || poll() == submitted;
 }
 
-/// Orders everything recorded before the barrier before everything after it, and makes writes visible; before an `indirect` command
-/// also to its indirect read; at the end of a batch (`last`) also to the host, and, on an application's device, to the rest of the
-/// application.
+/// Orders everything recorded before the barrier before everything after it, and makes writes visible; before an `indirect`
+/// command also to its indirect read; at the end of a batch (`last`) also to the host, and, on an application's device, to the
+/// rest of the application.
 void Queue::barrier(const Batch& batch, bool last, bool indirect) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;

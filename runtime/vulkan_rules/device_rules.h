@@ -1,6 +1,6 @@
-// Rules by which the library and the runtime plan the use of a Vulkan device: memory types, queue family, subgroups, drivers. Pure
-// functions of what the driver reports. The two plans (vulkan/plan.h, runtime/vulkan_context/rt_properties.h) keep the results in
-// their own form.
+// Rules by which the library and the runtime plan the use of a Vulkan device: memory types, queue family, subgroups, drivers.
+// Pure functions of what the driver reports. The two plans (vulkan/plan.h, runtime/vulkan_context/rt_properties.h) keep the
+// results in their own form.
 #pragma once
 #include <stdint.h>
 #include <stdlib.h>

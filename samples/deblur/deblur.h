@@ -12,13 +12,14 @@ using Plane = pumice::Array<float, 2>;
 
 /// The luminance of a picture, 0 to 1.
 Plane plane_of(const pumice::Device& device, const Picture& picture);
-/// Blurs by a Gaussian of standard deviation 2.5 pixels, row by row and column by column, all but a margin of 7 pixels, which stays.
+/// Blurs by a Gaussian of standard deviation 2.5 pixels, row by row and column by column, all but a margin of 7 pixels, which
+/// stays.
 void blur(const Plane& to, const Plane& from, const Plane& between);
 /// Adds normal noise of this standard deviation.
 void add_noise(const Plane& to, float deviation, uint64_t seed);
 
-/// The objective: half the squared distance of the blurred guess from what was seen, and `smoothness` times the total variation of
-/// the guess. Adds its value to loss[0]. A plain program of kernels: its derivative is pumice's.
+/// The objective: half the squared distance of the blurred guess from what was seen, and `smoothness` times the total variation
+/// of the guess. Adds its value to loss[0]. A plain program of kernels: its derivative is pumice's.
 void objective(pumice::Array<float>& loss, Plane& guess, const Plane& seen, float smoothness);
 
 struct Progress {

@@ -214,7 +214,8 @@ int run_pictures(const Device& device, const Arguments& a) {
     return 0;
 }
 
-/// Frames by hand and by kernels in turn, without a window: the host's time to record and submit one, and the time until it is done.
+/// Frames by hand and by kernels in turn, without a window: the host's time to record and submit one, and the time until it is
+/// done.
 int run_compare(Screen& screen, const Arguments& a) {
     const int frames = a.frames ? a.frames : 60;
     const VkExtent2D extent{uint32_t(a.width), uint32_t(a.height)};

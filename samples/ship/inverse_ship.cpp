@@ -1,5 +1,5 @@
-// The inverse problem of inverse.c as a library that needs no compiler: a simulation, its distance to a measurement, and the gradient of
-// both. The rod's length is chosen when the program is used.
+// The inverse problem of inverse.c as a library that needs no compiler: a simulation, its distance to a measurement, and the
+// gradient of both. The rod's length is chosen when the program is used.
 #include <pumice/pumice.h>
 #include <pumice/ship.h>
 

@@ -1,4 +1,5 @@
-// The photo pipeline without Pumice: equalises a picture and finds its edges, with kernels that were compiled when this was built.
+// The photo pipeline without Pumice: equalises a picture and finds its edges, with kernels that were compiled when this was
+// built.
 #include <cstdio>
 #include <string>
 #include <vector>

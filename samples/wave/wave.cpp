@@ -1,6 +1,6 @@
 // Seismic inversion: the speed of waves under the ground is recovered from what receivers at the surface heard of a few shots, by
-// descending along the gradient of 500 time steps, of which a few states are kept. speeds.png: the real ones, those at the start, those
-// recovered, their error.
+// descending along the gradient of 500 time steps, of which a few states are kept. speeds.png: the real ones, those at the start,
+// those recovered, their error.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,8 +19,8 @@ namespace {
 
 using Field = Array<float, 2>;
 
-/// One time step of the wave equation with speed c: next = 2 now - before + (c dt / dx)^2 laplace(now), damped near the edges. `before`
-/// becomes the next state in place. The wavelet is added at the shot.
+/// One time step of the wave equation with speed c: next = 2 now - before + (c dt / dx)^2 laplace(now), damped near the edges.
+/// `before` becomes the next state in place. The wavelet is added at the shot.
 const auto step = kernel("step", [](InOut<float, 2> before, In<float, 2> now, In<float, 2> speed, In<float, 2> damping,
                                     Val<int> shot, Val<float> wavelet) {
     auto [i, j] = global_index<2>();
@@ -140,8 +140,8 @@ int run(int count, char** words) {
         autodiff(Reverse.checkpoints(states), objective, Duplicated(loss, seed), Duplicated(speed, gradient));
         last = loss.download()[0];
         if (it == 0) first = last;
-        // On the host: descent with momentum. One length of the steps for all points (Adam has one for each), as where the gradient is
-        // weak it is mostly noise. The rows of the shots and receivers are known.
+        // On the host: descent with momentum. One length of the steps for all points (Adam has one for each), as where the
+        // gradient is weak it is mostly noise. The rows of the shots and receivers are known.
         const std::vector<float> g = gradient.download();
         const auto from = size_t(8 * s.width);
         const float now =

@@ -1,10 +1,11 @@
-// The functions that code compiled ahead of time calls for operations which neither LLVM nor libm has: the interpreter's loops, by name.
+// The functions that code compiled ahead of time calls for operations which neither LLVM nor libm has: the interpreter's loops,
+// by name.
 //
 //   pumice_cpu_OP_TYPE(lanes, count, r, a, b, c)      r[lane] = OP(a[lane], b[lane], c[lane]) for each of `count` lanes
 //
-// They are the functions that host_function() (cpu/native/host_function.h) gives to code that is compiled in the process, so that both have
-// equal results. This file is a static library of its own: it goes only into programs whose kernels call one of them. A function for a type
-// that the operation does not take is empty, and no kernel calls it.
+// They are the functions that host_function() (cpu/native/host_function.h) gives to code that is compiled in the process, so that
+// both have equal results. This file is a static library of its own: it goes only into programs whose kernels call one of them. A
+// function for a type that the operation does not take is empty, and no kernel calls it.
 #include "core/interp/scalar_loops.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on
-// arrays that are reused, and images. Forward mode against central differences (in doubles), reverse mode against forward mode, with and
-// without checkpoints and for a batch.
+// arrays that are reused, and images. Forward mode against central differences (in doubles), reverse mode against forward mode,
+// with and without checkpoints and for a batch.
 #include <cmath>
 #include <random>
 

@@ -33,7 +33,8 @@ template <class Operation> void check(const char* name, const Operation& operati
     }
 }
 
-// The operations that subgroups and groups have in common, each as check(name, function). One of a kind also in whole groups alone.
+// The operations that subgroups and groups have in common, each as check(name, function). One of a kind also in whole groups
+// alone.
 #define CHECK(where, operation, groups) check(#operation, [](const Val<float>& s) { return where::operation(s); }, Groups::groups)
 #define CHECK_ALL(where)               \
     CHECK(where, reduce_add, both);    \

@@ -1,4 +1,5 @@
-# Installs the build for this machine, builds tests/cross/project for the processor ARCH against it, and runs the program under qemu.
+# Installs the build for this machine, builds tests/cross/project for the processor ARCH against it, and runs the program under
+# qemu.
 function(step)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT status EQUAL 0)

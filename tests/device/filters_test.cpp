@@ -1,4 +1,5 @@
-// Filters whose loop moves a clamped index, and eliminations whose items read an element of their row in an array that they write.
+// Filters whose loop moves a clamped index, and eliminations whose items read an element of their row in an array that they
+// write.
 #include "tests/device/types.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ template <class T> std::vector<T> small_numbers(int count) {
     return all;
 }
 
-/// The sum over c from `from` to `to` of x(i, clamp(j + factor * c)), for each element of a plane, by a kernel's loop with the same
-/// bounds and by the host.
+/// The sum over c from `from` to `to` of x(i, clamp(j + factor * c)), for each element of a plane, by a kernel's loop with the
+/// same bounds and by the host.
 template <class T, class K> void expect_filtered(const K& filter, int factor, int from, int to, int step) {
     for (const int n : widths) {
         const std::vector<T> x = small_numbers<T>(rows * n);

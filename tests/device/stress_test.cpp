@@ -92,8 +92,8 @@ TEST(Stress, ThreeStreamsWithRandomDependencies) {
     EXPECT_EQ(d.memory_in_use(), held);
     if (!sanitized) {
         EXPECT_GT(after_warm_up, 0);
-        // NVIDIA's driver allocates up to 13 MiB for the commands in flight. The validation layer allocates up to 24 MiB, and up to
-        // 120 MiB on that driver.
+        // NVIDIA's driver allocates up to 13 MiB for the commands in flight. The validation layer allocates up to 24 MiB, and up
+        // to 120 MiB on that driver.
         const bool nvidia = d.name().find("NVIDIA") != std::string::npos;
         const int64_t mebibytes = std::getenv("PUMICE_VALIDATE") ? (nvidia ? 200 : 40) : (nvidia ? 24 : 8);
         EXPECT_LT(most - after_warm_up, mebibytes << 20);
@@ -248,8 +248,8 @@ TEST(Host, HostCallsThatLaunchThrowAndWait) {
     stream.synchronize();
 }
 
-/// The processor's seconds, of all threads, to create, use and release so many streams. On a busy machine, wall time would say more
-/// about the other processes.
+/// The processor's seconds, of all threads, to create, use and release so many streams. On a busy machine, wall time would say
+/// more about the other processes.
 double time_of_streams(const Device& d, int count) {
     const std::clock_t start = std::clock();
     const Array<uint32_t> shared = d.full<uint32_t>(items, 1u), own = d.full<uint32_t>(items, 1u),

@@ -371,9 +371,9 @@ TEST(Sums, FewAddsToALargeArray) {
     expect_sums(sums.download(), want, "few");
 }
 
-/// Items add to the elements between two bounds, as of the rows of a sparse matrix, and to the columns of these, of which a few get
-/// all: bounds that increase, of which one is too large, and that give half of the items the same elements. A kernel writes the
-/// bounds just before.
+/// Items add to the elements between two bounds, as of the rows of a sparse matrix, and to the columns of these, of which a few
+/// get all: bounds that increase, of which one is too large, and that give half of the items the same elements. A kernel writes
+/// the bounds just before.
 TEST(Sums, RangesBetweenBounds) {
     const Device d = device();
     const int items = 20000, most = 80000, shift = 2;

@@ -1,5 +1,5 @@
-// docs/dump.md and docs/objects.md: their examples compile; the files run by plain Vulkan, as the page describes; objects have the
-// prototypes that the page shows. tests/retarget runs objects.
+// docs/dump.md and docs/objects.md: their examples compile; the files run by plain Vulkan, as the page describes; objects have
+// the prototypes that the page shows. tests/retarget runs objects.
 #include <pumice/pumice.h>
 
 #include <gtest/gtest.h>

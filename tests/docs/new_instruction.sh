@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/adding-an-instruction.md: its patch applies to this tree, changes at most ten files, and compiles, with a kernel that uses the
-# instruction. Arguments: the repository, a folder to work in, the patch, the C++ compiler.
+# docs/adding-an-instruction.md: its patch applies to this tree, changes at most ten files, and compiles, with a kernel that uses
+# the instruction. Arguments: the repository, a folder to work in, the patch, the C++ compiler.
 set -euo pipefail
 source="$1" scratch="$2" patch="$3" cxx="$4"
 limit=10

@@ -15,8 +15,8 @@
 #ifdef PUMICE_SANITIZED
 #include <sanitizer/lsan_interface.h>
 
-/// Leaks are looked for in the suite, not in the processes of its cases: LeakSanitizer stops the threads of a process one by one and
-/// reads their memory, and it crashes when one of oneTBB's workers ends at that moment.
+/// Leaks are looked for in the suite, not in the processes of its cases: LeakSanitizer stops the threads of a process one by one
+/// and reads their memory, and it crashes when one of oneTBB's workers ends at that moment.
 int __lsan_is_turned_off() { return testing::internal::InDeathTestChild() ? 1 : 0; }
 #endif
 

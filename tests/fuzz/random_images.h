@@ -1,4 +1,5 @@
-// The images of a random kernel: a texture of any dimensions, format, sampler and levels, and an image with a texel for each item.
+// The images of a random kernel: a texture of any dimensions, format, sampler and levels, and an image with a texel for each
+// item.
 #pragma once
 #include <random>
 

@@ -1,6 +1,7 @@
 // Random kernels of every type that the device has: straight-line code, variables, branches, bounded loops, casts, private
-// memory, local memory with barriers, commutative atomics, and images; on the device against the interpreter. A failure prints its seed
-// and the shortest kernel of that seed that fails. PUMICE_FUZZ_SEED=n runs seed n alone, PUMICE_FUZZ_COUNT=n runs n seeds.
+// memory, local memory with barriers, commutative atomics, and images; on the device against the interpreter. A failure prints
+// its seed and the shortest kernel of that seed that fails. PUMICE_FUZZ_SEED=n runs seed n alone, PUMICE_FUZZ_COUNT=n runs n
+// seeds.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 

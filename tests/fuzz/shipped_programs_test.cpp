@@ -1,5 +1,5 @@
-// Random programs in bundles, by the runtime on a Vulkan device, against the interpreter: bit for bit. Arrays begin at odd elements
-// of their memory, so that modules of both kinds are taken.
+// Random programs in bundles, by the runtime on a Vulkan device, against the interpreter: bit for bit. Arrays begin at odd
+// elements of their memory, so that modules of both kinds are taken.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

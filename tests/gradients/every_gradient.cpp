@@ -233,8 +233,8 @@ private:
                                                   << kernel.ir();
     }
 
-    /// If differences forwards and backwards agree, the result is smooth there, and the tangent is checked. `y` is the result of the
-    /// kernel without a step.
+    /// If differences forwards and backwards agree, the result is smooth there, and the tangent is checked. `y` is the result of
+    /// the kernel without a step.
     void compare_with_differences(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments,
                                   const std::vector<double>& tangents, const std::vector<double>& y, double tolerance) {
         const double h = tolerance > 1e-6 ? 1e-2 : 1e-5, epsilon = tolerance > 1e-6 ? 1e-6 : 1e-15;

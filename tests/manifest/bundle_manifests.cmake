@@ -1,4 +1,5 @@
-# The manifests of bundles, as pumice-inspect prints them, against docs/bundle.schema.json; and a file that is no bundle is refused.
+# The manifests of bundles, as pumice-inspect prints them, against docs/bundle.schema.json; and a file that is no bundle is
+# refused.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 foreach(bundle IN LISTS BUNDLES)

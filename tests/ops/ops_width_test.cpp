@@ -116,8 +116,8 @@ std::vector<std::vector<uint64_t>> samples(const OpRow& row, const std::vector<S
     return out;
 }
 
-/// Equal, except for the sign of zero and the payload of NaN. The tolerance of the row holds in units of the type; a narrow float is
-/// rounded from a float within that tolerance, and so may be the neighbour of the exact one. Subnormals may be zero.
+/// Equal, except for the sign of zero and the payload of NaN. The tolerance of the row holds in units of the type; a narrow float
+/// is rounded from a float within that tolerance, and so may be the neighbour of the exact one. Subnormals may be zero.
 bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint64_t want_bits) {
     if (!is_float(type)) return got_bits == want_bits;
     const double got = value_of(type, got_bits), want = value_of(type, want_bits);

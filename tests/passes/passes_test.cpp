@@ -1,5 +1,6 @@
-// Random kernels mean the same before and after every pass of the pipelines for GLSL and for the CPU. The interpreter runs them as
-// they are; it also finds races, divergent barriers and unset memory that a pass might bring in. Each pass must change some kernel.
+// Random kernels mean the same before and after every pass of the pipelines for GLSL and for the CPU. The interpreter runs them
+// as they are; it also finds races, divergent barriers and unset memory that a pass might bring in. Each pass must change some
+// kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 //
 //   bundle_fuzz COUNT SEED FILE...      PUMICE_FUZZ_COUNT overrides the count
 //
-// Edits: bits, bytes and 32-bit words with interesting values, truncation, duplicated and swapped ranges, letters of formats, entries of
-// the section table.
+// Edits: bits, bytes and 32-bit words with interesting values, truncation, duplicated and swapped ranges, letters of formats,
+// entries of the section table.
 // The checksum is set right afterwards in most cases, so that the checks behind it are reached. Native functions are empty ones.
 #include <sanitizer/asan_interface.h>
 

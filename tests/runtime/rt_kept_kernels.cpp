@@ -1,4 +1,4 @@
-// The kernels of the kept bundles (bundles/README.md).
+// The kernels of the kept bundles (tests/runtime/bundles/README.md).
 #include <pumice/ship.h>
 
 #include "tests/runtime/rt_kernels.h"

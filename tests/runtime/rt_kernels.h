@@ -1,4 +1,5 @@
-// The kernels of the runtime's tests: shipped by rt_kernels.cpp as the library `rt_shipped`, and run by the library in the same process.
+// The kernels of the runtime's tests: shipped by rt_kernels.cpp as the library `rt_shipped`, and run by the library in the same
+// process.
 #pragma once
 #include <pumice/pumice.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# rt_three.sh CC CXX ROOT LIBRARIES MATH INCLUDE SCRATCH: the runtime as C++17 by the compiler CXX, and rt_three.c by CC with three shipped
-# libraries: static ones, and shared ones. Neither link has the C++ library, and no symbol is defined twice.
+# rt_three.sh CC CXX ROOT LIBRARIES MATH INCLUDE SCRATCH: the runtime as C++17 by the compiler CXX, and rt_three.c by CC with
+# three shipped libraries: static ones, and shared ones. Neither link has the C++ library, and no symbol is defined twice.
 set -euo pipefail
 cc="$1" cxx="$2" root="$3" libraries="$4" math="$5" include="$6" scratch="$7"
 rm -rf "$scratch" && mkdir -p "$scratch/objects" && cd "$scratch"

@@ -1,4 +1,5 @@
-// Bundles of released versions (bundles/), and of earlier and later writers: files with shorter and longer records and unknown sections.
+// Bundles of released versions (bundles/), and of earlier and later writers: files with shorter and longer records and unknown
+// sections.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# fluid_test.sh DEVICE FLUID PICTURE_DIFFERENCE KEPT FOLDER: the sample's picture is the kept one. DEVICE is a host device or `window`: then the
-# sample runs in a window of Xvfb, by kernels and by hand, with a resize on the way, and its validation layer says nothing.
+# fluid_test.sh DEVICE FLUID PICTURE_DIFFERENCE KEPT FOLDER: the sample's picture is the kept one. DEVICE is a host device or
+# `window`: then the sample runs in a window of Xvfb, by kernels and by hand, with a resize on the way, and its validation layer
+# says nothing.
 set -euo pipefail
 device="$1" fluid="$2" difference="$3" kept="$4" folder="$5"
 fail() { printf '%s\n' "$*" >&2; exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# photo_test.sh PROGRAM PHOTO SCRATCH [VULKAN_DRIVERS]: the sample as a user calls it: the files that it writes, and its sentence and
-# exit code for every kind of bad input. VULKAN_DRIVERS are manifests with colons between.
+# photo_test.sh PROGRAM PHOTO SCRATCH [VULKAN_DRIVERS]: the sample as a user calls it: the files that it writes, and its sentence
+# and exit code for every kind of bad input. VULKAN_DRIVERS are manifests with colons between.
 set -uo pipefail
 program="$1" photo="$2" scratch="$3" drivers="${4:-}"
 rm -rf "$scratch"

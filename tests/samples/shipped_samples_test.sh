@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# shipped_samples_test.sh DEVICE INVERSE PHOTO_HOST PICTURE FOLDER: the shipped samples run on the device; the inverse problem is solved, the
-# pictures are those that the device cpu makes, and bad input is an error with a sentence.
+# shipped_samples_test.sh DEVICE INVERSE PHOTO_HOST PICTURE FOLDER: the shipped samples run on the device; the inverse problem is
+# solved, the pictures are those that the device cpu makes, and bad input is an error with a sentence.
 set -euo pipefail
 device="$1" inverse="$2" photo_host="$3" picture="$4" folder="$5"
 fail() { printf '%s\n' "$*" >&2; exit 1; }
