@@ -199,9 +199,7 @@ private:
         for (const Memory& m : from.memories)
             if (m.kind == MemoryKind::private_)
                 taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
-        const auto& order = where.order();
-        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return is_barrier(from[id].op); });
-        const int64_t room = std::max<int64_t>((barriers ? most.with_barriers : most.bytes) - taken, 0) / bytes;
+        const int64_t room = std::max<int64_t>((contains_barrier(from) ? most.with_barriers : most.bytes) - taken, 0) / bytes;
         iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
         if (iterations >= least_iterations) return;
         std::fill(sources.begin(), sources.end(), Value{});
