@@ -24,7 +24,6 @@
 #include <bit>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -300,18 +299,12 @@ private:
         }
         const Value length = b.op(Op::mul, {b.bitcast(Scalar::i32, count), step});
         const Value between = along ? b.op(Op::sub, {limit, length}) : b.op(Op::add, {first, length});
-        std::vector<Scalar> types;
-        for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
         std::vector<Value> operands = given;
         for (int which = 0; which < 2; ++which) {
             reusing = (which == 1) == along;
             operands[0] = which == 0 ? first : between, operands[1] = which == 0 ? between : limit;
-            const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
-                for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
-                insts(i.blocks[0]);
-            });
+            const InstId made = control(i, operands);
             for (int r = 0; r < i.result_count; ++r) operands[size_t(3 + r)] = to.result(to[made], r);
-            map_results(i, made);
         }
     }
 
