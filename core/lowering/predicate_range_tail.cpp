@@ -235,10 +235,8 @@ private:
 Kernel predicate_range_tail(const Kernel& kernel) {
     if (kernel.whole_groups) return kernel;
     if (!kernel.functions.empty()) library_bug("predicate_range_tail met a function; inlining must run first\n" + print(kernel));
-    for (const Block& b : kernel.blocks)
-        for (const InstId i : b.insts)
-            if (kernel[i].op == Op::var)
-                library_bug("predicate_range_tail met a variable; promote must run first\n" + print(kernel));
+    if (std::ranges::any_of(kernel.insts, [](const Inst& i) { return i.op == Op::var; }))
+        library_bug("predicate_range_tail met a variable; promote must run first\n" + print(kernel));
     return PredicateRangeTail(kernel).run();
 }
 
