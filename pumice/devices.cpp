@@ -1,6 +1,5 @@
 // The list of backends: which devices there are, and which one a name means.
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>

@@ -226,13 +226,7 @@ void CommandRecorder::order() { barrier(stages | compute, writes_of(writing | co
 
 void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used,
                               std::span<const VkImageMemoryBarrier> transitions) {
-    auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-    memory.srcAccessMask = written;
-    memory.dstAccessMask = used;
-    std::vector<VkImageMemoryBarrier> changes(transitions.begin(), transitions.end());
-    for (VkImageMemoryBarrier& change : changes) change.srcAccessMask = written, change.dstAccessMask = used;
-    device->context.vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(changes.size()),
-                                          changes.data());
+    device->context.barrier(commands, from, written, to, used, transitions);
 }
 
 void CommandRecorder::bind(VkPipeline pipeline) {
@@ -243,7 +237,6 @@ void CommandRecorder::bind(VkPipeline pipeline) {
 }
 
 VkDescriptorSet CommandRecorder::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
-    Context& context = device->context;
     for (bool is_full = pools.empty(), is_new = false;; is_full = true) {
         if (is_full) {
             is_new = device->unused_pools.empty();
@@ -251,15 +244,7 @@ VkDescriptorSet CommandRecorder::descriptor_set(VkDescriptorSetLayout layout, ui
             pools.push_back(device->unused_pools.back());
             device->unused_pools.pop_back();
         }
-        auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
-        info.descriptorPool = pools.back();
-        info.descriptorSetCount = 1;
-        info.pSetLayouts = &layout;
-        VkDescriptorSet set = VK_NULL_HANDLE;
-        const VkResult result = context.vk.AllocateDescriptorSets(context.device, &info, &set);
-        if (result == VK_SUCCESS) return set;
-        if (is_new || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
-            context.check(result, "vkAllocateDescriptorSets");
+        if (const VkDescriptorSet set = device->context.descriptor_set(pools.back(), layout, is_new)) return set;
     }
 }
 

@@ -281,6 +281,29 @@ VkResult Context::wait_idle() {
     return result;
 }
 
+void Context::barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
+                      VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions) const {
+    auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+    memory.srcAccessMask = written;
+    memory.dstAccessMask = used;
+    std::vector<VkImageMemoryBarrier> images(transitions.begin(), transitions.end());
+    for (VkImageMemoryBarrier& image : images) image.srcAccessMask = written, image.dstAccessMask = used;
+    vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(images.size()), images.data());
+}
+
+VkDescriptorSet Context::descriptor_set(VkDescriptorPool pool, VkDescriptorSetLayout layout, bool fresh) {
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+    info.descriptorPool = pool;
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &layout;
+    VkDescriptorSet set = VK_NULL_HANDLE;
+    const VkResult result = vk.AllocateDescriptorSets(device, &info, &set);
+    if (result == VK_SUCCESS) return set;
+    if (fresh || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
+        check(result, "vkAllocateDescriptorSets");
+    return VK_NULL_HANDLE;
+}
+
 void Context::check(VkResult result, const char* call) {
     if (result == VK_SUCCESS) return;
     if (result == VK_ERROR_DEVICE_LOST) {

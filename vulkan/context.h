@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,12 @@ public:
     // The queue's two functions; they do not throw.
     VkResult submit(const VkSubmitInfo& info);
     VkResult wait_idle();
+    /// Records one global memory barrier, with changes of image layouts: drivers treat it no worse than many buffer barriers, and
+    /// the tracker can forget everything before it.
+    void barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
+                 VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions = {}) const;
+    /// A set of the pool; null if the pool is full, which is an error if it is `fresh`.
+    VkDescriptorSet descriptor_set(VkDescriptorPool pool, VkDescriptorSetLayout layout, bool fresh);
     /// The description of a buffer for arrays or staging, of this size.
     VkBufferCreateInfo buffer_info(int64_t bytes) const;
 

@@ -11,7 +11,6 @@
 #include "vulkan/plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "codegen/glsl/codegen.h"

@@ -115,8 +115,9 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
     ++batches;
     if (context.names.on()) context.names.begin(batch->commands, text("pumice batch ", batches));
     if (context.wrapped)
-        barrier(*batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
-                commands_stages | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, commands_accesses | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
+        context.barrier(batch->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+                        commands_stages | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+                        commands_accesses | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
     return batch;
 }
 
@@ -164,18 +165,6 @@ bool Queue::is_due() {
     return open->count >= threshold || (held.empty() && poll() == submitted);
 }
 
-/// Records one global memory barrier, with changes of image layouts: drivers treat it no worse than many buffer barriers, and the
-/// tracker can forget everything before it.
-void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
-                    VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions) {
-    auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-    memory.srcAccessMask = written;
-    memory.dstAccessMask = used;
-    std::vector<VkImageMemoryBarrier> images(transitions.begin(), transitions.end());
-    for (VkImageMemoryBarrier& image : images) image.srcAccessMask = written, image.dstAccessMask = used;
-    context.vk.CmdPipelineBarrier(batch.commands, from, to, 0, 1, &memory, 0, nullptr, uint32_t(images.size()), images.data());
-}
-
 Queue::Follower Queue::follower(std::span<const BufferAccess> accesses) {
     return is_indirect(accesses) ? Follower::indirect : Follower::command;
 }
@@ -191,7 +180,8 @@ void Queue::barrier(const Batch& batch, Follower follower, std::span<const VkIma
     if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     if (last && context.wrapped)
         to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    barrier(batch, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used, transitions);
+    context.barrier(batch.commands, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used,
+                    transitions);
     if (audit) audit->push_back({true, {}});
 }
 
@@ -332,16 +322,7 @@ VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t des
     for (;;) {
         const bool fresh = batch.sets_used == batch.sets.size();
         if (fresh) batch.sets.push_back(new_descriptor_pool(descriptors));
-        auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
-        info.descriptorPool = batch.sets[batch.sets_used];
-        info.descriptorSetCount = 1;
-        info.pSetLayouts = &layout;
-        VkDescriptorSet set = VK_NULL_HANDLE;
-        const VkResult result = context.vk.AllocateDescriptorSets(context.device, &info, &set);
-        if (result == VK_SUCCESS) return set;
-        // If a pool is full, take the next one. A failure of a new pool is an error.
-        if (fresh || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
-            context.check(result, "vkAllocateDescriptorSets");
+        if (const VkDescriptorSet set = context.descriptor_set(batch.sets[batch.sets_used], layout, fresh)) return set;
         ++batch.sets_used;
     }
 }

@@ -169,8 +169,6 @@ private:
     enum class Follower { command, indirect, end_of_batch };
     static Follower follower(std::span<const BufferAccess> accesses);
     void barrier(const Batch& batch, Follower follower, std::span<const VkImageMemoryBarrier> transitions = {});
-    void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
-                 VkAccessFlags used, std::span<const VkImageMemoryBarrier> transitions = {});
     bool is_due();
     bool spin(uint64_t value);
     void submit_front();

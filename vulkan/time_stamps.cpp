@@ -14,7 +14,7 @@ Queries::~Queries() {
     for (VkQueryPool pool : pools) context.vk.DestroyQueryPool(context.device, pool, nullptr);
 }
 
-Query Queries::take() {
+Query Queries::write(VkCommandBuffer commands) {
     if (unused.empty()) {
         auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
         info.queryType = VK_QUERY_TYPE_TIMESTAMP;
@@ -26,6 +26,8 @@ Query Queries::take() {
     }
     const Query query = unused.back();
     unused.pop_back();
+    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
+    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
     return query;
 }
 
@@ -59,13 +61,6 @@ std::optional<double> VulkanDevice::seconds_between(const Query& begin, const Qu
     return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
 }
 
-Query VulkanDevice::write_time(VkCommandBuffer commands) {
-    const Query query = queries.take();
-    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
-    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
-    return query;
-}
-
 double Stamp::since(TimeStamp& earlier) {
     const auto open = device.lock();
     auto* const other = dynamic_cast<Stamp*>(&earlier);
@@ -85,7 +80,7 @@ std::shared_ptr<TimeStamp> VulkanDevice::stamp(int stream) {
     std::shared_ptr<Stamp> stamp;  // outlives the lock, which its destructor takes, if end() throws
     const std::lock_guard lock(queue.mutex);
     const bool ahead = queue.in_call() && queue.ahead(streams.at(size_t(stream)).last);
-    const Query query = write_time(queue.begin({}, ahead));
+    const Query query = queries.write(queue.begin({}, ahead));
     stamp = std::make_shared<Stamp>(self(), query, queue.value());
     touched(stream);
     queue.end();

@@ -23,8 +23,8 @@ public:
     ~Queries();
     Queries(const Queries&) = delete;
     Queries& operator=(const Queries&) = delete;
-    /// Throws Error if the driver refuses.
-    Query take();
+    /// Records the writing of a query. Throws Error if the driver refuses to make one.
+    Query write(VkCommandBuffer commands);
     void give_back(const Query& query) { unused.push_back(query); }
 
 private:

@@ -9,27 +9,20 @@ namespace {
 constexpr int64_t between_calibrations = 1'000'000'000;  // ns
 }
 
-Query TracedCommands::write(VkCommandBuffer commands) {
-    const Query query = queries.take();
-    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
-    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
-    return query;
-}
-
 void TracedCommands::begin(VkCommandBuffer commands, uint64_t batch, uint64_t number) {
     if (!trace::on()) return;
     current = {};
     if (context.plan.time_stamp_bits > 0) current.work = pumice::detail::TracedScope::take();
     if (!current.work) return;
     current.shares_begin = !waiting.empty() && last_batch == batch && last_number + 1 == number;
-    current.begin = current.shares_begin ? waiting.back().end : write(commands);
+    current.begin = current.shares_begin ? waiting.back().end : queries.write(commands);
     if (!context.calibrates) current.recorded = trace::now();
     last_batch = batch, last_number = number;
 }
 
 void TracedCommands::end(VkCommandBuffer commands, uint64_t value) {
     if (!current.work) return;
-    current.end = write(commands);
+    current.end = queries.write(commands);
     current.value = value;
     waiting.push_back(std::exchange(current, {}));
 }

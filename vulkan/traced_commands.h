@@ -39,7 +39,6 @@ private:
         uint64_t value = 0;
         bool shares_begin = false;  ///< `begin` is the `end` of the work before it
     };
-    Query write(VkCommandBuffer commands);
     bool read(const Query& query, uint64_t& ticks) const;
     void calibrate();
     int64_t host_time(uint64_t ticks, int64_t recorded);

@@ -207,6 +207,19 @@ uint64_t VulkanDevice::copy_out(Buffer& from, int64_t offset, Staging::Piece& pi
     return value;
 }
 
+/// Records a command with its label, and its times for the trace. The queue's mutex is held.
+template <class Record>
+void VulkanDevice::record_traced(const char* name, std::span<const BufferAccess> accesses, bool ahead, const Record& record) {
+    const VkCommandBuffer commands = queue.begin(accesses, ahead);
+    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
+    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
+    {
+        const Label label(context.names, commands, name);
+        record(commands);
+    }
+    if (traces) traced.end(commands, queue.value());
+}
+
 void VulkanDevice::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
     queue.make_room();
     if (bytes == 0) return;
@@ -223,14 +236,9 @@ void VulkanDevice::fill(Allocation& to, int64_t offset, int64_t bytes, const voi
     const std::lock_guard lock(queue.mutex);
     const BufferAccess target = access(buffer, offset, bytes, true);
     const bool ahead = queue.in_call() && queue.ahead(after(buffer, true, stream));
-    const VkCommandBuffer commands = queue.begin({&target, 1}, ahead);
-    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
-    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
-    {
-        const Label label(context.names, commands, "fill");
+    record_traced("fill", {&target, 1}, ahead, [&](VkCommandBuffer commands) {
         context.vk.CmdFillBuffer(commands, buffer.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes), value);
-    }
-    if (traces) traced.end(commands, queue.value());
+    });
     used(buffer, true);
     touched(stream);
     queue.end();
@@ -250,14 +258,9 @@ void VulkanDevice::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const 
         regions.push_back(
             {VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
     const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
-    const VkCommandBuffer commands = queue.begin(both, ahead);
-    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
-    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
-    {
-        const Label label(context.names, commands, "fill");
+    record_traced("fill", both, ahead, [&](VkCommandBuffer commands) {
         context.vk.CmdCopyBuffer(commands, piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()), regions.data());
-    }
-    if (traces) traced.end(commands, queue.value());
+    });
     used(to, true);
     piece.until(queue.value());
     touched(stream);
@@ -284,14 +287,9 @@ void VulkanDevice::copy_between(Buffer& from, int64_t from_offset, Buffer& to, i
     const BufferAccess both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
     const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, false, stream), after(to, true, stream)));
-    const VkCommandBuffer commands = queue.begin(both, ahead);
-    const bool traces = !queue.recorder();  // the times of an application's own commands are its own
-    if (traces) traced.begin(commands, queue.batch(), queue.recorded());
-    {
-        const Label label(context.names, commands, "copy");
+    record_traced("copy", both, ahead, [&](VkCommandBuffer commands) {
         context.vk.CmdCopyBuffer(commands, from.range.block->buffer, to.range.block->buffer, 1, &region);
-    }
-    if (traces) traced.end(commands, queue.value());
+    });
     used(from, false);
     used(to, true);
     touched(stream);

@@ -163,6 +163,8 @@ private:
     void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream);
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
+    template <class Record>
+    void record_traced(const char* name, std::span<const BufferAccess> accesses, bool ahead, const Record& record);
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
     Staging::Piece take_upload(int64_t bytes);
     void refuse_download() const;
@@ -197,7 +199,6 @@ private:
     GroupRange take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
-    Query write_time(VkCommandBuffer commands);  // queue.mutex is held
     bool has_pace(const Launch& launch) const;
     bool may_go_ahead(const ShaderPermutation& permutation, const Launch& launch) const;
     void require_addresses(const ir::Kernel& kernel, const ShaderPermutation& permutation, const Launch& launch) const;

@@ -164,14 +164,14 @@ uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& re
                 value = queue.value();
                 const bool traces = !queue.recorder();
                 if (traces && slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
-                const Query begin = times ? write_time(commands) : Query();
+                const Query begin = times ? queries.write(commands) : Query();
                 {
                     const Label label(context.names, commands, permutation.label);
                     queue.bind(recorded.pipeline.handle);
                     bind_arrays(commands, permutation, launch, recorded.buffer_ranges, recorded.block);
                     dispatch(commands, recorded, launch, slice);
                 }
-                if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
+                if (times) pace.timing = {true, begin, queries.write(commands), value, slice.groups()};
                 for (const ShaderPermutation::ArrayUse& use : permutation.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);

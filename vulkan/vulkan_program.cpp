@@ -1,7 +1,6 @@
 #include "vulkan/vulkan_program.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <numeric>

@@ -3,26 +3,20 @@
 #include <functional>
 
 #include "autodiff/analysis/tape.h"
+#include "core/analysis/backward_slice.h"
 
 namespace pumice::derive {
 
 /// The instructions of the primal that have a visible effect, or that compute a value which the reverse sweep receives. An
 /// instruction whose value the sweep rematerialises, or a store to local memory that the sweep repeats, is not live by that.
-class AdjointLiveness {
+class AdjointLiveness : public ir::BackwardSlice {
 public:
     /// `unseen`: true for an array whose contents nobody reads after the kernel.
     AdjointLiveness(const ir::Kernel& kernel, const ir::Structure& where, const TapePlan& plan,
                     const std::function<bool(ir::MemoryId)>& unseen);
 
-    bool operator()(ir::InstId i) const { return insts[i.id]; }
-
 private:
-    void need(ir::Value v);
-    void need(ir::InstId i);
-
-    const ir::Kernel& k;
-    const ir::Structure& where;
-    std::vector<bool> values, insts, memories;
+    bool follows(const ir::Inst& read) const override { return read.op == ir::Op::load; }
 };
 
 }  // namespace pumice::derive

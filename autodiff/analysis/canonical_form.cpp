@@ -79,28 +79,13 @@ private:
             inst(id);
             if (!is_control(from[id].op) || !leaves[id.id]) continue;
             b.loc = from[id].loc;
-            predicated(b.get(scopes.back().live), [&] {
+            const auto rest = [&] {
                 results(id);
                 sequence(block, n + 1);
-            });
+            };
+            emit_if(b, to, b.get(scopes.back().live), rest, [] {});
             return;
         }
-    }
-
-    template <class Then> void predicated(Value condition, Then then) {
-        predicated(condition, then, [] {});
-    }
-    template <class Then, class Else> void predicated(Value condition, Then then, Else otherwise) {
-        const BlockId yes = b.new_block(), no = b.new_block();
-        b.enter(yes);
-        then();
-        b.terminate(Op::yield);
-        b.leave();
-        b.enter(no);
-        otherwise();
-        b.terminate(Op::yield);
-        b.leave();
-        b.control(Op::if_, {&condition, 1}, {yes, no});
     }
 
     void inst(InstId id) override {
@@ -176,15 +161,8 @@ private:
         plain.push_back(false);
         yielded.push_back(&given);
         const Value condition = of(from.operands(i)[0]);
-        BlockId arms[2];
-        for (int which = 0; which < 2; ++which) {
-            b.enter(arms[which] = b.new_block());
-            sequence(from[i.blocks[which]].insts, 0);
-            b.terminate(Op::yield);
-            b.leave();
-        }
-        b.loc = i.loc;
-        b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
+        const auto arm = [&](int which) { return [&, which] { sequence(from[i.blocks[which]].insts, 0); }; };
+        emit_if(b, to, condition, arm(0), arm(1));
         plain.pop_back();
         yielded.pop_back();
         variables[id.id] = given;
@@ -228,16 +206,11 @@ private:
         scopes.push_back(open(i, stops));
         const Value index = from[i.blocks[0]].params[0];
         if (!stops) {
-            const Scalar type = from.type_of(index);
-            const BlockId block = b.new_block({&type, 1});
-            b.enter(block);
-            map(index, to[block].params[0]);
-            read_params(i, scopes.back());
-            iteration(scopes.back(), i.blocks[0]);
-            b.terminate(Op::yield);
-            b.leave();
-            b.loc = i.loc;
-            b.control(Op::for_, bounds, {block});
+            emit_for(b, to, bounds[0], bounds[1], bounds[2], [&](Value now) {
+                map(index, now);
+                read_params(i, scopes.back());
+                iteration(scopes.back(), i.blocks[0]);
+            });
         } else {
             const Value count = trip_count(b, to, bounds[0], bounds[1], bounds[2]);
             const Scalar counter = to.type_of(count);
@@ -268,8 +241,8 @@ private:
                         if (&from[t] != &test) inst(t);
                     const std::vector<Value> v = of(from.operands(test));
                     b.loc = test.loc;
-                    predicated(
-                        v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
+                    emit_if(
+                        b, to, v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
                         [&] {
                             for (size_t c = 1; c < v.size(); ++c) b.set(scopes.back().state[c - 1], v[c]);
                             b.set(scopes.back().run, b.constant_bool(false));

@@ -17,7 +17,6 @@
 #include "autodiff/analysis/item_disjointness.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "autodiff/analysis/accumulation.h"

@@ -79,13 +79,13 @@ bool TapePlan::repeats_fill(InstId fill, MemoryId m, std::vector<bool>& indices)
 }
 
 /// Needs what the fill takes from outside of it.
-void TapePlan::need_fill(InstId fill, InstId outermost) {
-    for (const Value v : k.operands(k[fill]))
-        if (!where.defined_in(outermost, v)) need(v);
-    each_inside(k, k[fill], [&](InstId inner) {
-        for (const Value v : k.operands(k[inner]))
-            if (!where.defined_in(outermost, v)) need(v);
-    });
+void TapePlan::need_fill(InstId fill) {
+    const auto need_operands = [&](InstId id) {
+        for (const Value v : k.operands(k[id]))
+            if (!where.defined_in(fill, v)) need(v);
+    };
+    need_operands(fill);
+    each_inside(k, k[fill], need_operands);
 }
 
 /// True if each iteration of a loop around the load fills the private memory before, and the reverse of the body can do so again.
@@ -107,7 +107,7 @@ bool TapePlan::refilled_privately(InstId load) {
         auto& again = refills_of[body.id];
         if (std::ranges::find(again, fill) != again.end()) return true;
         again.push_back(fill);
-        need_fill(fill, fill);
+        need_fill(fill);
         return true;
     }
     return false;

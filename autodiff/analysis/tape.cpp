@@ -233,14 +233,10 @@ bool TapePlan::refilled(InstId load) {
     const MemoryId m = k[load].memory;
     if (k[m].kind != MemoryKind::local) return false;
     // All stores to the memory are in the body of one loop, at indices that are invariant in that loop.
-    std::vector<InstId> stores;
-    for (const InstId id : where.order()) {
-        if (k[id].memory != m || k[id].op == Op::load) continue;
-        if (k[id].op != Op::store || (!stores.empty() && where.block_of(id) != where.block_of(stores[0]))) return false;
-        stores.push_back(id);
-    }
+    const std::vector<InstId> stores = stores_to(m);
     if (stores.empty()) return false;
     const BlockId block = where.block_of(stores[0]);
+    if (!std::ranges::all_of(stores, [&](InstId store) { return where.block_of(store) == block; })) return false;
     const InstId loop = where.owner_of(block);
     if (loop.id == none || !is_loop(k[loop].op)) return false;
     Rematerialisation invariant(

@@ -102,7 +102,7 @@ private:
     bool left_as_it_was(ir::InstId load);
     bool refilled_privately(ir::InstId load);
     bool repeats_fill(ir::InstId fill, ir::MemoryId m, std::vector<bool>& indices) const;
-    void need_fill(ir::InstId fill, ir::InstId outermost);
+    void need_fill(ir::InstId fill);
     std::vector<ir::InstId> stores_to(ir::MemoryId m) const;
     bool in_loop(ir::BlockId block) const { return where.loop_around(block).id != ir::none; }
     ValueSource kept(ir::BlockId block) const;

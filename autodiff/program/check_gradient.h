@@ -74,6 +74,14 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
         }
     };
     (collect(arguments), ...);
+    const auto collected = [](auto& values, const auto& array_of) {
+        std::vector<std::vector<double>> after;
+        const auto add = [&]<class G>(std::type_identity<G>, auto& v) {
+            if constexpr (is_checked<G>::value) after.push_back(elements_of(array_of(v)));
+        };
+        std::apply([&](auto&... v) { (add(std::type_identity<A>(), v), ...); }, values);
+        return after;
+    };
     c.run = [&](const std::vector<std::vector<double>>& at) {
         size_t next = 0;
         const auto own = [&]<class G>(const G& a) {
@@ -86,17 +94,7 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
         };
         std::tuple<decltype(own(arguments))...> values{own(arguments)...};
         std::apply([&](auto&... v) { call(std::false_type(), v...); }, values);
-        std::vector<std::vector<double>> after;
-        std::apply(
-            [&](auto&... v) {
-                (
-                    [&] {
-                        if constexpr (is_checked<A>::value) after.push_back(elements_of(v));
-                    }(),
-                    ...);
-            },
-            values);
-        return after;
+        return collected(values, [](auto& v) -> auto& { return v; });
     };
     c.reverse = [&](const std::vector<std::vector<double>>& seeds) {
         size_t next = 0;
@@ -112,17 +110,7 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
         };
         std::tuple<decltype(annotated(arguments))...> values{annotated(arguments)...};
         std::apply([&](auto&... v) { call(std::true_type(), v...); }, values);
-        std::vector<std::vector<double>> after;
-        std::apply(
-            [&](auto&... v) {
-                (
-                    [&] {
-                        if constexpr (is_checked<A>::value) after.push_back(elements_of(v.shadow));
-                    }(),
-                    ...);
-            },
-            values);
-        return after;
+        return collected(values, [](auto& v) -> auto& { return v.shadow; });
     };
     return check(c, options);
 }
@@ -161,9 +149,9 @@ GradientCheck check_function(const GradientCheckOptions& options, const Function
 
 /// Compares the reverse mode of a kernel with central differences along random directions through all its float and double arrays
 /// that are given plainly; Const(array) and scalars are held. The arrays themselves do not change. Where the two disagree, the
-/// component that contributes most is found by bisection.
+/// component that contributes most is found by bisection. The options may be left out.
 template <derive::KernelType K, class... A>
-GradientCheck check_gradient(const K& kernel, const Range& range, const A&... arguments) {
+GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
     return derive::check_arguments(
         [&](auto reverse, auto&... a) {
             if constexpr (decltype(reverse)::value)
@@ -171,12 +159,15 @@ GradientCheck check_gradient(const K& kernel, const Range& range, const A&... ar
             else
                 kernel(range, a...);
         },
-        {}, arguments...);
+        options, arguments...);
+}
+template <derive::KernelType K, class... A>
+GradientCheck check_gradient(const K& kernel, const Range& range, const A&... arguments) {
+    return check_gradient(GradientCheckOptions(), kernel, range, arguments...);
 }
 /// The same for a program.
 template <derive::ProgramFunction F, class... A>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
-GradientCheck check_gradient(F&& program, const A&... arguments) {
+GradientCheck check_gradient(const GradientCheckOptions& options, F&& program, const A&... arguments) {
     return derive::check_arguments(
         [&](auto reverse, auto&... a) {
             if constexpr (decltype(reverse)::value)
@@ -184,7 +175,12 @@ GradientCheck check_gradient(F&& program, const A&... arguments) {
             else
                 program(a...);
         },
-        {}, arguments...);
+        options, arguments...);
+}
+template <derive::ProgramFunction F, class... A>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
+GradientCheck check_gradient(F&& program, const A&... arguments) {
+    return check_gradient(GradientCheckOptions(), program, arguments...);
 }
 /// The same for a function of scalars at a point, on the interpreter; integers are held fixed. If the function has a rule for
 /// reverse mode, the rule is checked.
@@ -197,29 +193,6 @@ template <class... R, class... P, class... X>
     requires(sizeof...(X) == sizeof...(P))
 GradientCheck check_gradient(const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return derive::check_function({}, f, P(x)...);
-}
-/// The same with options as the first argument, for kernels and programs.
-template <derive::KernelType K, class... A>
-GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
-    return derive::check_arguments(
-        [&](auto reverse, auto&... a) {
-            if constexpr (decltype(reverse)::value)
-                autodiff(Reverse, kernel, range, a...);
-            else
-                kernel(range, a...);
-        },
-        options, arguments...);
-}
-template <derive::ProgramFunction F, class... A>
-GradientCheck check_gradient(const GradientCheckOptions& options, F&& program, const A&... arguments) {
-    return derive::check_arguments(
-        [&](auto reverse, auto&... a) {
-            if constexpr (decltype(reverse)::value)
-                autodiff(Reverse, program, a...);
-            else
-                program(a...);
-        },
-        options, arguments...);
 }
 
 }  // namespace pumice

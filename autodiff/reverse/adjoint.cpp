@@ -137,7 +137,7 @@ void AdjointEmitter::inst(InstId id) {
 /// instructions, and sums over the group. What contains barriers leaves one barrier.
 bool AdjointEmitter::leaves_out(InstId id) {
     const Inst& i = from[id];
-    if ((*liveness)(id)) return false;
+    if (liveness->has(id)) return false;
     if (i.op == Op::store) return from[i.memory].kind != MemoryKind::array;
     if (!is_control(i.op) && i.op != Op::group) return false;
     if (contains_barrier(from, i)) b.barrier();

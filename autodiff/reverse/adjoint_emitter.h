@@ -104,6 +104,8 @@ public:
     FollowUpKernel sum_of_cells(const ir::Kernel& filled) const;
     /// The kernel that combines the partial sums of a loop; likewise.
     ir::Kernel total_of_cells(const ir::Kernel& filled) const;
+    /// A kernel without code that runs after `filled`, with its parameters and arrays.
+    static ir::Kernel following(const ir::Kernel& filled, const char* what, int rank);
     /// The cells of an iteration, and the values that each item hands over to the interchanged loop.
     int64_t cells_an_iteration() const { return partial_sum_cells.count; }
     int64_t passed_values_by_item() const {
@@ -323,8 +325,12 @@ private:
     template <class Now> std::vector<ir::Value> place_of(ir::Builder& at, const ReducedAdjoint& sum, const Now& now) const;
     template <class Now> ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
 
-    template <class Emit> void emit_if(ir::Value condition, Emit fill);
-    template <class Emit> void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
+    template <class Emit> void emit_if(ir::Value condition, const Emit& fill) {
+        ir::emit_if(b, to, condition, fill, [] {});
+    }
+    template <class Emit> void emit_for(ir::Value first, ir::Value limit, ir::Value step, const Emit& fill) {
+        ir::emit_for(b, to, first, limit, step, fill);
+    }
 
     size_t gather_begins = 0;    ///< instructions before the gather
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
@@ -356,28 +362,5 @@ private:
     std::set<uint32_t> ahead;      ///< values of the primal that are computed before the loop over items
     std::vector<int> argument_of;  ///< the parameter of each memory, in the finished kernel
 };
-
-template <class Emit> void AdjointEmitter::emit_if(ir::Value condition, Emit fill) {
-    const ir::BlockId yes = b.new_block(), no = b.new_block();
-    b.enter(yes);
-    fill();
-    b.terminate(ir::Op::yield);
-    b.leave();
-    b.enter(no);
-    b.terminate(ir::Op::yield);
-    b.leave();
-    b.control(ir::Op::if_, {&condition, 1}, {yes, no});
-}
-
-template <class Emit> void AdjointEmitter::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
-    const Scalar type = to.type_of(first);
-    const ir::BlockId block = b.new_block({&type, 1});
-    b.enter(block);
-    fill(to[block].params[0]);
-    b.terminate(ir::Op::yield);
-    b.leave();
-    const ir::Value bounds[] = {first, limit, step};
-    b.control(ir::Op::for_, bounds, {block});
-}
 
 }  // namespace pumice::derive

@@ -14,8 +14,6 @@
 // Limits: a kernel that has to do everything alone (single_kernel_adjoint) has no cells. The indices of the element must be made
 // of constants, arguments and extents. f16 sums are added up in f32. Textbook names: reduction privatisation, two-level tree
 // reduction.
-#include <functional>
-
 #include "autodiff/reverse/adjoint_emitter.h"
 #include "core/support/error.h"
 
@@ -27,30 +25,13 @@ namespace {
 constexpr int64_t cells = 64;    ///< cells of a sum; a power of two
 constexpr int64_t in_line = 16;  ///< sums whose cells of one number share a line of memory
 
-void when(Builder& at, Value condition, const std::function<void()>& fill) {
-    const BlockId yes = at.new_block(), no = at.new_block();
-    at.enter(yes);
-    fill();
-    at.terminate(Op::yield);
-    at.leave();
-    at.enter(no);
-    at.terminate(Op::yield);
-    at.leave();
-    at.control(Op::if_, {&condition, 1}, {yes, no});
-}
-
 /// Emits the sum of the cells.
 Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t stride) {
-    const Scalar types[] = {Scalar::i32, type};
-    const BlockId block = at.new_block(types);
-    at.enter(block);
-    const Value place = at.op(Op::add, {at.op(Op::mul, {k[block].params[0], at.constant_int(Scalar::i32, stride)}), first});
-    const Value next = at.op(Op::add, {k[block].params[1], at.load(memory, 0, {&place, 1})});
-    at.terminate(Op::yield, {&next, 1});
-    at.leave();
-    const Value bounds[] = {at.constant_int(Scalar::i32, 0), at.constant_int(Scalar::i32, cells), at.constant_int(Scalar::i32, 1),
-                            at.constant(type, 0)};
-    return k.result(k[at.control(Op::for_, bounds, {block})]);
+    const Value zero = at.constant_int(Scalar::i32, 0), count = at.constant_int(Scalar::i32, cells);
+    return emit_fold(at, k, zero, count, at.constant(type, 0), [&](Value cell, Value sum) {
+        const Value place = at.op(Op::add, {at.op(Op::mul, {cell, at.constant_int(Scalar::i32, stride)}), first});
+        return at.op(Op::add, {sum, at.load(memory, 0, {&place, 1})});
+    });
 }
 
 /// The type of the cells: f32 for narrow floats, because devices add f32 faster and with less rounding.
@@ -142,17 +123,23 @@ template <class Now> std::vector<Value> AdjointEmitter::place_of(Builder& at, co
 }
 
 /// The kernel in which each item sums up the cells of one sum of each type, with the parameters of the kernel that filled them.
-FollowUpKernel AdjointEmitter::sum_of_cells(const Kernel& filled) const {
-    FollowUpKernel step;
-    Kernel& k = step.kernel;
-    k.name = filled.name + ".sum";
+Kernel AdjointEmitter::following(const Kernel& filled, const char* what, int rank) {
+    Kernel k;
+    k.name = filled.name + what;
     k.files = filled.files;
     k.loc = filled.loc;
     k.math = filled.math;
-    k.rank = filled.rank;
+    k.rank = rank;
     k.params = filled.params;
     k.memories = filled.memories;
     std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // arrays stand first
+    return k;
+}
+
+FollowUpKernel AdjointEmitter::sum_of_cells(const Kernel& filled) const {
+    FollowUpKernel step;
+    step.kernel = following(filled, ".sum", filled.rank);
+    Kernel& k = step.kernel;
     Builder at(k);
     at.loc = k.loc;
     at.enter(at.new_block());
@@ -160,15 +147,16 @@ FollowUpKernel AdjointEmitter::sum_of_cells(const Kernel& filled) const {
     // The memories of `filled` are in the order of its parameters; `argument_of` maps those of `to`.
     const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
     const Value mine = at.index(Op::global_index, 0);
+    const auto when = [&](Value condition, const auto& fill) { ir::emit_if(at, k, condition, fill, [] {}); };
     for (const auto& entry : cell_tapes) {
         const Scalar type = entry.first;
         const CellTape& tape = entry.second;
         step.items = std::max(step.items, tape.sums);
-        when(at, at.op(Op::lt, {mine, number(tape.sums)}), [&] {
+        when(at.op(Op::lt, {mine, number(tape.sums)}), [&] {
             const Value total = total_of(k, at, now(tape.memory), type, mine, tape.stride());
             for (const ReducedAdjoint& s : sums) {
                 if (cell_type(s.type) != type) continue;
-                when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {
+                when(at.op(Op::eq, {mine, number(s.number)}), [&] {
                     // Two sums may belong to one element, where their indices are equal at run time.
                     at.atomic(now(s.memory), s.leaf, Atomic::add, place_of(at, s, now), at.cast(s.type, total));
                 });

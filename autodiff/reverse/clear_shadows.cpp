@@ -60,27 +60,16 @@ private:
     void body() override {
         const Value end = Shadows::add_scalar(b, to, "range_end", "where the range ends");
         const Value first = b.index(Op::global_index, axis), apart = b.index(Op::global_size, axis);
-        const Value bounds[] = {zero(Scalar::i32), b.constant_int(Scalar::i32, FollowUpKernel::rows),
-                                b.constant_int(Scalar::i32, 1)};
-        const Scalar type = Scalar::i32;
-        const BlockId loop = b.new_block({&type, 1}), yes = b.new_block(), no = b.new_block();
-        b.enter(loop);
-        row = b.op(Op::add, {first, b.op(Op::mul, {to[loop].params[0], apart})});
-        const Value there = b.op(Op::lt, {row, end});
-        b.enter(yes);
-        for (const InstId i : from.body().insts)
-            if (from[i].op != Op::return_) inst(i);
-        end_block();
-        b.enter(no);
-        end_block();
-        b.control(Op::if_, {&there, 1}, {yes, no});
-        end_block();
-        b.control(Op::for_, bounds, {loop});
+        const Value none = zero(Scalar::i32), rows = b.constant_int(Scalar::i32, FollowUpKernel::rows);
+        emit_for(b, to, none, rows, b.constant_int(Scalar::i32, 1), [&](Value n) {
+            row = b.op(Op::add, {first, b.op(Op::mul, {n, apart})});
+            const auto one_row = [&] {
+                for (const InstId i : from.body().insts)
+                    if (from[i].op != Op::return_) inst(i);
+            };
+            emit_if(b, to, b.op(Op::lt, {row, end}), one_row, [] {});
+        });
         b.terminate(Op::return_);
-    }
-    void end_block() {
-        b.terminate(Op::yield);
-        b.leave();
     }
     void inst(InstId id) override {
         const Inst& i = from[id];

@@ -340,25 +340,22 @@ void AdjointEmitter::gather(MemoryId m, int w) {
     const Value few = few_meet(at, list), there = exists(at, list[0]);
     Value interior = b.op(Op::and_, {few, in_the_interior(at, list)});
     if (!always) interior = b.op(Op::and_, {interior, there});  // otherwise the neighbours have read the element, so it exists
-    const BlockId yes = b.new_block(), no = b.new_block();
-    b.enter(yes);
-    for (const Gather::Load& l : list) from_one(l);
-    add_sums();
-    b.terminate(Op::yield);
-    b.leave();
-    b.enter(no);
-    emit_if(b.op(Op::and_, {few, there}), [&] {
-        for (const Gather::Load& l : list)
-            if (l.simple())
-                emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
-            else
-                add_meeting(at, l, 0, at.index, w, sum_of(l));
+    const auto whole = [&] {
+        for (const Gather::Load& l : list) from_one(l);
         add_sums();
-    });
-    for (const Gather::Load& l : list) scatter_beyond(at, l, few, w);
-    b.terminate(Op::yield);
-    b.leave();
-    b.control(Op::if_, {&interior, 1}, {yes, no});
+    };
+    const auto with_edges = [&] {
+        emit_if(b.op(Op::and_, {few, there}), [&] {
+            for (const Gather::Load& l : list)
+                if (l.simple())
+                    emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
+                else
+                    add_meeting(at, l, 0, at.index, w, sum_of(l));
+            add_sums();
+        });
+        for (const Gather::Load& l : list) scatter_beyond(at, l, few, w);
+    };
+    ir::emit_if(b, to, interior, whole, with_edges);
 }
 
 }  // namespace pumice::derive

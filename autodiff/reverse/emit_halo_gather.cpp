@@ -139,14 +139,7 @@ void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
             interior = b.op(Op::and_, {interior, b.op(Op::ge, {at.position[axis], first})});
             interior = b.op(Op::and_, {interior, b.op(Op::lt, {at.position[axis], b.op(Op::sub, {at.size[axis], beyond})})});
         }
-        const BlockId yes = b.new_block(), no = b.new_block();
-        for (const BlockId block : {yes, no}) {
-            b.enter(block);
-            add_all(block == yes);
-            b.terminate(Op::yield);
-            b.leave();
-        }
-        b.control(Op::if_, {&interior, 1}, {yes, no});
+        ir::emit_if(b, to, interior, [&] { add_all(true); }, [&] { add_all(false); });
         for (auto& entry : sums) entry.second = b.get(entry.second);
         add_here(at, list, w, sums);
     });

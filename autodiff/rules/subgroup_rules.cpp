@@ -17,6 +17,8 @@
 // The same rules hold for MPI collectives: Utke et al., "Toward Adjoinable MPI", IPDPS 2009.
 #include "autodiff/rules/subgroup_rules.h"
 
+#include "core/ir/structured.h"
+
 namespace pumice::derive {
 
 using namespace ir;
@@ -92,14 +94,7 @@ Value SubgroupRule::product_without(Value other) {
 
 /// Folds `next` over the lanes, starting with zero: next(lane, value so far).
 template <class Next> Value SubgroupRule::over_lanes(Next next) {
-    const Scalar params[] = {Scalar::i32, k.type_of(zero)};
-    const BlockId block = b.new_block(params);
-    b.enter(block);
-    const Value other = k[block].params[0], before = k[block].params[1], made = next(other, before);
-    b.terminate(Op::yield, {&made, 1});
-    b.leave();
-    const Value operands[] = {b.constant_int(Scalar::i32, 0), size, b.constant_int(Scalar::i32, 1), zero};
-    return k.result(k[b.control(Op::for_, operands, {block})]);
+    return emit_fold(b, k, b.constant_int(Scalar::i32, 0), size, zero, next);
 }
 
 // ---- forward ----
@@ -160,14 +155,7 @@ Value SubgroupRule::adjoint_by_lane(Value x) {
 /// Uses `fast` where all lanes of the subgroup are active, so that any lane may be read.
 template <class Fast> Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
     const Value here = ask(Subgroup::reduce_add, b.constant_int(Scalar::i32, 1)), whole = b.op(Op::eq, {here, size});
-    BlockId arms[2];
-    for (const bool first : {true, false}) {
-        b.enter(arms[first ? 0 : 1] = b.new_block());
-        const Value made = first ? fast() : adjoint_by_lane(x);
-        b.terminate(Op::yield, {&made, 1});
-        b.leave();
-    }
-    return k.result(k[b.control(Op::if_, {&whole, 1}, {arms[0], arms[1]})]);
+    return emit_if(b, k, whole, fast, [&] { return adjoint_by_lane(x); });
 }
 
 /// The scan from the other end. (The total minus the scan from this end would lose small terms.)

@@ -1,6 +1,5 @@
 // Owner computes: recognises loads in loops whose shadow elements can each be summed up by one item, without atomics.
 #pragma once
-#include <array>
 
 #include "autodiff/strategy/contributions.h"
 

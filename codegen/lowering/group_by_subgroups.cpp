@@ -81,10 +81,7 @@ private:
     /// The item of each subgroup for which `one` holds stores its value in the scratch memory. A barrier follows.
     void share(Value one, Value x) {
         const Value place = b.index(Op::subgroup_index);
-        choose(b.op(Op::and_, {one, several()}), {}, [&] {
-            b.store(scratch, 0, {&place, 1}, x);
-            return Value{};
-        });
+        choose(b.op(Op::and_, {one, several()}), {}, [&] { b.store(scratch, 0, {&place, 1}, x); });
         b.barrier();
     }
 
@@ -92,42 +89,21 @@ private:
     /// instructions than to spread them over the subgroup's items and to reduce again. Both ways are correct for any count.
     Value combine_first(Value count) {
         const Value few = b.op(Op::le, {items(), b.op(Op::mul, {b.index(Op::subgroup_size), number(most_in_turn)})});
-        Inst i;
-        i.op = Op::if_;
-        i.loc = b.loc;
-        const InstId made = control(i, {&few, 1}, {}, [&](int which, std::span<const Value>) {
-            const Value all = which == 0 ? in_turn(count) : spread(count);
-            b.terminate(Op::yield, {&all, 1});
-        });
-        return to.result(to[made]);
+        return emit_if(b, to, few, [&] { return in_turn(count); }, [&] { return spread(count); });
     }
 
     Value get(Value place) { return b.load(scratch, 0, {&place, 1}); }
 
-    /// `for place = from to to carry (sum) { yield next(place, sum) }`
-    template <class Next> Value each_subgroup(Value first_subgroup, Value end_subgroup, Value sum, const Next& next) {
-        Inst loop;
-        loop.op = Op::for_;
-        loop.loc = b.loc;
-        const Value operands[] = {first_subgroup, end_subgroup, number(1), sum};
-        const Scalar types[] = {Scalar::i32, to.type_of(sum)};
-        const InstId made = control(loop, operands, types, [&](int, std::span<const Value> params) {
-            const Value sum_next = next(params[0], params[1]);
-            b.terminate(Op::yield, {&sum_next, 1});
-        });
-        return to.result(to[made]);
-    }
-
     Value in_turn(Value count) {
         const auto next = [&](Value place, Value sum) { return b.op(combine, {sum, get(place)}); };
-        if (count != b.index(Op::subgroup_count)) return each_subgroup(number(0), count, neutral, next);
+        if (count != b.index(Op::subgroup_count)) return emit_fold(b, to, number(0), count, neutral, next);
         // The group has at least as many subgroups as its items fill. The loop over these has a trip count that compilers know
         // where they know the sizes: they unroll it, and its loads are issued together. A second loop reads the subgroups that
         // are there only because lanes were left empty.
         const Value size = b.index(Op::subgroup_size);
         const Value least = b.op(Op::div, {b.op(Op::add, {items(), b.op(Op::sub, {size, number(1)})}), size});
-        const Value sum = each_subgroup(number(0), least, neutral, next);
-        return packed ? sum : each_subgroup(least, count, sum, next);
+        const Value sum = emit_fold(b, to, number(0), least, neutral, next);
+        return packed ? sum : emit_fold(b, to, least, count, sum, next);
     }
 
     Value spread(Value count) {

@@ -2,7 +2,6 @@
 // the bit.
 #include "core/format/texel_conversion.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>

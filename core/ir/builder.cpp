@@ -14,8 +14,6 @@
 // commutative operations are recognised in both orders.
 #include "core/ir/builder.h"
 
-#include <bit>
-
 #include "core/ir/evaluate.h"
 #include "core/support/error.h"
 

@@ -1,5 +1,7 @@
 #include "core/ir/ir.h"
 
+#include <algorithm>
+
 #include "core/ir/structure.h"
 
 namespace pumice::ir {
@@ -12,6 +14,9 @@ std::optional<Op> combines(Subgroup what) {
 
 bool contains_barrier(const Kernel& k, const Inst& i) {
     return is_barrier(i.op) || any_inside(k, i, [&](InstId inner) { return is_barrier(k[inner].op); });
+}
+bool contains_barrier(const Kernel& k) {
+    return std::ranges::any_of(k.insts, [](const Inst& i) { return is_barrier(i.op); });
 }
 
 int Kernel::number_of(size_t index) const {

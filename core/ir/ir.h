@@ -232,6 +232,8 @@ std::optional<Op> combines(Subgroup what);
 constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
 /// True when an instruction, or anything in its blocks, is a barrier.
 bool contains_barrier(const Kernel& k, const Inst& i);
+/// True when any instruction of the kernel is a barrier.
+bool contains_barrier(const Kernel& k);
 
 /// The results of a call or a construct, in order.
 inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {

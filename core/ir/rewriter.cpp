@@ -60,12 +60,10 @@ void Rewriter::copy_functions() {
     for (const Function& old : from.functions) {
         if (!keeps_function(old)) continue;
         Function f = old;
-        std::vector<Scalar> types;
-        for (const Value p : from[old.body].params) types.push_back(from.type_of(p));
-        f.body = b.new_block(types);
+        f.body = b.new_block(param_types(old.body));
         f.reverse = now(old.reverse);
         f.forward = now(old.forward);
-        for (size_t p = 0; p < types.size(); ++p) map(from[old.body].params[p], to[f.body].params[p]);
+        map_params(old.body, to[f.body].params);
         b.enter_function(f.body);
         in_function = true;
         function(old);
@@ -112,7 +110,7 @@ void Rewriter::copy(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
     if (is_pure(i.op)) return map(from.result(i), pure(i));
-    if (is_control(i.op)) return copy_control(id);
+    if (is_control(i.op)) return void(control(i, of(from.operands(i))));
     Inst now;
     now.op = i.op;
     now.type = i.type;
@@ -125,14 +123,23 @@ void Rewriter::copy(InstId id) {
     map_results(i, b.append(now, of(from.operands(i)), types));
 }
 
-void Rewriter::copy_control(InstId id) {
-    const Inst& i = from[id];
-    std::vector<Scalar> params;
-    for (const Value p : from[i.blocks[0]].params) params.push_back(from.type_of(p));
-    map_results(i, control(i, of(from.operands(i)), params, [&](int which, std::span<const Value> now) {
-                    for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[which]].params[p], now[p]);
-                    block(i, which);
-                }));
+InstId Rewriter::control(const Inst& i, std::span<const Value> operands) {
+    const InstId made = control(i, operands, param_types(i.blocks[0]), [&](int which, std::span<const Value> now) {
+        map_params(i.blocks[which], now);
+        block(i, which);
+    });
+    map_results(i, made);
+    return made;
+}
+
+std::vector<Scalar> Rewriter::param_types(BlockId block) const {
+    std::vector<Scalar> types;
+    for (const Value p : from[block].params) types.push_back(from.type_of(p));
+    return types;
+}
+
+void Rewriter::map_params(BlockId block, std::span<const Value> now) {
+    for (size_t p = 0; p < now.size(); ++p) map(from[block].params[p], now[p]);
 }
 
 InstId Rewriter::control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill) {

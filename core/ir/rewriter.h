@@ -7,6 +7,7 @@
 #include "core/ir/builder.h"
 #include "core/ir/ir.h"
 #include "core/ir/structure.h"
+#include "core/ir/structured.h"
 
 namespace pumice::ir {
 
@@ -49,17 +50,15 @@ protected:
     /// in each new block, with the block's position and parameters, and must end it.
     using Fill = std::function<void(int which, std::span<const Value> params)>;
     InstId control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill);
+    /// Copies a construct with other operands; its blocks go through block(). Maps its results.
+    InstId control(const Inst& i, std::span<const Value> operands);
+    /// The types of a block's parameters.
+    std::vector<Scalar> param_types(BlockId block) const;
+    void map_params(BlockId block, std::span<const Value> now);
 
     /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; yields nothing if `otherwise` is none.
     template <class Then> Value choose(Value condition, Value otherwise, const Then& then) {
-        Inst i;
-        i.op = Op::if_;
-        i.loc = b.loc;
-        const InstId made = control(i, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
-            const Value given = which == 0 ? then() : otherwise;
-            b.terminate(Op::yield, {&given, given ? 1u : 0u});
-        });
-        return otherwise ? to.result(to[made]) : Value{};
+        return emit_if(b, to, condition, then, [&] { return otherwise; });
     }
 
     Value of(Value old) const;
@@ -82,7 +81,6 @@ private:
     Value pure(const Inst& i);
     Value size(Value old);
     void copy_functions();
-    void copy_control(InstId i);
 
     std::vector<MemoryId> memories;   ///< likewise maps memories
     std::vector<uint32_t> functions;  ///< likewise functions

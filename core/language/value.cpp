@@ -1,6 +1,7 @@
 #include "core/language/value.h"
 
 #include "core/ir/evaluate.h"
+#include "core/ir/structured.h"
 
 namespace pumice::detail {
 
@@ -31,18 +32,9 @@ ir::Value choose(Recorder& r, const ElementAddress& at, ir::Value position, size
     if (to - from == 1) return access(at.choice->first[from] + at.leaf);
     const size_t middle = from + (to - from) / 2;
     const ir::Value before = r.build.op(ir::Op::lt, {position, r.build.constant_int(Scalar::i32, int64_t(middle))});
-    ir::BlockId arms[2];
-    bool gives = false;
-    for (const bool first : {true, false}) {
-        r.build.enter(arms[!first] = r.build.new_block());
-        const ir::Value given =
-            first ? choose(r, at, position, from, middle, access) : choose(r, at, position, middle, to, access);
-        gives = bool(given);
-        r.build.terminate(ir::Op::yield, std::span<const ir::Value>(&given, gives));
-        r.build.leave();
-    }
-    const ir::Inst made = r.kernel[r.build.control(ir::Op::if_, {&before, 1}, {arms[0], arms[1]})];
-    return gives ? r.kernel.result(made) : ir::Value();
+    return emit_if(
+        r.build, r.kernel, before, [&] { return choose(r, at, position, from, middle, access); },
+        [&] { return choose(r, at, position, middle, to, access); });
 }
 
 bool among_variables(const ElementAddress& at) { return at.choice && !at.choice->variables.empty(); }

@@ -35,10 +35,7 @@ InstId parting_around(const Uniformity& uniformity, InstId i) {
 }  // namespace
 
 void refuse_divergent_barriers(const Kernel& kernel) {
-    if (kernel.blocks.empty()) return;
-    bool any = false;
-    for (const Inst& i : kernel.insts) any = any || is_barrier(i.op);
-    if (!any) return;
+    if (!contains_barrier(kernel)) return;
     const Kernel k = inlining(kernel);
     const Uniformity uniformity(k);
     for (const InstId id : uniformity.structure().order()) {

@@ -20,8 +20,6 @@
 // Textbook name: loop interchange, of the loop over the items with the loop inside (Allen and Kennedy, chapter 5).
 #include "core/lowering/cooperative_strided_loops.h"
 
-#include <algorithm>
-
 #include "core/analysis/linear_index.h"
 #include "core/analysis/rematerialisation.h"
 #include "core/ir/rewriter.h"

@@ -66,15 +66,8 @@ private:
 
     /// `for step = 0 to steps { body }`
     template <class Body> void each_step(const Body& body) {
-        Inst loop;
-        loop.op = Op::for_;
-        loop.loc = b.loc;
-        const Value bounds[] = {number(0), steps, number(1)};
-        const Scalar index = Scalar::i32;
-        control(loop, bounds, {&index, 1}, [&](int, std::span<const Value> params) {
-            body(params[0]);
-            b.terminate(Op::yield);
-        });
+        const Value first = number(0), one = number(1);
+        emit_for(b, to, first, steps, one, body);
     }
 
     /// Tree reduction. The first distance is the largest power of two below the count.
@@ -86,7 +79,6 @@ private:
             choose(has_other, {}, [&] {
                 const Value mine = get(at);
                 set(at, b.op(combine, {mine, get(other)}));
-                return Value{};
             });
             b.barrier();
         });
@@ -97,15 +89,9 @@ private:
     /// exchange.
     Value flag(Value x) {
         const Value decided = b.constant_bool(combine == Op::or_), open = b.constant_bool(combine != Op::or_), first = number(0);
-        choose(b.op(Op::eq, {at, first}), {}, [&] {
-            set(first, open);
-            return Value{};
-        });
+        choose(b.op(Op::eq, {at, first}), {}, [&] { set(first, open); });
         b.barrier();
-        choose(b.op(Op::eq, {x, decided}), {}, [&] {
-            b.atomic(scratch, 0, Atomic::exchange, {&first, 1}, decided);
-            return Value{};
-        });
+        choose(b.op(Op::eq, {x, decided}), {}, [&] { b.atomic(scratch, 0, Atomic::exchange, {&first, 1}, decided); });
         b.barrier();
         return get(first);
     }

@@ -18,7 +18,6 @@
 // Textbook name: none; the condition is a loop guard, as after strip-mining.
 #include "core/lowering/indirect_range.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/ir/rewriter.h"
@@ -27,10 +26,6 @@
 
 namespace pumice::ir {
 namespace {
-
-bool has_barriers(const Kernel& k) {
-    return std::ranges::any_of(k.insts, [](const Inst& i) { return is_barrier(i.op); });
-}
 
 Kernel with_counts(const Kernel& kernel) {
     Kernel k = kernel;
@@ -134,7 +129,7 @@ private:
 }  // namespace
 
 Kernel indirect_range(const Kernel& kernel) {
-    const bool by_item = !kernel.whole_groups && !has_barriers(kernel);
+    const bool by_item = !kernel.whole_groups && !contains_barrier(kernel);
     return IndirectRange(with_counts(by_item ? kernel : predicate_range_tail(kernel)), by_item).run();
 }
 

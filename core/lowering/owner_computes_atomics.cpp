@@ -11,7 +11,7 @@
 //
 // %26 is the number of members, the items along axis 0. An addend's operands that only another item has go to local memory
 // (kept1). Rows get an odd length where that avoids bank conflicts. If there are as many members as iterations, and the owner
-// alone reads the sum back (core/analysis/private_accumulators.h), the sum stays in a register.
+// alone reads the sum back (core/lowering/private_accumulators.h), the sum stays in a register.
 // Cost: each loop's block is scanned for each of its additions. The code gains a barrier for each kept value.
 // Limits: rank 2 or 3; no early return; a for with constant i32 bounds, 8 iterations or more, only loads, atomics and
 // arithmetic, between two barriers; places that depend on the index and on all axes but one; at most 3 loads and 6 operations
@@ -26,10 +26,10 @@
 #include <optional>
 
 #include "core/analysis/loop_info.h"
-#include "core/analysis/private_accumulators.h"
 #include "core/analysis/rematerialisable_slice.h"
 #include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
+#include "core/lowering/private_accumulators.h"
 #include "core/passes/dead.h"
 #include "core/support/error.h"
 

@@ -14,7 +14,7 @@
 //
 // Method: the backward slice of the control flow around barriers stays outside of the predicate. Other impure instructions are
 // gathered into runs, one if each. The results of a run are zero past the range; a group operation gets its neutral element.
-// Cost: linear, plus a scan of the kernel for each load of private memory in the slice.
+// Cost: linear.
 // Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
 // run past the range, too. Later passes do not look across the ifs.
 // Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).
@@ -22,6 +22,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/backward_slice.h"
 #include "core/analysis/uses.h"
 #include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
@@ -33,89 +34,31 @@ namespace {
 /// The backward slice of the control flow around barriers, which items past the range execute, too: the constructs
 /// around barriers (all items enter their blocks), their conditions and bounds, the breaks and continues of the loops among them
 /// with the constructs around these, and all that these values are computed from.
-class Slice {
+class UniformControl : public BackwardSlice {
 public:
-    explicit Slice(const Kernel& kernel, const Structure& structure)
-        : k(kernel), where(structure), insts(k.insts.size()), values(k.values.size()) {
+    UniformControl(const Kernel& kernel, const Structure& structure) : BackwardSlice(kernel, structure) {
         for (const InstId i : where.order())
-            if (is_barrier(k[i].op)) add_construct_around(i);
-        while (!pending.empty()) {
-            const Value v = pending.back();
-            pending.pop_back();
-            follow(v);
-        }
+            if (const InstId construct = where.around(i); is_barrier(k[i].op) && construct.id != none) add(construct);
+        close();
+        for (const InstId i : where.order())
+            if (has(i)) check(k[i]);
     }
 
     /// True if the instruction is outside of the predicate: a barrier, a construct around a barrier (whose blocks are predicated
     /// in turn), or in the slice.
-    bool operator[](InstId i) const { return insts[i.id] || is_barrier(k[i].op); }
+    bool operator[](InstId i) const { return has(i) || is_barrier(k[i].op); }
 
 private:
-    void need(Value v) {
-        if (values[v.id]) return;
-        values[v.id] = true;
-        pending.push_back(v);
-    }
+    bool follows(const Inst& read) const override { return k[read.memory].kind == MemoryKind::private_; }
+    /// The operand of a group operation is the neutral element past the range (contribute).
+    bool needs_operands(const Inst& i) const override { return i.op != Op::group; }
 
-    void add_construct_around(InstId i) {
-        const InstId construct = where.around(i);
-        if (construct.id != none) add_construct(construct);
+    void check(const Inst& i) const {
+        if (!is_atomic(i.op) && i.op != Op::subgroup) return;
+        fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
+             is_atomic(i.op) ? "atomic" : "subgroup operation", " on line ", i.loc.line,
+             ", which items past the range do not run; share the result through local memory, or use whole_groups");
     }
-
-    void add_construct(InstId construct) {
-        if (insts[construct.id]) return;
-        insts[construct.id] = true;
-        const Inst& i = k[construct];
-        add_construct_around(construct);
-        for (uint32_t o = 0; o < leading_operands(i.op); ++o) need(k.operands(i)[o]);
-        if (i.op == Op::while_) need(k.operands(last_inst(k, i.blocks[0]))[0]);
-        for (const InstId jump : where.jumps_to(construct)) add_construct_around(jump);
-    }
-
-    void follow(Value v) {
-        const ValueInfo& info = k[v];
-        if (info.inst.id == none) {
-            const InstId loop = where.owner_of(info.block);
-            const uint32_t leading = leading_params(k[loop].op);
-            add_construct(loop);
-            if (info.index >= leading) column(loop, info.index - leading);
-        } else if (is_control(k[info.inst].op)) {
-            add_construct(info.inst);
-            column(info.inst, info.index);
-        } else {
-            unpredicate(info.inst);
-            const Inst& i = k[info.inst];
-            if (i.op == Op::load && k[i.memory].kind == MemoryKind::private_) written_too(i.memory);
-        }
-    }
-
-    void column(InstId construct, uint32_t c) {
-        where.each_source(construct, c, [&](Value v, InstId) { need(v); });
-    }
-
-    void unpredicate(InstId id) {
-        const Inst& i = k[id];
-        const bool atomic = is_atomic(i.op);
-        if (atomic || i.op == Op::subgroup)
-            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
-                 atomic ? "atomic" : "subgroup operation", " on line ", i.loc.line,
-                 ", which items past the range do not run; share the result through local memory, or use whole_groups");
-        if (!insts[id.id]) add_construct_around(id);
-        insts[id.id] = true;
-        if (i.op == Op::group) return;  // its operand past the range is the neutral element (contribute)
-        for (const Value v : k.operands(i)) need(v);
-    }
-
-    /// A load of private memory in the slice needs all stores to that memory in the slice.
-    void written_too(MemoryId m) {
-        for (const InstId i : where.order())
-            if (k[i].op == Op::store && k[i].memory == m && !insts[i.id]) unpredicate(i);
-    }
-
-    const Kernel& k;
-    const Structure& where;
-    std::vector<bool> insts, values;
-    std::vector<Value> pending;
 };
 
 class PredicateRangeTail : public Rewriter {
@@ -130,8 +73,7 @@ public:
 
 private:
     void body() override {
-        const bool barriers = std::ranges::any_of(where.order(), [&](InstId i) { return is_barrier(from[i].op); });
-        if (barriers) {
+        if (contains_barrier(from)) {
             refuse_early_returns();
             b.in_range();  // once, where it dominates every predicate
             runs(BlockId{0});
@@ -282,7 +224,7 @@ private:
     }
 
     const Structure where;
-    const Slice slice;
+    const UniformControl slice;
     const Uses uses;
     std::vector<bool> in_run;      ///< instructions of the current run
     std::vector<bool> was_in_run;  ///< instructions of earlier runs
@@ -293,10 +235,8 @@ private:
 Kernel predicate_range_tail(const Kernel& kernel) {
     if (kernel.whole_groups) return kernel;
     if (!kernel.functions.empty()) library_bug("predicate_range_tail met a function; inlining must run first\n" + print(kernel));
-    for (const Block& b : kernel.blocks)
-        for (const InstId i : b.insts)
-            if (kernel[i].op == Op::var)
-                library_bug("predicate_range_tail met a variable; promote must run first\n" + print(kernel));
+    if (std::ranges::any_of(kernel.insts, [](const Inst& i) { return i.op == Op::var; }))
+        library_bug("predicate_range_tail met a variable; promote must run first\n" + print(kernel));
     return PredicateRangeTail(kernel).run();
 }
 

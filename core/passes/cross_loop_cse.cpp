@@ -24,7 +24,6 @@
 #include <bit>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -199,9 +198,7 @@ private:
         for (const Memory& m : from.memories)
             if (m.kind == MemoryKind::private_)
                 taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
-        const auto& order = where.order();
-        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return is_barrier(from[id].op); });
-        const int64_t room = std::max<int64_t>((barriers ? most.with_barriers : most.bytes) - taken, 0) / bytes;
+        const int64_t room = std::max<int64_t>((contains_barrier(from) ? most.with_barriers : most.bytes) - taken, 0) / bytes;
         iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
         if (iterations >= least_iterations) return;
         std::fill(sources.begin(), sources.end(), Value{});
@@ -302,18 +299,12 @@ private:
         }
         const Value length = b.op(Op::mul, {b.bitcast(Scalar::i32, count), step});
         const Value between = along ? b.op(Op::sub, {limit, length}) : b.op(Op::add, {first, length});
-        std::vector<Scalar> types;
-        for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
         std::vector<Value> operands = given;
         for (int which = 0; which < 2; ++which) {
             reusing = (which == 1) == along;
             operands[0] = which == 0 ? first : between, operands[1] = which == 0 ? between : limit;
-            const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
-                for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
-                insts(i.blocks[0]);
-            });
+            const InstId made = control(i, operands);
             for (int r = 0; r < i.result_count; ++r) operands[size_t(3 + r)] = to.result(to[made], r);
-            map_results(i, made);
         }
     }
 

@@ -104,10 +104,8 @@ private:
         if (i.op != Op::call || (keep_rules && from.functions[i.immediate].has_rule())) return copy(id);
         const uint32_t f = uint32_t(i.immediate);
         const Function& callee = from.functions[f];
-        const std::vector<Value> arguments = of(from.operands(i));
         // Another call of the same function maps its parameters and values anew; caller and callee share no values.
-        const auto& params = from[callee.body].params;
-        for (size_t p = 0; p < params.size(); ++p) map(params[p], arguments[p]);
+        map_params(callee.body, of(from.operands(i)));
         if (calls[f]++ > 0)
             for (const MemoryId m : own[f]) map(m, another(m));
         splice(i, callee.body);

@@ -8,12 +8,6 @@
 namespace pumice::ir {
 namespace {
 
-bool has_barriers(const Kernel& k) {
-    for (const InstId i : k.body().insts)
-        if (contains_barrier(k, k[i])) return true;
-    return false;
-}
-
 Kernel run(const Pass& pass, const Kernel& before) {
     trace::Span span("pass", pass.name);
     span.add("kernel", before.name);
@@ -37,7 +31,7 @@ Kernel run(std::span<const Pass> pipeline, const Kernel& recorded, bool wide_off
     if (debug::dumps("ir")) debug::dump_text("ir", k.name, "ir", print(k));
     for (const Pass& pass : pipeline) {
         if (pass.when == Pass::When::narrow_offsets && wide_offsets) continue;
-        if (pass.when == Pass::When::barriers && !has_barriers(k)) continue;
+        if (pass.when == Pass::When::barriers && !contains_barrier(k)) continue;
         k = run(pass, k);
     }
     if (debug::dumps("analysis")) debug::dump_text("analysis", k.name, "ir", annotated(k));

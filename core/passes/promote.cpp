@@ -100,8 +100,7 @@ private:
     void loop(const Inst& i) {
         const Variables also = set_inside(i);
         std::vector<Value> operands = of(from.operands(i));
-        std::vector<Scalar> types;
-        for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
+        std::vector<Scalar> types = param_types(i.blocks[0]);
         for (const Value v : also) {
             operands.push_back(now.at(v.id));
             types.push_back(from.type_of(v));

@@ -161,8 +161,7 @@ private:
 
     /// A while whose condition is constant false: emits the test block, which still runs once.
     void tests_once(const Inst& i) {
-        const auto initial = of(from.operands(i));
-        for (size_t p = 0; p < initial.size(); ++p) map(from[i.blocks[0]].params[p], initial[p]);
+        map_params(i.blocks[0], of(from.operands(i)));
         for (const InstId id : from[i.blocks[0]].insts) {
             if (b.terminated()) return;
             if (from[id].op != Op::test) {

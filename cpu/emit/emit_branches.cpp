@@ -54,9 +54,7 @@ Value LlvmEmitter::replaced_by(const Inst& store, InstId around) const {
         const Inst& i = k[id];
         if (i.op == Op::load && i.memory == store.memory && i.leaf == store.leaf && std::ranges::equal(indices_of(k, i), to))
             found = k.result(i);
-        bool changed = changes(i);
-        each_inside(k, i, [&](InstId inner) { changed = changed || changes(k[inner]); });
-        if (changed) found = {};
+        if (changes(i) || any_inside(k, i, [&](InstId inner) { return changes(k[inner]); })) found = {};
     }
     return found && has_value[found.id] && kind_of(found) == ValueKind::vector ? found : Value{};
 }

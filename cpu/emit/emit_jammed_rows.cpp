@@ -9,7 +9,6 @@
 // shared.
 // Cost: the kernel's code once more. Limits: full packets only; no alignment peeling, whose rows begin at different items;
 // register pressure above the processor's registers takes fewer rows.
-#include <algorithm>
 
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"

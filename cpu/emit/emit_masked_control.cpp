@@ -46,18 +46,15 @@ bool LlvmEmitter::masked_jump(InstId id) const {
 
 /// True if items of the packet may be inactive after the construct, removed by masked jumps.
 bool LlvmEmitter::loses(const Inst& i) const {
-    bool found = false;
-    each_inside(k, i, [&](InstId inner) {
+    return any_inside(k, i, [&](InstId inner) {
         const Op op = k[inner].op;
-        if (op == Op::return_) found = found || masked_jump(inner);
-        if (op != Op::break_ && op != Op::continue_) return;
+        if (op == Op::return_) return masked_jump(inner);
+        if (op != Op::break_ && op != Op::continue_) return false;
         // A jump of a loop inside the construct does not leave it.
         const InstId loop = uniformity.structure().loop_around(inner);
-        bool stays = false;
-        each_inside(k, i, [&](InstId other) { stays = stays || other == loop; });
-        found = found || (!stays && &k[loop] != &i && loop_masks(loop));
+        const bool stays = any_inside(k, i, [&](InstId other) { return other == loop; });
+        return !stays && &k[loop] != &i && loop_masks(loop);
     });
-    return found;
 }
 
 /// True if any jump of a loop is masked: then all of them are.
@@ -230,8 +227,7 @@ void LlvmEmitter::loop(InstId id) {
     LoopState l;
     l.inst = &i;
     l.masked = loop_masks(id);
-    bool returns = false;
-    each_inside(k, i, [&](InstId inner) { returns = returns || (k[inner].op == Op::return_ && masked_jump(inner)); });
+    const bool returns = any_inside(k, i, [&](InstId inner) { return k[inner].op == Op::return_ && masked_jump(inner); });
     l.tracked = width > 1 && (diverges(id) || l.masked || returns);
     l.entered = running;
     l.latch = label("latch");

@@ -110,11 +110,10 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool
                 for (const Inst* access : t.accesses) tiled.insert(uint32_t(access - k.insts.data()));
             ItemTime body{tuning::iteration / width, tuning::iteration};
             for (const BlockId inner : i.owned()) body += time_of(inner, tiled, masked || diverges(id));
-            bool waits = false;
-            for (int r = 0; r < i.result_count; ++r) waits = waits || is_float(k.type_of(k.result(i, r)));
-            each_inside(k, i, [&](InstId inner) {
-                waits = waits || (k[inner].op == Op::store && k[k[inner].memory].kind == MemoryKind::private_);
-            });
+            const auto carries = [&](Value v) { return is_float(k.type_of(v)); };
+            const bool waits = std::ranges::any_of(results_of(k, i), carries) || any_inside(k, i, [&](InstId inner) {
+                                   return k[inner].op == Op::store && k[k[inner].memory].kind == MemoryKind::private_;
+                               });
             if (waits) body.alone = std::max(body.alone, tuning::latency);
             const bool nested = any_inside(k, i, [&](InstId inner) { return is_loop(k[inner].op) && diverges(inner); });
             if (!nested && diverges(id)) body.in_packet *= tuning::iterations_of_longest(width);

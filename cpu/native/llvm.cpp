@@ -1,7 +1,6 @@
 #include "cpu/native/llvm.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <mutex>
 

@@ -160,8 +160,7 @@ private:
         std::vector<Value> outer = of(from.operands(loop));
         const Value limit = outer[1], by = outer[2];
         outer[2] = b.constant_int(Scalar::i32, step * iterations);
-        std::vector<Scalar> types;
-        for (const Value p : from[loop.blocks[0]].params) types.push_back(from.type_of(p));
+        const std::vector<Scalar> types = param_types(loop.blocks[0]);
         for (const InstId id : costly) tables[id.id].memory = table_of(from[id], iterations);
         const InstId made = control(loop, outer, types, [&](int, std::span<const Value> params) {
             b.barrier();
@@ -177,14 +176,12 @@ private:
             std::vector<Value> inner{first, last, by};
             inner.insert(inner.end(), carried.begin(), carried.end());
             const InstId block = control(loop, inner, types, [&](int, std::span<const Value> now) {
-                for (size_t p = 0; p < now.size(); ++p) map(from[loop.blocks[0]].params[p], now[p]);
+                map_params(loop.blocks[0], now);
                 for (const InstId id : costly)
                     tables[id.id].at = step > 0 ? b.op(Op::sub, {now[0], first}) : b.op(Op::sub, {first, now[0]});
                 insts(loop.blocks[0]);
             });
-            std::vector<Value> results;
-            for (int r = 0; r < loop.result_count; ++r) results.push_back(to.result(to[block], r));
-            b.terminate(Op::yield, results);
+            b.terminate(Op::yield, results_of(to, to[block]));
         });
         to.insts[made.id].immediate = 0;
         map_results(loop, made);

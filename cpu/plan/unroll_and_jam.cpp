@@ -23,7 +23,6 @@
 #include "cpu/plan/unroll_and_jam.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "core/analysis/linear_index.h"
@@ -161,8 +160,7 @@ private:
             const Value condition = table[from.operands(i)[0].id], here = arm ? b.op(Op::not_, {condition}) : condition;
             all = all ? b.op(Op::and_, {all, here}) : here;
         }
-        std::vector<Value> results, now;
-        for (uint32_t c = 0; c < i.result_count; ++c) results.push_back(from.result(i, int(c)));
+        const std::vector<Value> results = results_of(from, i);
         const std::vector<bool> each = columns(id);
         const InstId made = control(i, {&all, 1}, {}, [&](int which, std::span<const Value>) {
             if (which == 0) return insts(i.blocks[arm]);
@@ -178,8 +176,7 @@ private:
             }
             b.terminate(Op::yield, gathered(results, each));
         });
-        for (uint32_t r = 0; r < to[made].result_count; ++r) now.push_back(to.result(to[made], int(r)));
-        scatter(now, results, each);
+        scatter(results_of(to, to[made]), results, each);
     }
 
     /// A construct that all rows run together, with these condition or bounds.
@@ -206,11 +203,7 @@ private:
             }
             insts(i.blocks[which]);
         });
-        std::vector<Value> results, now;
-        for (uint32_t c = 0; c < i.result_count; ++c) results.push_back(from.result(i, int(c)));
-        if (results.empty()) return;
-        for (uint32_t r = 0; r < to[made].result_count; ++r) now.push_back(to.result(to[made], int(r)));
-        scatter(now, results, each);
+        if (i.result_count) scatter(results_of(to, to[made]), results_of(from, i), each);
     }
 
     /// Passes on the values of the rows that run together.
@@ -255,14 +248,7 @@ private:
             one_row = true;
             std::vector<Value> operands{begin, stop, of(old[2])};
             for (size_t c = 0; c < initial.size(); ++c) operands.push_back(more ? of(from.result(i, int(c))) : of(initial[c]));
-            std::vector<Scalar> types;
-            for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
-            const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
-                for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
-                insts(i.blocks[0]);
-            });
-            to.insts[made.id].immediate = uint64_t(LoopHint::rolled);  // few iterations
-            map_results(i, made);
+            to.insts[control(i, operands).id].immediate = uint64_t(LoopHint::rolled);  // few iterations
             one_row = false;
         };
         each_row([&](size_t) {
@@ -285,8 +271,7 @@ private:
             scatter(now.subspan(1), {params.begin() + 1, params.end()}, each);
             insts(i.blocks[0]);
         });
-        std::vector<Value> now = results_of(to, to[made]);
-        scatter(now, results, each);
+        scatter(results_of(to, to[made]), results, each);
         if (!by_row(old[1]) || !with_rests) return;
         const Value done = b.op(Op::max, {first, end});
         each_row([&](size_t) { part_of_row(done, of(old[1]), true); });

@@ -1,7 +1,6 @@
 #include "cpu/runtime/cpu_device.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <thread>

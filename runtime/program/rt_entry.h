@@ -88,7 +88,6 @@ private:
     pumice_status take_array(uint32_t i, const pumice_array& array);
     pumice_status check_overlaps() const;
     void patch(const ProgramStep& step);
-    pumice_status start_run(bool arguments_changed);
     pumice_status run_step(ProgramStep& step, pumice_stream stream);
     pumice_status scan(ProgramStep& step);
     pumice_status grow(const ProgramStep& step);

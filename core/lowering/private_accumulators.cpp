@@ -1,4 +1,4 @@
-#include "core/analysis/private_accumulators.h"
+#include "core/lowering/private_accumulators.h"
 
 #include <algorithm>
 
