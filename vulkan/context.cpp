@@ -1,6 +1,9 @@
 #include "vulkan/context.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -144,6 +147,16 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
         [&](uint32_t* count, VkPhysicalDevice* found) { return vk.EnumeratePhysicalDevices(handle, count, found); });
 }
 
+namespace {
+
+std::atomic<int> open_contexts = 0;
+std::atomic<bool> forked_while_open = false;  ///< drivers wait for threads that this process lacks
+
+constexpr const char* after_fork =
+    ", and the driver's threads do not exist here: a process that forks must open its Vulkan devices after the fork";
+
+}  // namespace
+
 Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::string name_)
     : name(std::move(name_)),
       snapshot(std::move(what)),
@@ -152,6 +165,11 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
       wrapped(origin.application),
       names(origin.vk),
       messages(origin.messages) {
+    static const int watched =
+        pthread_atfork(nullptr, nullptr, [] { forked_while_open = forked_while_open || open_contexts > 0; });
+    if (watched != 0) fail("the device ", name, " cannot be opened: the process has no memory for a handler of forks");
+    if (forked_while_open)
+        fail("the device ", name, " is opened in a process that was forked while a Vulkan device was open", after_fork);
     if (const Application* application = origin.application) {
         device = application->device;
         queue = application->queue;
@@ -174,6 +192,7 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
     if (!plan.unusable.empty()) refuse(plan.unusable);
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
     calibrates = reads_both_clocks(origin);
+    ++open_contexts;
 }
 
 /// True if VK_EXT_calibrated_timestamps is enabled and reads the host's steady clock.
@@ -261,6 +280,7 @@ uint32_t Context::buffer_memory_types() {
 }
 
 Context::~Context() {
+    --open_contexts;
     if (device && !wrapped) vk.DestroyDevice(device, nullptr);
     // The validation layer believes that a lost device still works, and reports every object that is destroyed.
     if (lost && messages) messages->take();
@@ -314,6 +334,7 @@ void Context::check(VkResult result, const char* call) {
 }
 
 void Context::require_alive() const {
+    if (forked_while_open) fail("the device ", name, " was opened before this process was forked", after_fork);
     if (lost)
         fail("the device ", name, " is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; ",
              wrapped ? "the application has to make a new one" : "it can be opened again");

@@ -278,6 +278,26 @@ Expression GlslEmitter::leaf(const Inst& i) {
     }
 }
 
+/// The pattern of a strict sum, difference or fma that adds a constant zero; "" for any other instruction. Drivers fold such a sum
+/// to its other operand, which is wrong for -0 + 0.
+std::string GlslEmitter::zero_addend_pattern(const Inst& i) const {
+    if (!strict(i) || (i.op != Op::add && i.op != Op::sub && i.op != Op::fma) || i.type == Scalar::bf16) return "";
+    const auto operands = k.operands(i);
+    const bool half = i.type == Scalar::f16;
+    const auto operand = [&](size_t n) { return half ? text("float($", n, ")") : text("$", n); };
+    for (size_t o = i.op == Op::fma ? 2 : 0; o < operands.size(); ++o) {
+        uint64_t bits = 0;
+        if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
+        const bool minus = (bits != 0) != (i.op == Op::sub && o == 1);  // the zero that is added
+        const std::string other = i.op == Op::fma             ? text("(", operand(0), " * ", operand(1), ")")
+                                  : i.op == Op::sub && o == 0 ? text("(-", operand(1), ")")
+                                                              : operand(1 - o);
+        const std::string sum = minus ? text("(", other, ")") : text("pm_plus_zero(", other, ")");
+        return half ? text("float16_t(", sum, ")") : sum;
+    }
+    return "";
+}
+
 /// The pattern of a product, fma or quotient with a constant zero operand; "" for any other instruction. Drivers fold such
 /// products and quotients to zero, which is wrong for NaN and infinity, so prelude functions compute them on the bits. A quotient
 /// by a constant zero is undefined on lavapipe.
@@ -412,6 +432,7 @@ std::string GlslEmitter::exact_pattern(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
     if (const std::string zero = zero_pattern(i); !zero.empty()) return zero;
+    if (const std::string sum = zero_addend_pattern(i); !sum.empty()) return sum;
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
         return "pm_float_of_unsigned($0)";

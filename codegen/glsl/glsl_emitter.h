@@ -50,6 +50,7 @@ private:
     std::vector<Expression> use_all(std::span<const ir::Value> values);
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
+    std::string zero_addend_pattern(const ir::Inst& i) const;
     bool never_negative(ir::Value v) const;
     std::vector<int64_t> bounds_of_extents() const;
     bool merges_under_masks(const ir::Inst& i) const;

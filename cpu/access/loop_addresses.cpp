@@ -11,8 +11,9 @@
 // The second form is an induction variable of LLVM's, which becomes a pointer or a part of an addressing mode.
 // Legality: the access runs in every iteration, so the indices of two iterations are valid, equal the form modulo 2^32 and lie in
 // [0, 2^31); of a packet whose first lane is not active, at most 15 lower. Their difference is then the true one.
-// Cost: a pointer for each access that is live through the loop. Limits: `for` loops with a constant step, without continue; indices
-// that are sums, differences and products of the counter and values from outside of the loop; arrays of less than 2^31 elements.
+// Cost: a pointer for each access that is live through the loop. Limits: `for` loops with a constant step, without continue;
+// indices that are sums, differences and products of the counter and values from outside of the loop; arrays of less than 2^31
+// elements.
 // Textbook name: strength reduction of induction variables (Cocke and Kennedy 1977; Muchnick, chapter 14).
 #include <algorithm>
 

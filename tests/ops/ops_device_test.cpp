@@ -243,7 +243,7 @@ TEST(OpsOnDevice, AnglesOfAnySize) {
     }
 }
 
-/// Drivers fold products and quotients of constant zeros, some of them wrongly.
+/// Drivers fold sums, products and quotients of constant zeros, some of them wrongly.
 TEST(OpsOnDevice, ConstantZeros) {
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<float> x{1.5f, -2.0f, 0.0f, -0.0f, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 1e-30f};
@@ -254,15 +254,27 @@ TEST(OpsOnDevice, ConstantZeros) {
         y(i, 2) = 0.0f / x[i];
         y(i, 3) = x[i] * 0.0f;
         y(i, 4) = -0.0f * x[i];
+        y(i, 5) = x[i] + 0.0f;
+        y(i, 6) = -0.0f + x[i];
+        y(i, 7) = 0.0f - x[i];
+        y(i, 8) = -0.0f - x[i];
+        y(i, 9) = x[i] - 0.0f;
+        y(i, 10) = x[i] - -0.0f;
+        y(i, 11) = fma(x[i], Val<float>(2.0f), Val<float>(0.0f));
+        y(i, 12) = fma(x[i], Val<float>(2.0f), Val<float>(-0.0f));
     });
     const Device device = kept_device->get();
-    Array<float, 2> y = device.zeros<float>({int64_t(x.size()), 5});
+    constexpr size_t cases = 13;
+    Array<float, 2> y = device.zeros<float>({int64_t(x.size()), int64_t(cases)});
     k(ndrange(int64_t(x.size())), y, device.upload(x));
     const std::vector<float> got = y.download();
     for (size_t i = 0; i < x.size(); ++i) {
-        const float zero = 0, want[] = {x[i] / zero, x[i] / -zero, zero / x[i], x[i] * zero, -zero * x[i]};
-        for (size_t n = 0; n < 5; ++n) {
-            const float is = got[5 * i + n];
+        const float zero = 0, want[] = {x[i] / zero,  x[i] / -zero,    zero / x[i],     x[i] * zero,  -zero * x[i],
+                                        x[i] + zero,  -zero + x[i],    zero - x[i],     -zero - x[i], x[i] - zero,
+                                        x[i] - -zero, 2 * x[i] + zero, 2 * x[i] + -zero};
+        static_assert(std::size(want) == cases);
+        for (size_t n = 0; n < cases; ++n) {
+            const float is = got[cases * i + n];
             EXPECT_TRUE(std::isnan(want[n]) ? std::isnan(is) : is == want[n] && std::signbit(is) == std::signbit(want[n]))
                 << "case " << n << " of " << x[i] << " is " << is << ", want " << want[n] << " on " << device.name();
         }
