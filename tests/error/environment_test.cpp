@@ -374,26 +374,24 @@ TEST_F(Environment, TwoProcessesShareACache) {
 /// The threads of a Vulkan driver do not exist in a forked process, which would wait for them.
 TEST_F(Environment, AProcessThatWasForkedUsesNoVulkanDeviceFromBefore) {
     if (!debug::device().starts_with("vulkan")) GTEST_SKIP() << "SKIPPED: other devices start their threads when they work";
-    EXPECT_EXIT(
-        {
-            const Device before = Device::open();
-            const Array<int> a = before.zeros<int>(8);
-            plus_one(ndrange(8), a);
-            before.synchronize();
-            const pid_t child = fork();
-            if (child == 0) {
-                const std::string used = suite::message_of([&] { plus_one(ndrange(8), a), before.synchronize(); }),
-                                  opened = suite::message_of([] { Device::open(); });
-                const bool good = used.find("was opened before this process was forked") != used.npos &&
-                                  opened.find("in a process that was forked while a Vulkan device was open") != opened.npos;
-                std::_Exit(good ? 0 : 1);
-            }
-            int status = -1;
-            const bool good = waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-            plus_one(ndrange(8), a);
-            end(good && a.download() == std::vector<int>(8, 2));
-        },
-        testing::ExitedWithCode(0), "");
+    const auto in_child = [](const Array<int>& a) {
+        const std::string used = suite::message_of([&] { plus_one(ndrange(8), a); }),
+                          opened = suite::message_of([] { Device::open(); });
+        return used.find("was opened before this process was forked") != used.npos &&
+               opened.find("in a process that was forked while a Vulkan device was open") != opened.npos;
+    };
+    const auto forks = [&] {
+        const Array<int> a = Device::open().zeros<int>(8);
+        plus_one(ndrange(8), a);
+        a.download();
+        const pid_t child = fork();
+        if (child == 0) std::_Exit(in_child(a) ? 0 : 1);
+        int status = -1;
+        const bool good = waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        plus_one(ndrange(8), a);
+        end(good && a.download() == std::vector<int>(8, 2));
+    };
+    EXPECT_EXIT(forks(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Environment, TheProgramEndsWithWorkPending) {
