@@ -185,10 +185,6 @@ bool pm_isnan(double x) {
     return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
 }
 
-// x + 0: 0 for either zero.
-float pm_plus_zero(float x) { return floatBitsToUint(x) == 0x80000000u ? 0.0 : x; }
-double pm_plus_zero(double x) { return unpackDouble2x32(x) == uvec2(0u, 0x80000000u) ? 0.0lf : x; }
-
 // x * 0, 0 / x and x / 0, of either zero.
 float pm_times_zero(float x, float zero) {
     uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u;

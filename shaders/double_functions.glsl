@@ -557,3 +557,8 @@ double pm_trigamma(double x) {
     double s = pm_sin(3.141592653589793lf * (x - pm_rint(x)));
     return 9.869604401089358lf / (s * s) - pm_trigamma_positive(1.0lf - x);
 }
+
+// x + 0: 0 for either zero.
+double pm_plus_zero(double x) {
+    return unpackDouble2x32(x) == uvec2(0u, 0x80000000u) ? 0.0lf : x;
+}

@@ -479,3 +479,8 @@ uint pm_f32_to_u32(float x) {
     uint whole = uint(number < 4294967040.0 ? number : 4294967040.0);
     return x >= 4294967296.0 ? 0xffffffffu : whole;
 }
+
+// x + 0: 0 for either zero.
+float pm_plus_zero(float x) {
+    return floatBitsToUint(x) == 0x80000000u ? 0.0 : x;
+}

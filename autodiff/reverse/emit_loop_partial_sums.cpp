@@ -265,8 +265,18 @@ void AdjointEmitter::sum_in_chunks() {
         add_contribution(registers);
     });
     // No other adjoint may flow out of the loop.
+    std::set<uint32_t> inside;
+    const auto add_params = [&](const Inst& i) {
+        for (const BlockId block : i.owned())
+            for (const Value p : from[block].params) inside.insert(p.id);
+    };
+    add_params(loop);
+    each_inside(from, loop, [&](InstId i) {
+        for (const Value r : results_of(from, from[i])) inside.insert(r.id);
+        add_params(from[i]);
+    });
     for (size_t s = 0; s < accumulators.size(); ++s)
-        gave_up = gave_up || (accumulators[s].touched && !where.defined_in(id, Value{uint32_t(s / size_t(width))}));
+        gave_up = gave_up || (accumulators[s].touched && !inside.count(uint32_t(s / size_t(width))));
     for (size_t n = 0; n < size_t(partial_sum_cells.count); ++n) add_to_cell(n, b.get(registers[n]));
 }
 

@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "core/analysis/loop_info.h"
+#include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
 namespace pumice::cpu {
