@@ -34,7 +34,10 @@ private:
             std::vector<Value> indices = of(from.operands(i));
             // Another level is past the edge, too, which the interpreter reports.
             const Value level = indices[0], zero = b.constant_int(Scalar::i32, 0);
-            if (level != zero) indices[1] = b.select(b.op(Op::eq, {level, zero}), indices[1], b.constant_int(Scalar::i32, -1));
+            if (level != zero) {
+                const Value outside = b.constant_int(Scalar::i32, -1);
+                indices[1] = b.select(b.op(Op::eq, {level, zero}), indices[1], outside);
+            }
             return map(from.result(i), b.load(of(i.memory), i.leaf, std::span(indices).subspan(1)));
         }
         if (i.op != Op::sample || (keep_fast && texture.native && texture.sampling == Sampling::fast)) return copy(id);
