@@ -121,10 +121,9 @@ std::string LlvmEmitter::pointer_in_loop(const Inst& i) {
     const auto as_long = [&](const std::string& n) { return is_number(n) ? n : let(text("sext i32 ", n, " to i64")); };
     const std::string from = as_long(scalar(bounds[0])), now = as_long(scalar(counter));
     const std::string iterations = from == "0" ? now : let(text("sub nsw i64 ", now, ", ", from));
-    const Memory& m = k[i.memory];
-    return let(text("getelementptr [", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8], ptr ",
-                    pointer_to(i, "i32", at_begin, displacement), ", i64 ", product_of(iterations, moved)),
-               "p");
+    const std::string elements = product_of(iterations, moved), begin = pointer_to(i, "i32", at_begin, displacement);
+    const int64_t bytes = int64_t(k[i.memory].element.size) * std::max(sum_lanes[i.memory.id], 1);
+    return let(text("getelementptr [", bytes, " x i8], ptr ", begin, ", i64 ", elements), "p");
 }
 
 }  // namespace pumice::cpu
