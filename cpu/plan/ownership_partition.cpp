@@ -84,7 +84,8 @@ std::optional<OwnedRanges> counts_range(const ir::Kernel& k, const ir::Structure
 }  // namespace
 
 std::optional<OwnedRanges> owned_ranges(const ir::Kernel& k, ir::MemoryId array) {
-    if (k.rank != 1) return std::nullopt;
+    // With whole groups, items past the range run, too, whose bounds the launch does not look at.
+    if (k.rank != 1 || k.whole_groups) return std::nullopt;
     const ir::Structure where(k);
     for (int d = 0; d < k[array].rank; ++d) {
         std::optional<OwnedRanges> all;

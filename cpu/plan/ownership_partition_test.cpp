@@ -59,6 +59,11 @@ TEST(OwnershipPartition, FindsRangesBetweenBounds) {
         $for(e, range(starts[i], starts[i + 1], 2)) { atomic_add(d[e], 1.0f); }
     });
     EXPECT_FALSE(ranges(of_columns, 0));
+    const auto past_the_range = kernel("past_the_range", whole_groups, [](InOut<float> d, In<int> starts) {
+        auto i = global_index();
+        $for(e, range(starts[i], starts[i + 1])) { atomic_add(d[e], 1.0f); }
+    });
+    EXPECT_FALSE(ranges(past_the_range, 0));
     EXPECT_TRUE(never_decrease(std::vector{-1, 2, 2, 5}) && never_decrease({}));
     EXPECT_FALSE(never_decrease(std::vector{0, 1, 5, 4}));
     const OwnershipPartition partition({}, {{}, {2, 0}, {}}, {1, 1, 1}, 2);
