@@ -10,6 +10,7 @@
 //     member of a struct
 //     others, with other words    short vectors of each lane's row, transposed (lane_rows.cpp)
 //     of the lane's row beside
+//     at one other distance       load float a lane, and insertions (strided_lanes.cpp)
 //     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
 //
 // Constants that are added to an index (up to 1024) become a byte offset of the address, so that neighbouring accesses share the
@@ -282,6 +283,8 @@ void LlvmEmitter::load(InstId id) {
     if (loads_interleaved(id)) return;
     if (running.all() && checks_contiguity(i) && rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return define_lanes(r, from_memory(i.type, checked_load(i, whole), true));
+    if (const auto lanes = strided_lanes(i); !lanes.empty())
+        return define_lanes(r, from_memory(i.type, load_lanes(i, lanes), true));
     const Address a = access(i);
     prefetch(id, a);
     if (a.how == Address::How::scalar) {
@@ -334,6 +337,7 @@ void LlvmEmitter::store(InstId id) {
     if (stores_interleaved(id)) return;
     if (running.all() && checks_contiguity(i) && rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return checked_store(i, whole, to_memory(i.type, vector(given), true));
+    if (const auto lanes = strided_lanes(i); !lanes.empty()) return store_lanes(i, to_memory(i.type, vector(given), true), lanes);
     const Address a = access(i);
     if (a.how == Address::How::scalar) {
         std::string value;

@@ -95,5 +95,36 @@ TEST(LaneRows, AreThoseOfTheInterpreter) {
     check_rows<float>(), check_rows<double>(), check_rows<int32_t>(), check_rows<uint64_t>();
 }
 
+TEST(StridedLanes, AreThoseOfTheInterpreter) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const auto check = [](auto zero) {
+        using T = decltype(zero);
+        agree<T>("a distance that is known", kernel("known", [](InOut<T, 2> out, In<int>, In<T> from) {
+                     auto i = global_index();
+                     out(rows - 1 - i, 2) = from[row * i + 3] + from[880 - 16 * i];
+                 }));
+        agree<T>("a distance of the array", kernel("of_array", [](InOut<T, 2> out, In<int> order, In<T> from) {
+                     auto i = global_index();
+                     auto known = out(i, 5);
+                     $for(n, range(3)) { out(i, n) = out(i, 2 * n) + known + from[i * order.size(0) / 4]; }
+                 }));
+        agree<T>("one element", kernel("one", [](InOut<T, 2> out, In<int> order, In<T> from) {
+                     auto i = global_index();
+                     $if(i % 7 != 3) { out(i, order[8]) = from[i * order[3]] + out(i, 16); }
+                 }));
+        agree<T>("columns of local memory",
+                 kernel("columns", static_group<16>, whole_groups, [](InOut<T, 2> out, In<int>, In<T> from) {
+                     Local<T, 16, 17> tile;
+                     auto l = local_index(), i = min(global_index(), rows - 1);
+                     $for(n, range(16)) { tile(l, n) = from[i * row + n]; }
+                     synchronize();
+                     Var<T> sum = tile(0, l);
+                     $for(n, range(1, 16)) { sum += tile(n, l) + tile(l, n); }
+                     $if(in_range()) { out(i, 4) = sum; }
+                 }));
+    };
+    check(float()), check(double()), check(int8_t()), check(uint16_t()), check(int64_t());
+}
+
 }  // namespace
 }  // namespace pumice::cpu

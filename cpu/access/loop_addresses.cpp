@@ -47,6 +47,7 @@ std::string LlvmEmitter::sum_of(const std::string& a, const std::string& b) {
 std::string LlvmEmitter::product_of(const std::string& a, const std::string& b) {
     if (a == "0" || b == "1") return a;
     if (b == "0" || a == "1") return b;
+    if (is_number(a) && is_number(b)) return std::to_string(std::stoll(a) * std::stoll(b));
     return let(text("mul i64 ", a, ", ", b));
 }
 

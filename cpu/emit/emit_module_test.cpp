@@ -131,6 +131,12 @@ TEST(Emit, accesses_are_scalar_contiguous_or_lane_by_lane) {
     EXPECT_EQ(count(moved, "add <8 x i32>"), 0);  // the index is one scalar
     const std::string indirect = emitted("%2 = load arg2[%0] : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
     EXPECT_EQ(count(indirect, "call <8 x i32> @llvm.masked.gather"), 2);
+    // At one distance: a scalar a lane, and under a mask lane by lane. %3 = 17 * %0.
+    std::string strided = "%2 = constant 17 : i32\n%3 = mul %0, %2 : i32\n%4 = load arg2[%3] : i32\n";
+    for (int n = 5; n < 25; ++n) strided += text("%", n, " = xor %", n - 1, ", %0 : i32\n");  // so that packets are worth it
+    strided = emitted(strided + "store arg1[%0], %24 : i32\n");
+    EXPECT_GE(count(strided, "= insertelement <8 x i32>"), 8) << strided;
+    EXPECT_EQ(count(strided, "call <8 x i32> @llvm.masked.gather"), 1);  // the tail
 }
 
 TEST(Emit, adjacent_words_of_a_lane_move_together) {

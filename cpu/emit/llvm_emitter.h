@@ -211,6 +211,14 @@ private:
     void load_lane_rows(ir::InstId id, const InterleavedGroup& s);
     void store_lane_rows(const PendingGroupStore& pending);
 
+    // ---- strided lanes: an access a lane where all lie at one distance (strided_lanes.cpp) ----
+    bool may_take_strided_lanes(const ir::Inst& i) const;
+    std::string elements_between_lanes(const ir::Inst& i);
+    std::string address_of_first_lane(const ir::Inst& i);
+    std::vector<std::string> strided_lanes(const ir::Inst& i);
+    std::string load_lanes(const ir::Inst& i, const std::vector<std::string>& lanes);
+    void store_lanes(const ir::Inst& i, const std::string& value, const std::vector<std::string>& lanes);
+
     // ---- software prefetch (software_prefetch.cpp) ----
     void emit_prefetch(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Address& a);
