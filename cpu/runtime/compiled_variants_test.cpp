@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -12,10 +13,12 @@
 #include "core/host/device.h"
 #include "core/kernel/kernel.h"
 #include "core/kernel/prepare.h"
+#include "core/language/console.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
 #include "core/support/debug.h"
 #include "cpu/runtime/cpu.h"
+#include "cpu/runtime/cpu_program.h"
 
 namespace pumice::cpu {
 namespace {
@@ -104,6 +107,83 @@ TEST_F(CompiledVariants, that_are_prepared_are_not_compiled_again) {
     EXPECT_EQ(to.get(0), 150000.0f);
     EXPECT_EQ(y.get(65536), 2.0f);
     EXPECT_EQ(compiled(), prepared);
+}
+
+/// A launch finds code that is being compiled, and later the same code, compiled once.
+TEST_F(CompiledVariants, are_compiled_in_the_background) {
+    const auto scale = kernel("scale", [](InOut<float> x) { x[global_index()] *= 2.0f; });
+    const auto compiler = std::make_shared<Compiler>(0, host_machine());
+    CpuProgram program(compiler, std::make_shared<const ir::Kernel>(*scale.recorded()));
+    Launch launch;
+    launch.extent = {64, 1, 1}, launch.group = {64, 1, 1};
+    launch.arguments.resize(1);
+    const CpuProgram::Code first = program.code(launch, 1, true);
+    EXPECT_EQ(first.native, nullptr);
+    ASSERT_TRUE(first.later.valid());
+    std::vector<std::shared_ptr<Native>> found(4);
+    {
+        std::vector<std::jthread> threads;
+        for (auto& native : found) threads.emplace_back([&] { native = program.variant(launch, 1); });
+    }
+    for (const auto& native : found) EXPECT_EQ(native, first.later.get());
+    EXPECT_NE(found[0]->entry, nullptr);
+    EXPECT_EQ(program.code(launch, 1, true).native, found[0]);
+    EXPECT_EQ(compiled(), 1);
+}
+
+/// Where compilation fails, the wait for it reports that; the next launch tries again.
+TEST_F(CompiledVariants, that_fail_are_tried_again) {
+    const auto scale = kernel("scale", [](InOut<float> x) { x[global_index()] *= 2.0f; });
+    CpuProgram program(std::make_shared<Compiler>(4, Machine{"riscv64-unknown-linux-gnu", "generic-rv64", ""}),
+                       std::make_shared<const ir::Kernel>(*scale.recorded()));
+    Launch launch;
+    launch.extent = {64, 1, 1}, launch.group = {64, 1, 1};
+    launch.arguments.resize(1);
+    for (int round = 0; round < 2; ++round) {
+        const CpuProgram::Code code = program.code(launch, 1, true);
+        ASSERT_TRUE(code.later.valid());
+        EXPECT_THROW(code.later.get(), Error);
+    }
+    EXPECT_EQ(compiled(), 0);
+}
+
+/// Launches whose code is being compiled keep their order, their arrays, and the errors of kernels.
+TEST_F(CompiledVariants, of_launches_that_wait_for_their_code) {
+    const auto add = kernel("add", [](InOut<int> y, In<int> x) { y[global_index()] += x[global_index()]; });
+    const auto twice = kernel("twice", [](InOut<int> y) { y[global_index()] *= 2; });
+    const auto small = kernel("small", [](In<int> y) { require(y[global_index()] < 6, "an element is 6 or more"); });
+    const Device device(open());
+    const Array<int> y = device.full<int>(1000, 1);
+    add(ndrange(1000), y, device.full<int>(1000, 2));
+    twice(ndrange(1000), y);
+    small(ndrange(1000), y);
+    const Array<int> copy = device.zeros<int>(1000);
+    copy.copy_from(y);
+    twice(ndrange(1000), y);
+    EXPECT_THROW(device.synchronize(), Error);
+    EXPECT_EQ(copy.download(), std::vector<int>(1000, 6));
+    EXPECT_EQ(y.download(), std::vector<int>(1000, 12));
+}
+
+/// exit() while threads compile: LLVM's destructors wait for them.
+TEST_F(CompiledVariants, may_be_unfinished_when_the_process_ends) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto launch_and_exit = [] {
+        static const Device device(open());
+        static std::vector<Array<float>> arrays;
+        for (int n = 0; n < 4; ++n) {
+            const auto long_kernel = kernel("long_kernel", [n](InOut<float> x) {
+                auto i = global_index();
+                Var<float> sum = x[i];
+                for (int m = 0; m < 20 + n; ++m) sum = sin(sum) + cos(sum * float(m));
+                x[i] = sum;
+            });
+            arrays.push_back(device.full<float>(1000, 1.0f));
+            long_kernel(ndrange(1000), arrays.back());
+        }
+        std::exit(0);
+    };
+    EXPECT_EXIT(launch_and_exit(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

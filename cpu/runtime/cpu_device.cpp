@@ -16,6 +16,15 @@
 namespace pumice::cpu {
 namespace {
 
+/// The time of a launch whose code may have to be compiled first, in nanoseconds.
+double expected_ns(const CpuProgram::Code& code, const Launch& launch) {
+    constexpr double compilation_ns = 30e6;  // roughly; long enough that another thread than the submitting one waits for it
+    if (!code.native) return compilation_ns;
+    double groups = 1;
+    for (size_t axis = 0; axis < 3; ++axis) groups *= double((launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis]);
+    return groups * double(code.native->group_ns);
+}
+
 struct PointEvent final : EventState {
     PointEvent(std::shared_ptr<CpuDevice> device, Streams& streams, StreamPoint point)
         : device(std::move(device)), streams(streams), point(point) {}
@@ -214,8 +223,8 @@ void CpuDevice::launch(const std::shared_ptr<Executable>& executable, const Laun
     const bool followed = !indirect && compiler->target.rules.has(Rule::launch_fusion) && detail::NextLaunchHint::now();
     const int threads = thread_pool.threads;
     // Stays valid as long as the work: the work keeps the program and the pool.
-    const auto work_of = [threads, pool = pool, executable, &program](const Launch& launch) {
-        return LaunchWork(program.variant(launch, threads), launch, program.across, program.partition(launch, threads), pool);
+    const auto work_of = [threads, pool = pool, executable, &program](std::shared_ptr<Native> native, const Launch& launch) {
+        return LaunchWork(std::move(native), launch, program.across, program.partition(launch, threads), pool);
     };
     const Launch launch = program.arranged(asked, threads, followed);
     std::vector<MemoryUse> uses;
@@ -223,20 +232,26 @@ void CpuDevice::launch(const std::shared_ptr<Executable>& executable, const Laun
     for (size_t i = 0; i < launch.arguments.size(); ++i)
         if (Allocation* const memory = launch.arguments[i].array.memory)
             uses.push_back({&memory_of(*memory), (*program.kernel)[program.kernel->params[i].memory].access != ir::Access::in});
-    if (!indirect) {
-        LaunchWork work = work_of(launch);
+    CpuProgram::Code code = program.code(launch, threads, true);
+    if (!code.native && !compiler->in_background()) code = {code.later.get(), {}};
+    if (indirect) {
+        uses.push_back({&memory_of(*asked.counts.memory), false});
+        // When its turn comes, the variant of the code, the group's size and the partition among threads are chosen.
+        DeferredLaunch later(expected_ns(code, launch), [work_of, threads, asked, &program]() -> std::optional<LaunchWork> {
+            const std::optional<Launch> counted = with_counts(asked);
+            if (!counted) return std::nullopt;
+            const Launch now = program.arranged(*counted, threads, false);
+            return work_of(program.variant(now, threads), now);
+        });
+        return submit_launch(program, launch, later, uses, false);
+    }
+    if (code.native) {
+        LaunchWork work = work_of(std::move(code.native), launch);
         return submit_launch(program, launch, work, uses, followed);
     }
-    uses.push_back({&memory_of(*asked.counts.memory), false});
-    double most_ns = program.variant(launch, threads)->group_ns;
-    for (size_t axis = 0; axis < 3; ++axis) {
-        const int64_t groups = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
-        most_ns *= double(groups);
-    }
-    IndirectWork later(asked, most_ns, [work_of, threads, &program](const Launch& now) {
-        return work_of(program.arranged(now, threads, false));
-    });
-    submit_launch(program, launch, later, uses, followed);
+    DeferredLaunch later(expected_ns(code, launch),
+                         [work_of, launch, code]() -> std::optional<LaunchWork> { return work_of(code.later.get(), launch); });
+    submit_launch(program, launch, later, uses, false);
 }
 
 template <class Kind> void CpuDevice::submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,

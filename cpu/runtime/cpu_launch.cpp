@@ -233,18 +233,21 @@ void LaunchWork::report(uint32_t* ring, uint32_t number) {
 
 // ---- indirect launches ----
 
-IndirectWork::IndirectWork(const Launch& launch, double most_ns, Make make)
-    : launch(launch), most_ns(most_ns), make(std::move(make)) {}
+void DeferredLaunch::run(const WorkerThreads& workers) {
+    std::optional<LaunchWork> work = make();
+    if (!work) return;
+    if (ring) work->report(ring, number);
+    work->traced = std::move(traced);
+    work->run(workers);
+}
 
-void IndirectWork::run(const WorkerThreads& workers) {
+std::optional<Launch> with_counts(const Launch& launch) {
     int32_t extents[3];
     std::memcpy(extents, memory_of(*launch.counts.memory).data + launch.counts.offset, sizeof extents);
-    if (std::any_of(std::begin(extents), std::end(extents), [](int32_t n) { return n <= 0; })) return;
+    if (std::any_of(std::begin(extents), std::end(extents), [](int32_t n) { return n <= 0; })) return std::nullopt;
     Launch now = launch;
     std::copy_n(extents, 3, now.extent.begin());
-    LaunchWork work = make(now);
-    if (ring) work.report(ring, number);
-    work.run(workers);
+    return now;
 }
 
 // ---- other work ----

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/host/traced_work.h"
@@ -93,28 +94,30 @@ public:
     std::shared_ptr<const detail::TracedWork> traced = take_traced();  ///< with PUMICE_TRACE
 };
 
-/// An indirect launch. When its turn comes, it reads the extents and runs as a launch over them: the variant of the code, the
-/// group's size and the partition among threads are chosen only then.
-class IndirectWork final : public Work {
+/// A launch that is made when its turn comes: then its code has been compiled, and the extents of an indirect launch are known.
+class DeferredLaunch final : public Work {
 public:
-    /// Makes the launch, once its extents are known.
-    using Make = std::function<LaunchWork(const Launch& launch)>;
-    /// `launch`: with the limits as extents; `most_ns`: its time over these.
-    IndirectWork(const Launch& launch, double most_ns, Make make);
+    /// Makes the launch; none if its range is empty.
+    using Make = std::function<std::optional<LaunchWork>()>;
+    /// `ns`: the estimated time.
+    DeferredLaunch(double ns, Make make) : ns(ns), make(std::move(make)) {}
     void report(uint32_t* to, uint32_t launch_number) { ring = to, number = launch_number; }
     void run(const WorkerThreads& workers) override;
-    double cost() const override { return most_ns; }
+    double cost() const override { return ns; }
 
 private:
-    Launch launch;
-    double most_ns;
+    double ns;
     Make make;
     uint32_t* ring = nullptr;
     uint32_t number = 0;
 
 public:
-    std::vector<std::shared_ptr<CpuMemory>> held;  ///< kept until the work is done
+    std::vector<std::shared_ptr<CpuMemory>> held;                      ///< kept until the work is done
+    std::shared_ptr<const detail::TracedWork> traced = take_traced();  ///< with PUMICE_TRACE
 };
+
+/// A description of the launch with the extents that an indirect launch finds in memory; none if its range is empty.
+std::optional<Launch> with_counts(const Launch& launch);
 
 /// Fills `bytes` of memory with a repeated pattern.
 struct FillWork final : Work {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "core/interp/interp_program.h"
 #include "core/ir/cache_key.h"
@@ -18,6 +19,7 @@
 #include "core/support/trace.h"
 #include "cpu/native/debugger_registration.h"
 #include "cpu/native/host_function.h"
+#include "cpu/native/llvm_use.h"
 #include "cpu/plan/alignment_peeling.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/lower_for_cpu.h"
@@ -79,7 +81,8 @@ struct Compiler::Unloaded {
     }
 };
 
-Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cache_folder()) {
+Compiler::Compiler(int width, const Machine& of)
+    : machine(of), cache(debug::cache_folder()), processors(std::max(1u, std::thread::hardware_concurrency())) {
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
     target.splits_vectors = target.isa == Isa::avx512 && machine.cpu == "znver4";
@@ -90,7 +93,8 @@ Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cac
     target.sleef = sleef != nullptr;
     if (!sleef)
         debug::log_line("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths is done one item after another");
-    loader = std::async(std::launch::async, [machine = machine, sleef = sleef] {
+    loader = std::async(std::launch::async, [machine = machine, sleef = sleef, use = std::make_unique<LlvmUse>()]() mutable {
+                 const auto ends = std::move(use);
                  auto ready = make_loader([sleef](const char* name) -> void* {
                      if (void* own = host_function(name)) return own;
                      if (void* vector = sleef ? dlsym(sleef, name) : nullptr) return vector;
@@ -160,7 +164,14 @@ float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int w
     return float(guess(kernel, ir::BlockId{0}, 1) * items / width);
 }
 
+bool Compiler::in_background() const { return debug::value("PUMICE_DUMP").empty() && !for_debuggers; }
+
 std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
+    processors.acquire();
+    const struct Release {
+        std::counting_semaphore<>& processors;
+        ~Release() { processors.release(); }
+    } release{processors};
     std::string reason;
     // A dump needs a compilation; a debugger needs the names in today's source file.
     const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty() && !for_debuggers;
@@ -308,7 +319,8 @@ OwnershipPartition CpuProgram::partition(const Launch& launch, int threads) cons
     return items > most_items_an_element * elements ? OwnershipPartition() : OwnershipPartition(owners, ranges, groups, threads);
 }
 
-std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
+/// The variant that suits the launch best.
+Variant CpuProgram::variant_of(const Launch& launch, int threads) const {
     Variant wanted;
     wanted.group = launch.group;
     // Halves the code and its compile time: no masked packets at a row's end, no version for the last group.
@@ -330,26 +342,60 @@ std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
                     launch.group[0] % most_peeled == 0 && compiler->target.width > 1 &&
                     worth_peeling(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.peeled;
-    const std::lock_guard lock(mutex);
-    for (const CompiledVariant& m : made)
-        if (m.variant == wanted) return m.native;
-    // Code for ranges with a tail serves ranges without one, too.
-    for (const CompiledVariant& m : made) {
-        Variant general = wanted;
-        general.full = false;
-        if (m.variant == general) return m.native;
-    }
-    interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
+    return wanted;
+}
+
+std::shared_ptr<Native> CpuProgram::compiled(const Variant& wanted) const {
     try {
-        made.push_back({wanted, compiler->compile(*kernel, wanted)});
-        made.back().native->streaming = wanted.streaming;
-        made.back().native->peeled = wanted.peeled;
-        made.back().native->clears = mostly_stores(*kernel, 0);
-        made.back().native->accesses = row_accesses(*kernel);
+        const std::shared_ptr<Native> native = compiler->compile(*kernel, wanted);
+        native->streaming = wanted.streaming;
+        native->peeled = wanted.peeled;
+        native->clears = mostly_stores(*kernel, 0);
+        native->accesses = row_accesses(*kernel);
+        return native;
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }
-    return made.back().native;
+}
+
+CpuProgram::Code CpuProgram::code(const Launch& launch, int threads, bool background) {
+    const Variant wanted = variant_of(launch, threads);
+    Variant general = wanted;
+    general.full = false;
+    const std::lock_guard lock(mutex);
+    // Code for ranges with a tail serves ranges without one, too.
+    for (const Variant& suitable : {wanted, general}) {
+        const auto found = std::ranges::find(made, suitable, &CompiledVariant::variant);
+        if (found == made.end()) continue;
+        Code& known = found->code;
+        if (known.native || known.later.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return known;
+        try {
+            return known = {std::shared_future(known.later).get(), {}};
+        } catch (const Error&) { made.erase(found); }  // an earlier launch has reported it; this one tries again
+    }
+    interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
+    const auto begin = [&](std::launch policy) {
+        auto use = policy == std::launch::async ? std::make_unique<LlvmUse>() : nullptr;
+        auto compile = [this, wanted, use = std::move(use)]() mutable {
+            const auto ends = std::move(use);  // with the compilation: the function itself lives as long as the future
+            return compiled(wanted);
+        };
+        return std::async(policy, std::move(compile)).share();
+    };
+    std::shared_future<std::shared_ptr<Native>> later;
+    try {
+        if (background && compiler->in_background()) later = begin(std::launch::async);
+    } catch (const std::system_error&) {
+        debug::log_line(text("the system gives no thread that compiles kernel ", kernel->name));
+    }
+    if (!later.valid()) later = begin(std::launch::deferred);
+    made.push_back({wanted, {nullptr, std::move(later)}});
+    return made.back().code;
+}
+
+std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
+    const Code found = code(launch, threads, false);
+    return found.native ? found.native : found.later.get();
 }
 
 }  // namespace pumice::cpu

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 
 #include "core/host/backend.h"
 #include "core/host/reports.h"
@@ -42,8 +43,10 @@ public:
     Compiler(int width, const Machine& machine);
     ~Compiler();
 
-    /// Throws Error if the kernel cannot be compiled.
+    /// Throws Error if the kernel cannot be compiled. As many threads as there are processors compile at a time; others wait.
     std::shared_ptr<Native> compile(const ir::Kernel& kernel, const Variant& variant);
+    /// True if launches need not wait for compilation: not for dumps and debuggers, which want one kernel after the other.
+    bool in_background() const;
 
     Machine machine;
     Target target;
@@ -57,6 +60,7 @@ private:
 
     void* sleef = nullptr;
     const DiskCache cache;
+    std::counting_semaphore<> processors;  ///< that do not compile
     std::shared_future<std::shared_ptr<Loader>> loader;
 };
 
@@ -69,7 +73,16 @@ float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int w
 class CpuProgram final : public Executable {
 public:
     CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
-    /// Returns the variant for a launch; compiles it once, also if several threads ask. `threads`: how many may run it.
+
+    /// Code that is there, or that a thread is making. get() of `later` throws Error if the kernel cannot be compiled.
+    struct Code {
+        std::shared_ptr<Native> native;                     ///< null if it is not there yet
+        std::shared_future<std::shared_ptr<Native>> later;  ///< valid without `native`
+    };
+    /// The variant for a launch, which is compiled once, also if several threads ask. `threads`: how many may run the launch.
+    /// With `background` another thread compiles it, else whoever calls get() first.
+    Code code(const Launch& launch, int threads, bool background);
+    /// The same, when the code is there.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
     /// Adapts the launch to the compiled kernel: swaps its axes if the kernel's are, and replaces the group size by a better one
@@ -96,13 +109,15 @@ private:
 
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);
+    Variant variant_of(const Launch& launch, int threads) const;
+    std::shared_ptr<Native> compiled(const Variant& wanted) const;
     struct CompiledVariant {
         Variant variant;
-        std::shared_ptr<Native> native;
+        Code code;
     };
     const std::shared_ptr<Compiler> compiler;
     std::mutex mutex;
-    std::vector<CompiledVariant> made;
+    std::vector<CompiledVariant> made;  ///< the last member: the threads that compile use the others
 };
 
 }  // namespace pumice::cpu
