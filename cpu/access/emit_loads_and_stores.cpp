@@ -312,12 +312,10 @@ std::string LlvmEmitter::masked_load(const Inst& i, const Address& a) {
     const bool gathers = a.how == Address::How::scattered;
     // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
     const std::string element = i.type == Scalar::f16 ? "i16" : scalar, vectors = vector_type(element);
-    const std::string suffix = intrinsic_suffix(element, true), pointers = gathers ? vector_type("ptr") : "ptr";
+    const std::string suffix = intrinsic_suffix(element, true);
     const std::string function =
         gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
-    declare(text("declare ", vectors, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", vectors, ")"));
-    const std::string loaded = let(text("call ", vectors, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
-                                        vector_type("i1"), " ", mask_text(running), ", ", vectors, " zeroinitializer)"));
+    const std::string loaded = masked_access(i, a, function, vectors);
     return element != scalar ? convert("bitcast", vectors, loaded, whole) : loaded;
 }
 
@@ -373,12 +371,10 @@ void LlvmEmitter::store(InstId id) {
 void LlvmEmitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
     const bool scatters = a.how == Address::How::scattered;
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
-    const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
+    const std::string suffix = intrinsic_suffix(scalar_text, true);
     const std::string function =
         scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
-    declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
-              vector_type("i1"), " ", mask_text(running), ")"));
+    masked_access(i, a, function, whole, value);
 }
 
 }  // namespace pumice::cpu

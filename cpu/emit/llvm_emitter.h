@@ -162,6 +162,11 @@ private:
     void load(ir::InstId id);
     std::string masked_load(const ir::Inst& i, const Address& a);
     void store(ir::InstId id);
+    // Accesses that LLVM takes apart (outlined_accesses.cpp).
+    bool is_scalarised(const ir::Inst& i, const Address& a) const;
+    bool is_outlined(const ir::Inst& i, const Address& a);
+    std::string masked_access(const ir::Inst& i, const Address& a, const std::string& function, const std::string& vectors,
+                              const std::string& value = "");
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
@@ -521,6 +526,7 @@ private:
     std::string area_slot;                 ///< with barriers, for debuggers: a slot that holds packet_area
     int names = 0;
     int block_lines = 0;                        ///< lines of the current block
+    int scalarised_lanes = 0;                   ///< of the accesses so far that LLVM takes apart
     std::map<std::string, std::string> unread;  ///< by type: stack slots for the never-taken branches of cut_long_block()
     bool open = true;                           ///< the current LLVM block has no terminator yet
     bool lost = false;                          ///< items may have become inactive since the block began

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include "core/support/error.h"
 
@@ -41,8 +42,10 @@ std::string without_splats(const std::string& text) {
 }
 
 std::string without_memory_attributes(std::string text) {
-    constexpr std::string_view now = "memory(none)", before = "readnone";
-    for (size_t at = text.find(now); at != text.npos; at = text.find(now, at)) text.replace(at, now.size(), before);
+    constexpr std::pair<std::string_view, std::string_view> spellings[] = {
+        {"memory(none)", "readnone"}, {"memory(read)", "readonly"}, {"memory(write)", "writeonly"}};
+    for (const auto& [now, before] : spellings)
+        for (size_t at = text.find(now); at != text.npos; at = text.find(now, at)) text.replace(at, now.size(), before);
     return text;
 }
 

@@ -24,11 +24,13 @@ TEST(LlvmText, text_without_splats_is_kept) {
     EXPECT_EQ(text_for_version(text, 16), text);
 }
 
-TEST(LlvmText, version_15_uses_readnone) {
+TEST(LlvmText, version_15_has_older_memory_attributes) {
     const std::string text = "declare <2 x float> @f(<2 x float>) nounwind memory(none)\n%a = add <2 x i32> %b, splat (i32 3)\n";
     EXPECT_EQ(text_for_version(text, 15),
               "declare <2 x float> @f(<2 x float>) nounwind readnone\n%a = add <2 x i32> %b, <i32 3, i32 3>\n");
     EXPECT_EQ(text_for_version(text, 19), text);
+    EXPECT_EQ(text_for_version("define i32 @f(ptr %p) memory(read) {\ndeclare void @g(ptr) memory(write)\n", 15),
+              "define i32 @f(ptr %p) readonly {\ndeclare void @g(ptr) writeonly\n");
 }
 
 TEST(LlvmTextDeathTest, a_splat_without_a_type_is_a_bug) {

@@ -1,0 +1,104 @@
+// Many accesses that LLVM takes apart: how many of them are in the kernel's function, and their results.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/host/array.h"
+#include "core/host/device.h"
+#include "core/kernel/kernel.h"
+#include "core/language/control.h"
+#include "core/language/functions.h"
+#include "core/language/indices.h"
+#include "core/support/debug.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/native/cpu_target.h"
+#include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/tuning.h"
+#include "cpu/runtime/cpu_device.h"
+#include "cpu/runtime/cpu_program.h"
+
+namespace pumice::cpu {
+namespace {
+
+/// Rules by which this kernel would run one item at a time, or load short vectors.
+constexpr const char* without = "scalar_items,lane_rows";
+
+constexpr int items = 100, accesses = 80, row = 3 * accesses + 5;
+
+/// Each item loads from and stores to a row of its own, at words that do not lie side by side.
+template <class T> auto scattered(bool masked) {
+    return kernel("scattered", [masked](InOut<T, 2> out, In<T, 2> from, In<int> order) {
+        auto i = global_index();
+        auto r = order[i];
+        const auto body = [&] {
+            for (int n = 0; n < accesses; ++n) out(r, 3 * n) = from(r, 3 * n) ^ T(n % 100);
+        };
+        if (masked)
+            if_(r % 3 != 0, body);
+        else
+            body();
+    });
+}
+
+int count(const std::string& text, const std::string& what) {
+    int all = 0;
+    for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++all;
+    return all;
+}
+
+template <class T> void check_count(const char* level) {
+    const Compiler compiler(0, machine_named(level));
+    Variant variant;
+    variant.group = {256, 1, 1};
+    Target target = compiler.target;
+    target.rules = rules_without(without);
+    for (const bool masked : {false, true}) {
+        const std::string t = emit_llvm(lower(ir::parse(scattered<T>(masked).ir()), false), target, variant).text;
+        const int in_functions = count(t, "@llvm.masked."), outlined = count(t, " @outlined.masked.");
+        // Beside those of the kernel's function: a declaration of each intrinsic, and its use by the function with and without a mask.
+        EXPECT_LE(in_functions, tuning::most_scalarised_lanes / target.width + 12) << level;
+        EXPECT_GE(outlined, 2 * accesses) << level;
+    }
+}
+
+TEST(OutlinedAccesses, are_calls_after_the_first) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    if (!host_machine().triple.starts_with("x86_64")) GTEST_SKIP() << "SKIPPED: levels of x86-64";
+    for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) check_count<int8_t>(level), check_count<int16_t>(level);
+    check_count<int32_t>("x86-64-v2"), check_count<int32_t>("x86-64-v3"), check_count<int64_t>("x86-64-v3");
+}
+
+template <class T> void check_results(const pumice::Device& device) {
+    std::vector<T> from(size_t(items) * row);
+    for (size_t n = 0; n < from.size(); ++n) from[n] = T(n * 37 % 101);
+    std::vector<int> order(items);
+    for (int n = 0; n < items; ++n) order[size_t(n)] = n * 37 % items;
+    for (const bool masked : {false, true}) {
+        Array<T, 2> out = device.zeros<T>({items, row});
+        scattered<T>(masked)(ndrange(items), out, device.upload(from, {items, row}), device.upload(order));
+        std::vector<T> expected(from.size());
+        for (int r = 0; r < items; ++r)
+            for (int n = 0; n < accesses && (!masked || r % 3 != 0); ++n) {
+                const size_t at = size_t(r) * row + 3 * size_t(n);
+                expected[at] = T(from[at] ^ T(n % 100));
+            }
+        EXPECT_EQ(out.download(), expected) << device.name() << ", " << sizeof(T) << " bytes";
+    }
+}
+
+TEST(OutlinedAccesses, have_the_results_of_others) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    setenv("PUMICE_CPU_WITHOUT", without, 1);
+    debug::reload();
+    std::vector<pumice::Device> devices{pumice::Device(open())};
+    for (const char* level : {"x86-64-v2", "x86-64-v3"})
+        if (host_machine().triple.starts_with("x86_64") && features_lacking(machine_named(level)).empty())
+            devices.emplace_back(std::make_shared<CpuDevice>(0, 1, false, machine_named(level)));
+    unsetenv("PUMICE_CPU_WITHOUT");
+    debug::reload();
+    for (const pumice::Device& d : devices)
+        check_results<int8_t>(d), check_results<int16_t>(d), check_results<int32_t>(d), check_results<int64_t>(d);
+}
+
+}  // namespace
+}  // namespace pumice::cpu
