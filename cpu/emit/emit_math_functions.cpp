@@ -8,6 +8,7 @@
 //
 // Polynomials use Estrin's scheme (a tree of fma) for latency; the sine uses Horner's for accuracy. sin and cos of one argument
 // are computed together (partner).
+// After the first tuning::most_inlined_functions of a kernel, further ones are calls of a function with the same code.
 // Cost: about 15 to 30 instructions. Accuracy: exp about 1 ulp, log 2 ulps, sin and cos 2.5 ulps for |x| <= 10^6; the tests in
 // emit_math_functions_test.cpp check that. Limits: f32 vectors on targets with fma (AVX2, AVX-512, NEON); estimates only with
 // AVX-512 (rsqrt also with AVX2) and not under strict maths. Doubles, scalars and rarer functions are SLEEF's
@@ -16,9 +17,12 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <utility>
 
+#include "core/ir/ops.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/tuning.h"
 
 namespace pumice::cpu {
 
@@ -238,10 +242,46 @@ bool LlvmEmitter::writes_out(Op op) const {
            (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
 }
 
-std::string LlvmEmitter::written_out(Op op, const std::string& x) {
-    if (op == Op::exp || op == Op::exp2) return exponential(op, x);
-    if (op == Op::log || op == Op::log2) return logarithm(op, x);
-    return sines({op}, x)[0];
+std::vector<std::string> LlvmEmitter::written_out(const std::vector<Op>& ops, const std::string& x) {
+    const Op op = ops[0];
+    if (op == Op::exp || op == Op::exp2) return {exponential(op, x)};
+    if (op == Op::log || op == Op::log2) return {logarithm(op, x)};
+    return sines(ops, x);
+}
+
+/// One function of a vector x, or sine and cosine: code in the kernel for the first ones, then calls of a function with that code.
+std::vector<std::string> LlvmEmitter::mathematics(const std::vector<Op>& ops, const std::string& x) {
+    inlined_functions += int(ops.size());
+    if (inlined_functions <= tuning::most_inlined_functions || target.use == CodeUse::function) return written_out(ops, x);
+    const std::string t = vector_type("float"), result = ops.size() == 1 ? t : text("{", t, ", ", t, "}");
+    std::string function = "@outlined";
+    for (const Op op : ops) function += text(".", row(op).name);
+    function += text(".", intrinsic_suffix("float", true));
+    if (outlined_functions.insert(function).second) declare(outlined_mathematics(function, result, ops));
+    const std::string both = let(text("call ", result, " ", function, "(", t, " ", x, ")"));
+    if (ops.size() == 1) return {both};
+    return {let(text("extractvalue ", result, " ", both, ", 0")), let(text("extractvalue ", result, " ", both, ", 1"))};
+}
+
+/// The definition of such a function. Its text depends on the functions alone, since emitters that share a module may both have it.
+std::string LlvmEmitter::outlined_mathematics(const std::string& function, const std::string& result,
+                                              const std::vector<Op>& ops) {
+    std::string body;
+    std::string* const outer_out = std::exchange(out, &body);
+    const std::string outer_allocas = std::exchange(allocas, ""), outer_mark = std::exchange(line_mark, "");
+    const int outer_names = std::exchange(names, 0), outer_lines = block_lines;
+    std::vector<std::string> y = written_out(ops, "%x");
+    if (y.size() == 2) {
+        const std::string t = vector_type("float");
+        const std::string first = let(text("insertvalue ", result, " poison, ", t, " ", y[0], ", 0"));
+        y[0] = let(text("insertvalue ", result, " ", first, ", ", t, " ", y[1], ", 1"));
+    }
+    line(text("ret ", result, " ", y[0]));
+    const std::string all = text("define internal ", result, " ", function, "(", vector_type("float"), " %x)", attributes(),
+                                 " memory(none) {\nentry:\n", allocas, body, "}");
+    out = outer_out, allocas = outer_allocas, line_mark = outer_mark, names = outer_names, block_lines = outer_lines;
+    open = true;
+    return all;
 }
 
 // ---- refined hardware estimates: within the tolerances of ops.def; faster than exact roots and divisions where these are slow

@@ -10,7 +10,11 @@
 #include "core/kernel/kernel.h"
 #include "core/language/functions.h"
 #include "core/language/indices.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/tuning.h"
 #include "cpu/runtime/cpu_device.h"
+#include "cpu/runtime/cpu_program.h"
 
 namespace pumice::cpu {
 namespace {
@@ -125,6 +129,48 @@ TEST(Maths, sine_and_cosine_of_one_value) {
     both(ndrange(int64_t(x.size())), s, c, given);
     compare("sin", 3, std::sin, x, s.download());
     compare("cos", 3, std::cos, x, c.download());
+}
+
+/// The functions of `count` multiples of x, by one item.
+auto many_functions(int first, int count) {
+    return kernel("many", [=](Out<float, 2> y, In<float> x) {
+        auto i = global_index();
+        for (int n = first; n < first + count; ++n) {
+            auto v = x[i] * float(n), s = sin(v), c = cos(v);
+            y(i, 5 * n) = s * 0.5f + c, y(i, 5 * n + 1) = exp(v), y(i, 5 * n + 2) = log(v) * 2.0f + v;
+            y(i, 5 * n + 3) = cos(v + 0.5f), y(i, 5 * n + 4) = exp2(v);
+        }
+    });
+}
+
+/// Large kernels call the functions of which small ones have the code: the bits are the same.
+TEST(Maths, many_functions_are_calls) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    constexpr int items = 100, all = 60, few = 4;
+    const Compiler compiler(0, host_machine());
+    if (compiler.target.width > 4) {
+        Variant variant;
+        variant.group = {256, 1, 1};
+        const std::string t = emit_llvm(lower(ir::parse(many_functions(0, all).ir()), false), compiler.target, variant).text;
+        const auto count = [&](const std::string& what) {
+            int found = 0;
+            for (size_t at = t.find(what); at != t.npos; at = t.find(what, at + 1)) ++found;
+            return found;
+        };
+        EXPECT_LE(count("\nnear"), tuning::most_inlined_functions);
+        EXPECT_GE(count(" @outlined.sin.cos."), all);
+        EXPECT_GE(count(" @outlined.exp2."), all);
+    }
+    std::vector<float> x(items);
+    for (int n = 0; n < items; ++n) x[size_t(n)] = float(n * n) * (n % 7 ? 0.003f : 1000.0f);
+    const pumice::Device device(open());
+    Array<float, 2> together = device.zeros<float>({items, 5 * all}), apart = device.zeros<float>({items, 5 * all});
+    Array<float> given = device.upload(x);
+    many_functions(0, all)(ndrange(items), together, given);
+    for (int n = 0; n < all; n += few) many_functions(n, few)(ndrange(items), apart, given);
+    const std::vector<float> a = together.download(), b = apart.download();
+    for (size_t n = 0; n < a.size(); ++n)
+        ASSERT_EQ(std::memcmp(&a[n], &b[n], sizeof(float)), 0) << a[n] << " and " << b[n] << " at " << n;
 }
 
 /// Each of the three roots is within 2 ulps, and each of the two products is rounded; powers of two are exact.

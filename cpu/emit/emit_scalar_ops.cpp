@@ -113,7 +113,7 @@ void LlvmEmitter::pure(const Inst& i) {
                                   text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));
     }
     if (const Value other = vectors ? partner(i) : Value{}) {
-        const std::vector<std::string> both = sines({i.op, k[k[other].inst].op}, vector(v[0]));
+        const std::vector<std::string> both = mathematics({i.op, k[k[other].inst].op}, vector(v[0]));
         define(r, both[0]);
         return define(other, both[1]);
     }
@@ -324,7 +324,7 @@ std::string LlvmEmitter::counted_zeros(Op op, Scalar type, const std::string& x,
 
 std::string LlvmEmitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
-    return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
+    return written ? mathematics({op}, operands[0])[0] : called(op, type, operands, vector);
 }
 
 /// A library call: SLEEF's vector function on each part of a packet; for scalars the libm function that the host column also

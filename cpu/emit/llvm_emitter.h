@@ -123,7 +123,9 @@ private:
     // ---- inline vector mathematics (emit_math_functions.cpp) ----
     class Floats;
     bool writes_out(ir::Op op) const;
-    std::string written_out(ir::Op op, const std::string& x);
+    std::vector<std::string> written_out(const std::vector<ir::Op>& ops, const std::string& x);
+    std::vector<std::string> mathematics(const std::vector<ir::Op>& ops, const std::string& x);
+    std::string outlined_mathematics(const std::string& function, const std::string& result, const std::vector<ir::Op>& ops);
     std::string exponential(ir::Op op, const std::string& x);
     std::string logarithm(ir::Op op, const std::string& x);
     std::string near_sine(ir::Op op, const std::string& x);
@@ -527,6 +529,8 @@ private:
     int names = 0;
     int block_lines = 0;                        ///< lines of the current block
     int scalarised_lanes = 0;                   ///< of the accesses so far that LLVM takes apart
+    int inlined_functions = 0;                  ///< mathematical functions so far
+    std::set<std::string> outlined_functions;   ///< names of mathematical functions that the module defines
     std::map<std::string, std::string> unread;  ///< by type: stack slots for the never-taken branches of cut_long_block()
     bool open = true;                           ///< the current LLVM block has no terminator yet
     bool lost = false;                          ///< items may have become inactive since the block began

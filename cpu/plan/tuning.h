@@ -55,5 +55,8 @@ inline constexpr double least_gain_of_items = 1.15;
 /// accesses are calls. LLVM's time for them grows with the square of their number: on Zen 4 0.06 s for 320 lanes of 16-bit
 /// scatters, 3.3 s for 3200.
 inline constexpr int most_scalarised_lanes = 512;
+/// Mathematical functions (exp, log, sin, cos, ...) of which a kernel has the code; later ones are calls. Each takes LLVM 1 to 2
+/// ms. A call of the same code saves the live vectors and loads its constants again.
+inline constexpr int most_inlined_functions = 64;
 
 }  // namespace pumice::cpu::tuning
