@@ -410,5 +410,21 @@ TEST(LongBlocks, AreSplit) {
     EXPECT_LE(longest(make_object(t, host_machine(), true).optimised), 1100);
 }
 
+/// LLVM divides 64-bit lanes one by one: each division is many lines.
+TEST(LongBlocks, ConsistOfFewDivisionsOf64Bits) {
+    std::string body =
+        "kernel \"k\" math contract rank 1 (arg1: out i64[1], arg2: in i64[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : i64\n%2 = constant 7 : i64\n%3 = constant 1 : i64\n";
+    int last = 1;
+    for (int n = 4; n < 404; last = n++)
+        body += text("%", n, n % 2 ? " = add %" : " = div %", last, n % 2 ? ", %3" : ", %2", " : i64\n");
+    Target target;
+    target.width = 8;
+    const std::string t =
+        emit_llvm(lowered(body + text("store arg1[%0], %", last, " : i64\nreturn\n}\n")), target, {{64, 1, 1}}).text;
+    ASSERT_GE(count(t, "sdiv <8 x i64>"), 200);
+    EXPECT_GE(count(t, "asm sideeffect"), 12);  // 200 divisions of 8 lanes, and what cuts the blocks, twice
+}
+
 }  // namespace
 }  // namespace pumice::cpu

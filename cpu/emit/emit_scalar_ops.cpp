@@ -290,6 +290,8 @@ std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::v
                                  : "%s = ashr $t $0, $(bits); %y = xor $t $2, %s; sub $t %y, %s",
                         type, {operands[0], operands[1], r}, vector);
     }
+    // LLVM divides 64-bit lanes one by one, by several instructions each.
+    if (vector && width > 1 && size_of(type) > 4) block_lines += 8 * width;
     if (constant_divisor) return expanded(op + " $t $0, $1", type, operands, vector);
     const std::string guard_unsigned = "%z = icmp eq $t $1, $(0); select $b %z, $t $(1), $t $1";
     const std::string guard_signed =
