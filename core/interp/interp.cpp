@@ -61,7 +61,7 @@ struct HostMemory : Allocation {
         *in_use += bytes = size;
     }
     [[noreturn]] static void no_more(int64_t size) {
-        fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
+        fail("cannot allocate ", size, " bytes on interp: the system gives no more memory");
     }
     void note_all(int64_t size, bool is_unset) {
         unset.reset(new (std::nothrow) bool[size_t(size)]);
@@ -153,8 +153,8 @@ public:
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
         // The system overcommits: it would grant more memory than there is, and end the process when the memory is used.
         if (bytes > physical_memory() - *in_use)
-            fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(),
-                 " bytes of memory its arrays take ", in_use->load(), " already.");
+            fail("cannot allocate ", bytes, " bytes on interp: of the machine's ", physical_memory(),
+                 " bytes of memory its arrays take ", in_use->load(), " already");
         return std::make_shared<HostMemory>(in_use, bytes, zero);
     }
     void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
@@ -334,8 +334,8 @@ private:
             const size_t count = size_t((memory.bytes >> shift) + 1);
             shadow.cells.reset(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));
             if (!shadow.cells)
-                fail("Device interp cannot allocate ", count * sizeof(Cell), " bytes for the race checks of an allocation of ",
-                     memory.bytes, " bytes: the system gives no more memory.");
+                fail("cannot allocate ", count * sizeof(Cell), " bytes on interp for the race checks of an allocation of ",
+                     memory.bytes, " bytes: the system gives no more memory");
             shadow.granule_shift = shift;
             shadow.generation = scratch.generation;
         }

@@ -275,6 +275,8 @@ TEST_F(interp_check, local_memory_past_the_limit) {
     const std::string none = sized("none", "%ten = constant 10 : i32\n%n = sub %size, %ten : i32");
     EXPECT_EQ(fault(*device, none, {{10}, {10}}, {thousand}),
               "Kernel \"none\" has a local array of 0 elements (k.cpp:20) in a group of 10 work-items; it takes at least 1.");
+    EXPECT_EQ(fault(*device, sized("none", "%one = constant 1 : i32\n%n = sub %size, %one : i32"), {{1}, {1}}, {thousand}),
+              "Kernel \"none\" has a local array of 0 elements (k.cpp:20) in a group of 1 work-item; it takes at least 1.");
 }
 
 TEST_F(interp_check, allocations_past_the_memory_are_refused) {
@@ -282,7 +284,7 @@ TEST_F(interp_check, allocations_past_the_memory_are_refused) {
         device->allocate(int64_t(1) << 48, true);
         FAIL() << "no error";
     } catch (const Error& e) {
-        EXPECT_EQ(std::string(e.what()).find("Device interp cannot allocate 281474976710656 bytes: of the machine's "), 0u)
+        EXPECT_EQ(std::string(e.what()).find("cannot allocate 281474976710656 bytes on interp: of the machine's "), 0u)
             << e.what();
     }
     const auto memory = device->allocate(10, false);

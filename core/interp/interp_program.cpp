@@ -37,6 +37,12 @@ ItemLoop loop_of(const Kernel& k, const Inst& i) {
     }
 }
 
+/// "1 work-item", "256 work-items".
+std::string items_text(const std::array<int64_t, 3>& group) {
+    const int64_t items = group[0] * group[1] * group[2];
+    return text(items, items == 1 ? " work-item" : " work-items");
+}
+
 bool same_for_all_groups(Op op) {
     const bool moves = op == Op::global_index || op == Op::group_index || op == Op::in_range;
     return op == Op::constant || (is_given(op) && !moves);
@@ -105,7 +111,7 @@ int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::ar
     const int64_t count = asked_elements(kernel, memory, group);
     if (count <= 0)
         fail("Kernel \"", kernel.name, "\" has a local array of ", count, " elements (", kernel.where(memory.loc),
-             ") in a group of ", group[0] * group[1] * group[2], " work-items; it takes at least 1.");
+             ") in a group of ", items_text(group), "; it takes at least 1.");
     return count;
 }
 
@@ -113,8 +119,7 @@ void check_local_memory(const Kernel& kernel, const std::array<int64_t, 3>& grou
                         const std::string& device) {
     if (bytes > limit)
         fail("Kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") needs ", bytes,
-             " bytes of local memory for a group of ", group[0] * group[1] * group[2], " work-items; the limit of ", device,
-             " is ", limit, " bytes.");
+             " bytes of local memory for a group of ", items_text(group), "; the limit of ", device, " is ", limit, " bytes.");
 }
 
 int granule_shift(const Element& element) {

@@ -179,13 +179,14 @@ pumice_status check_local(const Context& context, const Shader& shader, const La
     const KernelRecord& kernel = launch.record();
     const char *const name = launch.kernel_name(), *const source = bundle.text(kernel.source);
     const int64_t items = group[0] * group[1] * group[2];
+    const char* const plural = items == 1 ? "" : "s";
     for (uint32_t i = 0; i < kernel.locals.count; ++i) {
         const int64_t elements = bundle.size_of(bundle.locals[kernel.locals.first + i].steps, group);
         if (elements < 1)
             return fail(
                 PUMICE_ERROR_ARGUMENT,
-                "kernel \"%s\" (%s) has a local array of %lld elements in a group of %lld work-items; it takes at least 1", name,
-                source, longest(elements), longest(items));
+                "kernel \"%s\" (%s) has a local array of %lld elements in a group of %lld work-item%s; it takes at least 1", name,
+                source, longest(elements), longest(items), plural);
     }
     int64_t bytes = shader.module->local_bytes;
     for (uint32_t i = 0; i < shader.module->sized_locals.count; ++i) {
@@ -196,8 +197,8 @@ pumice_status check_local(const Context& context, const Shader& shader, const La
     if (bytes > limit)
         return fail(
             PUMICE_ERROR_ARGUMENT,
-            "kernel \"%s\" (%s) needs %lld bytes of local memory for a group of %lld work-items; the limit of %s is %lld bytes",
-            name, source, longest(bytes), longest(items), context.name, longest(limit));
+            "kernel \"%s\" (%s) needs %lld bytes of local memory for a group of %lld work-item%s; the limit of %s is %lld bytes",
+            name, source, longest(bytes), longest(items), plural, context.name, longest(limit));
     return PUMICE_OK;
 }
 

@@ -146,7 +146,7 @@ template <class T> Counted expected(T from, T to, T by) {
 template <class T> struct Extremes {
     using L = std::numeric_limits<T>;
     static constexpr T least = L::min(), most = L::max();
-    const std::vector<T> steps{T(1),        T(2), T(3),         T(-1), T(-2), T(most / 2), T(most / 2 + 1),
+    const std::vector<T> steps{T(0),        T(1), T(2),         T(3), T(-1), T(-2), T(most / 2), T(most / 2 + 1),
                                T(most - 1), most, T(least + 1), least};
     const std::vector<std::array<T, 2>> bounds{
         {least, most},       {most, least},       {T(0), T(6)},          {T(6), T(0)},
