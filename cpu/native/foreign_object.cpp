@@ -13,14 +13,10 @@
 #include "cpu/native/masked_merges.h"
 
 #ifdef PUMICE_HAVE_LLVM
-#include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
-#include <llvm-c/Error.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Object.h>
-#include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -33,18 +29,13 @@ namespace {
 // The functions used of LLVM's C API. An LLVM that lacks one of them still has its devices.
 // clang-format off
 #define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
-    X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMContextCreate) X(LLVMContextDispose)           \
-    X(LLVMContextSetDiagnosticHandler) X(LLVMGetDiagInfoDescription) X(LLVMGetDiagInfoSeverity) X(LLVMParseIRInContext)          \
-    X(LLVMDisposeModule) X(LLVMCloneModule) X(LLVMVerifyModule) X(LLVMSetTarget) X(LLVMSetModuleDataLayout)                      \
-    X(LLVMCreateTargetDataLayout) X(LLVMDisposeTargetData) X(LLVMCreateMemoryBufferWithMemoryRangeCopy) X(LLVMGetBufferStart)    \
-    X(LLVMGetBufferSize) X(LLVMDisposeMemoryBuffer) X(LLVMGetTargetFromTriple) X(LLVMGetFirstTarget) X(LLVMGetNextTarget)        \
-    X(LLVMGetTargetName) X(LLVMTargetHasAsmBackend) X(LLVMNormalizeTargetTriple) X(LLVMCreateTargetMachine)                      \
-    X(LLVMDisposeTargetMachine) X(LLVMTargetMachineEmitToMemoryBuffer) X(LLVMCreatePassBuilderOptions)                           \
-    X(LLVMDisposePassBuilderOptions) X(LLVMPassBuilderOptionsSetLoopVectorization)                                               \
-    X(LLVMPassBuilderOptionsSetSLPVectorization) X(LLVMPassBuilderOptionsSetLoopInterleaving) X(LLVMRunPasses)                   \
+    X(LLVMContextCreate) X(LLVMContextDispose) X(LLVMContextSetDiagnosticHandler) X(LLVMGetDiagInfoDescription)                  \
+    X(LLVMGetDiagInfoSeverity) X(LLVMParseIRInContext) X(LLVMDisposeModule) X(LLVMCreateMemoryBufferWithMemoryRangeCopy)         \
+    X(LLVMDisposeMemoryBuffer) X(LLVMGetTargetFromTriple) X(LLVMGetFirstTarget) X(LLVMGetNextTarget) X(LLVMGetTargetName)        \
+    X(LLVMTargetHasAsmBackend) X(LLVMNormalizeTargetTriple) X(LLVMCreateTargetMachine) X(LLVMDisposeTargetMachine)               \
     X(LLVMCreateBinary) X(LLVMDisposeBinary) X(LLVMObjectFileCopySymbolIterator) X(LLVMDisposeSymbolIterator)                    \
     X(LLVMObjectFileIsSymbolIteratorAtEnd) X(LLVMMoveToNextSymbol) X(LLVMGetSymbolName) X(LLVMObjectFileCopySectionIterator)     \
-    X(LLVMDisposeSectionIterator) X(LLVMObjectFileIsSectionIteratorAtEnd) X(LLVMMoveToContainingSection)   \
+    X(LLVMDisposeSectionIterator) X(LLVMObjectFileIsSectionIteratorAtEnd) X(LLVMMoveToContainingSection)                         \
     X(LLVMInstallFatalErrorHandler)
 // clang-format on
 
@@ -143,24 +134,6 @@ struct LlvmFunctions {
                 if (void* const initialise = llvm_function(text("LLVMInitialize", target, part).c_str()))
                     reinterpret_cast<void (*)()>(initialise)();
     }
-
-    std::string taken(char* message) const {
-        std::string copy = message ? message : "";
-        if (message) LLVMDisposeMessage(message);
-        return copy;
-    }
-    std::string taken(LLVMErrorRef error) const {
-        if (!error) return "";
-        char* const message = LLVMGetErrorMessage(error);
-        std::string copy = message;
-        LLVMDisposeErrorMessage(message);
-        return copy;
-    }
-    std::string taken(LLVMMemoryBufferRef buffer) const {
-        std::string bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
-        LLVMDisposeMemoryBuffer(buffer);
-        return bytes;
-    }
 };
 
 const LlvmFunctions& functions() {
@@ -193,7 +166,7 @@ public:
         LLVMTargetRef target = nullptr;
         char* message = nullptr;
         if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message)) {
-            l.taken(message);
+            taken(message);
             std::string names;
             for (const std::string& name : llvm_targets()) names += (names.empty() ? "" : ", ") + name;
             fail("LLVM ", llvm_version(), " has no target for the triple \"", machine.triple, "\"; its targets are ", names);
@@ -221,25 +194,14 @@ public:
     ForeignCompilation(const ForeignCompilation&) = delete;
 
     void optimise() {
-        const LLVMPassBuilderOptionsRef options = l.LLVMCreatePassBuilderOptions();
-        l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
-        l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
-        l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
         const std::string passes = text("always-inline,function(", llvm_function_passes(l.major), "),globaldce");
-        const std::string problem = l.taken(l.LLVMRunPasses(module, passes.c_str(), machine, options));
-        l.LLVMDisposePassBuilderOptions(options);
+        const std::string problem = cpu::optimise(module, machine, passes);
         if (!problem.empty()) fail("LLVM cannot optimise the code: ", problem);
     }
     void part_selections() const { part_selections_from_logic(module); }
-    std::string code(LLVMCodeGenFileType kind) {
-        char* message = nullptr;
-        LLVMMemoryBufferRef buffer = nullptr;
-        // Code generation changes the module, and the second dump must start from the same one.
-        const LLVMModuleRef from = l.LLVMCloneModule(module);
-        const bool failed = l.LLVMTargetMachineEmitToMemoryBuffer(machine, from, kind, &message, &buffer);
-        l.LLVMDisposeModule(from);
-        if (failed) fail("LLVM cannot make the object: ", l.taken(message));
-        std::string bytes = l.taken(buffer);
+    std::string code(bool assembly) {
+        std::string problem, bytes = code_of(module, machine, assembly, problem);
+        if (!problem.empty()) fail("LLVM cannot make the object: ", problem);
         if (!refused.empty()) fail("LLVM refuses the code: ", refused);
         return bytes;
     }
@@ -250,7 +212,7 @@ public:
         const LLVMBinaryRef binary = l.LLVMCreateBinary(buffer, context, &message);
         if (!binary) {
             l.LLVMDisposeMemoryBuffer(buffer);
-            fail("LLVM cannot read the object that it made: ", l.taken(message));
+            fail("LLVM cannot read the object that it made: ", taken(message));
         }
         std::vector<std::string> names;
         const LLVMSymbolIteratorRef symbol = l.LLVMObjectFileCopySymbolIterator(binary);
@@ -278,18 +240,13 @@ private:
         char* message = nullptr;
         const LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), source_name);
         if (l.LLVMParseIRInContext(context, buffer, &module, &message))
-            library_bug(text("LLVM cannot parse the text of an object: ", l.taken(message), "\n", source));
-        const LLVMTargetDataRef layout = l.LLVMCreateTargetDataLayout(machine);
-        l.LLVMSetTarget(module, given.triple.c_str());
-        l.LLVMSetModuleDataLayout(module, layout);
-        l.LLVMDisposeTargetData(layout);
-        const bool broken = l.LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
-        const std::string why = l.taken(message);
-        if (broken) fail("LLVM's verifier refuses the code for ", given.triple, ": ", why);
+            library_bug(text("LLVM cannot parse the text of an object: ", taken(message), "\n", source));
+        const std::string broken = set_target(module, machine, given.triple);
+        if (!broken.empty()) fail("LLVM's verifier refuses the code for ", given.triple, ": ", broken);
     }
     void note(LLVMDiagnosticInfoRef info) {
         if (l.LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
-        std::string what = l.taken(l.LLVMGetDiagInfoDescription(info));
+        std::string what = taken(l.LLVMGetDiagInfoDescription(info));
         while (!what.empty() && (what.back() == '\n' || what.back() == ' ')) what.pop_back();
         if (refused.find(what) == refused.npos) refused += (refused.empty() ? "" : "; ") + what;
     }
@@ -312,7 +269,7 @@ private:
 
 std::string normal_triple(const std::string& triple) {
     const LlvmFunctions& l = functions();
-    return l.taken(l.LLVMNormalizeTargetTriple(triple.c_str()));
+    return taken(l.LLVMNormalizeTargetTriple(triple.c_str()));
 }
 
 std::vector<std::string> llvm_targets() {
@@ -335,8 +292,8 @@ ForeignObject make_foreign_object(const std::string& text, const Machine& machin
             // LLVM's code for AVX-512 has a defect (masked_merges.h), and any x86-64 target may have AVX-512, by its name or
             // features.
             if (work->machine.triple.starts_with("x86_64")) compilation.part_selections();
-            if (work->assembly) work->object.assembly = compilation.code(LLVMAssemblyFile);
-            work->object.bytes = compilation.code(LLVMObjectFile);
+            if (work->assembly) work->object.assembly = compilation.code(true);
+            work->object.bytes = compilation.code(false);
             work->object.undefined = compilation.undefined(work->object.bytes);
             work->finish("", false);
         } catch (const Error& e) { work->finish(e.what(), false); }

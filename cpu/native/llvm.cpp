@@ -90,7 +90,6 @@ struct Llvm {
     void* library = nullptr;
     bool complete = false;
     std::string unavailable;
-    Machine host;
     std::string version;
     unsigned major = 0;
 
@@ -117,7 +116,6 @@ struct Llvm {
         LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
         LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC();
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
-        host = {taken(LLVMGetDefaultTargetTriple()), taken(LLVMGetHostCPUName()), taken(LLVMGetHostCPUFeatures())};
     }
 
     /// RTLD_LOCAL keeps these symbols from drivers with an LLVM of their own (lavapipe).
@@ -157,26 +155,6 @@ struct Llvm {
             return text("PUMICE_CPU_LLVM is \"", asked, "\"; it is a version from ", *oldest, " to ", *newest, ".");
         return text("LLVM ", asked, ", which PUMICE_CPU_LLVM asks for, is not installed (", absent, ").");
     }
-
-    /// Takes a string that LLVM allocated.
-    std::string taken(char* message) const {
-        std::string copy = message ? message : "";
-        if (message) LLVMDisposeMessage(message);
-        return copy;
-    }
-    /// The message of an error; "" if there is none.
-    std::string taken(LLVMErrorRef error) const {
-        if (!error) return "";
-        char* message = LLVMGetErrorMessage(error);
-        std::string copy = message;
-        LLVMDisposeErrorMessage(message);
-        return copy;
-    }
-    std::string taken(LLVMMemoryBufferRef buffer) const {
-        std::string bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
-        LLVMDisposeMemoryBuffer(buffer);
-        return bytes;
-    }
 };
 
 const Llvm& llvm() {
@@ -189,7 +167,63 @@ const Llvm& required() {
     return llvm();
 }
 
-std::string pipeline(unsigned major) { return text("function(", llvm_function_passes(major), ")"); }
+}  // namespace
+
+std::string taken(char* message) {
+    std::string copy = message ? message : "";
+    if (message) required().LLVMDisposeMessage(message);
+    return copy;
+}
+
+std::string taken(LLVMErrorRef error) {
+    if (!error) return "";
+    char* const message = required().LLVMGetErrorMessage(error);
+    std::string copy = message;
+    required().LLVMDisposeErrorMessage(message);
+    return copy;
+}
+
+std::string set_target(LLVMModuleRef module, LLVMTargetMachineRef machine, const std::string& triple) {
+    const Llvm& l = required();
+    const LLVMTargetDataRef layout = l.LLVMCreateTargetDataLayout(machine);
+    l.LLVMSetTarget(module, triple.c_str());
+    l.LLVMSetModuleDataLayout(module, layout);
+    l.LLVMDisposeTargetData(layout);
+    char* message = nullptr;
+    const bool broken = l.LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+    const std::string why = taken(message);
+    return broken ? why : "";
+}
+
+std::string optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, const std::string& passes) {
+    const Llvm& l = required();
+    const LLVMPassBuilderOptionsRef options = l.LLVMCreatePassBuilderOptions();
+    l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
+    l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
+    l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
+    const std::string problem = taken(l.LLVMRunPasses(module, passes.c_str(), machine, options));
+    l.LLVMDisposePassBuilderOptions(options);
+    return problem;
+}
+
+std::string code_of(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, std::string& problem) {
+    const Llvm& l = required();
+    LLVMMemoryBufferRef buffer = nullptr;
+    char* message = nullptr;
+    const LLVMModuleRef from = assembly ? l.LLVMCloneModule(module) : module;  // code generation changes it
+    const bool failed =
+        l.LLVMTargetMachineEmitToMemoryBuffer(machine, from, assembly ? LLVMAssemblyFile : LLVMObjectFile, &message, &buffer);
+    if (assembly) l.LLVMDisposeModule(from);
+    if (failed) {
+        problem = taken(message);
+        return "";
+    }
+    std::string bytes(l.LLVMGetBufferStart(buffer), l.LLVMGetBufferSize(buffer));
+    l.LLVMDisposeMemoryBuffer(buffer);
+    return bytes;
+}
+
+namespace {
 
 /// Versions 15 and 16 crash on some byte shuffles with AVX-512BW (a null node in the x86 DAG combiner); AVX2 uses other shuffles.
 std::string features_for_version(const Machine& machine, unsigned major) {
@@ -205,21 +239,16 @@ public:
         char* message = nullptr;
         LLVMTargetRef target = nullptr;
         if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message))
-            fail("LLVM makes no code for ", machine.triple, ": ", l.taken(message));
+            fail("LLVM makes no code for ", machine.triple, ": ", taken(message));
         const std::string features = features_for_version(machine, l.major);
         this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), features.c_str(),
                                                   for_debuggers ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault, LLVMRelocPIC,
                                                   LLVMCodeModelDefault);
         context = l.LLVMContextCreate();
         LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), "kernel");
-        if (l.LLVMParseIRInContext(context, buffer, &module, &message)) refuse("parse", l.taken(message));
-        const LLVMTargetDataRef layout = l.LLVMCreateTargetDataLayout(this->machine);
-        l.LLVMSetTarget(module, machine.triple.c_str());
-        l.LLVMSetModuleDataLayout(module, layout);
-        l.LLVMDisposeTargetData(layout);
-        const bool broken = l.LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
-        const std::string why = l.taken(message);
-        if (broken) refuse("verify", why);
+        if (l.LLVMParseIRInContext(context, buffer, &module, &message)) refuse("parse", taken(message));
+        const std::string broken = set_target(module, this->machine, machine.triple);
+        if (!broken.empty()) refuse("verify", broken);
     }
     ~Compilation() {
         l.LLVMDisposeModule(module);
@@ -228,25 +257,15 @@ public:
     }
 
     void optimise() const {
-        const LLVMPassBuilderOptionsRef options = l.LLVMCreatePassBuilderOptions();
-        l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
-        l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
-        l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
-        const std::string problem = l.taken(l.LLVMRunPasses(module, pipeline(l.major).c_str(), machine, options));
-        l.LLVMDisposePassBuilderOptions(options);
+        const std::string problem = cpu::optimise(module, machine, text("function(", llvm_function_passes(l.major), ")"));
         if (!problem.empty()) refuse("optimise", problem);
     }
     void part_selections() const { part_selections_from_logic(module); }
-    std::string readable() const { return l.taken(l.LLVMPrintModuleToString(module)); }
-    /// Code generation changes the module, so a second use needs a copy.
-    std::string code(LLVMCodeGenFileType kind, bool of_a_copy) const {
-        const LLVMModuleRef from = of_a_copy ? l.LLVMCloneModule(module) : module;
-        LLVMMemoryBufferRef buffer = nullptr;
-        char* message = nullptr;
-        const bool failed = l.LLVMTargetMachineEmitToMemoryBuffer(machine, from, kind, &message, &buffer);
-        if (of_a_copy) l.LLVMDisposeModule(from);
-        if (failed) refuse("make code of", l.taken(message));
-        return l.taken(buffer);
+    std::string readable() const { return taken(l.LLVMPrintModuleToString(module)); }
+    std::string code(bool assembly) const {
+        std::string problem, code = code_of(module, machine, assembly, problem);
+        if (!problem.empty()) refuse("make code of", problem);
+        return code;
     }
 
 private:
@@ -265,7 +284,7 @@ private:
 class OrcLoader final : public Loader, public std::enable_shared_from_this<OrcLoader> {
 public:
     OrcLoader(const Llvm& l, Resolve resolve) : l(l), resolve(std::move(resolve)) {
-        const std::string problem = l.taken(create_jit());
+        const std::string problem = taken(create_jit());
         if (!problem.empty()) fail("LLVM cannot make native code on this machine: ", problem, ".");
         session = l.LLVMOrcLLJITGetExecutionSession(jit);
         l.LLVMOrcExecutionSessionSetErrorReporter(
@@ -278,7 +297,7 @@ public:
         reported.clear();
         const LLVMOrcJITDylibRef library = take_library();
         LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "object");
-        reason = l.taken(l.LLVMOrcLLJITAddObjectFile(jit, library, buffer));
+        reason = taken(l.LLVMOrcLLJITAddObjectFile(jit, library, buffer));
         LLVMOrcExecutorAddress address = 0;
         if (reason.empty()) reason = find(library, symbol, address);
         if (!reason.empty() && !reported.empty()) reason += text(" (", reported, ")");
@@ -344,7 +363,7 @@ private:
         unused.push_back(library);
     }
 
-    void report(LLVMErrorRef error) { reported += l.taken(error); }
+    void report(LLVMErrorRef error) { reported += taken(error); }
 
     std::string find(LLVMOrcJITDylibRef library, const std::string& symbol, LLVMOrcExecutorAddress& address) {
         struct SymbolLookup {
@@ -360,7 +379,7 @@ private:
             session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
             [](LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void* context) {
                 SymbolLookup& out = *static_cast<SymbolLookup*>(context);
-                out.problem = out.l->taken(error);
+                out.problem = taken(error);
                 if (out.problem.empty() && count == 1) *out.address = pairs[0].Sym.Address;
             },
             &found);
@@ -401,7 +420,12 @@ private:
 
 const std::string& llvm_unavailable() { return llvm().unavailable; }
 std::string llvm_version() { return llvm().version; }
-const Machine& host_machine() { return required().host; }
+const Machine& host_machine() {
+    static const Llvm& l = required();
+    static const Machine host{taken(l.LLVMGetDefaultTargetTriple()), taken(l.LLVMGetHostCPUName()),
+                              taken(l.LLVMGetHostCPUFeatures())};
+    return host;
+}
 void* llvm_function(const char* name) { return dlsym(required().library, name); }
 unsigned llvm_major() { return required().major; }
 
@@ -412,9 +436,9 @@ Object make_object(const std::string& source, const Machine& machine, bool reada
     Object object;
     if (readable) {
         object.optimised = compilation.readable();
-        object.assembly = compilation.code(LLVMAssemblyFile, true);
+        object.assembly = compilation.code(true);
     }
-    object.bytes = compilation.code(LLVMObjectFile, false);
+    object.bytes = compilation.code(false);
     return object;
 }
 
