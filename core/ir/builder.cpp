@@ -20,6 +20,16 @@
 namespace pumice::ir {
 namespace {
 
+Inst instruction(Op op, Scalar type = Scalar::boolean, uint64_t immediate = 0, MemoryId memory = {}, uint32_t leaf = 0) {
+    Inst inst;
+    inst.op = op;
+    inst.type = type;
+    inst.immediate = immediate;
+    inst.memory = memory;
+    inst.leaf = leaf;
+    return inst;
+}
+
 uint64_t mask_of(Scalar type) {
     return type == Scalar::boolean ? 1 : size_of(type) == 8 ? ~0ull : (1ull << (8 * size_of(type))) - 1;
 }
@@ -172,11 +182,7 @@ Value Builder::pure(Inst inst, std::span<const Value> operands) {
 }
 
 Value Builder::constant(Scalar type, uint64_t bits) {
-    Inst inst;
-    inst.op = Op::constant;
-    inst.type = type;
-    inst.immediate = bits & mask_of(type);
-    return numbered_or_new(inst, {});
+    return numbered_or_new(instruction(Op::constant, type, bits & mask_of(type)), {});
 }
 
 Value Builder::constant_int(Scalar type, int64_t value) {
@@ -185,46 +191,28 @@ Value Builder::constant_int(Scalar type, int64_t value) {
 Value Builder::constant_float(Scalar type, double value) { return constant(type, real_bits(type, value)); }
 
 Value Builder::op(Op op, std::span<const Value> operands) {
-    Inst inst;
-    inst.op = op;
-    inst.type = result_type(op, k.type_of(operands[0]));
-    return pure(inst, operands);
+    return pure(instruction(op, result_type(op, k.type_of(operands[0]))), operands);
 }
 
 Value Builder::select(Value condition, Value a, Value b) {
     uint64_t c = 0;
     if (a == b) return a;
     if (k.constant(condition, c)) return c ? a : b;
-    Inst inst;
-    inst.op = Op::select;
-    inst.type = k.type_of(a);
     const Value operands[] = {condition, a, b};
-    return pure(inst, operands);
+    return pure(instruction(Op::select, k.type_of(a)), operands);
 }
 
 Value Builder::cast(Scalar to, Value a) {
     if (k.type_of(a) == to) return a;
-    Inst inst;
-    inst.op = Op::cast;
-    inst.type = to;
-    return pure(inst, {&a, 1});
+    return pure(instruction(Op::cast, to), {&a, 1});
 }
 
 Value Builder::bitcast(Scalar to, Value a) {
     if (k.type_of(a) == to) return a;
-    Inst inst;
-    inst.op = Op::bitcast;
-    inst.type = to;
-    return pure(inst, {&a, 1});
+    return pure(instruction(Op::bitcast, to), {&a, 1});
 }
 
-Value Builder::argument(int index, Scalar type) {
-    Inst inst;
-    inst.op = Op::argument;
-    inst.type = type;
-    inst.immediate = uint64_t(index);
-    return numbered_or_new(inst, {});
-}
+Value Builder::argument(int index, Scalar type) { return numbered_or_new(instruction(Op::argument, type, uint64_t(index)), {}); }
 
 Value Builder::index(Op which, int axis) {
     // Axes past the range's rank have one item in one group.
@@ -236,11 +224,7 @@ Value Builder::index(Op which, int axis) {
     if (which == Op::group_size && group) return constant_int(Scalar::i32, group);
     if (which == Op::global_size && range) return constant_int(Scalar::i32, range);
     if (which == Op::group_count && group && range) return constant_int(Scalar::i32, (range + group - 1) / group);
-    Inst inst;
-    inst.op = which;
-    inst.type = Scalar::i32;
-    inst.immediate = uint64_t(axis);
-    return numbered_or_new(inst, {});
+    return numbered_or_new(instruction(which, Scalar::i32, uint64_t(axis)), {});
 }
 
 Value Builder::in_range() {
@@ -248,52 +232,30 @@ Value Builder::in_range() {
     bool always = k.group[0] && k.range[0];
     for (size_t axis = 0; axis < 3; ++axis) always = always && k.range[axis] % k.group[axis] == 0;
     if (always) return constant_bool(true);
-    Inst inst;
-    inst.op = Op::in_range;
-    inst.type = Scalar::boolean;
-    return numbered_or_new(inst, {});
+    return numbered_or_new(instruction(Op::in_range, Scalar::boolean), {});
 }
 
 Value Builder::extent(MemoryId array, int axis) {
-    Inst inst;
-    inst.op = Op::extent;
-    inst.type = Scalar::i32;
-    inst.memory = array;
-    inst.immediate = uint64_t(axis);
-    return numbered_or_new(inst, {});
+    return numbered_or_new(instruction(Op::extent, Scalar::i32, uint64_t(axis), array), {});
 }
 
 Value Builder::var(Value initial) {
-    Inst inst;
-    inst.op = Op::var;
     const Scalar type = k.type_of(initial);
-    return k.result(k[append(inst, {&initial, 1}, {&type, 1})]);
+    return k.result(k[append(instruction(Op::var), {&initial, 1}, {&type, 1})]);
 }
 
 Value Builder::get(Value variable) {
-    Inst inst;
-    inst.op = Op::get;
     const Scalar type = k.type_of(variable);
-    return k.result(k[append(inst, {&variable, 1}, {&type, 1})]);
+    return k.result(k[append(instruction(Op::get), {&variable, 1}, {&type, 1})]);
 }
 
 void Builder::set(Value variable, Value value) {
-    Inst inst;
-    inst.op = Op::set;
-    inst.type = k.type_of(variable);
     const Value operands[] = {variable, value};
-    append(inst, operands, {});
+    append(instruction(Op::set, k.type_of(variable)), operands, {});
 }
 
 namespace {
-Inst access(Op op, MemoryId m, uint32_t leaf, Scalar type) {
-    Inst inst;
-    inst.op = op;
-    inst.type = type;
-    inst.memory = m;
-    inst.leaf = leaf;
-    return inst;
-}
+Inst access(Op op, MemoryId m, uint32_t leaf, Scalar type) { return instruction(op, type, 0, m, leaf); }
 std::vector<Value> joined(std::span<const Value> indices, std::initializer_list<Value> rest) {
     std::vector<Value> all(indices.begin(), indices.end());
     all.insert(all.end(), rest);
@@ -324,30 +286,21 @@ Value Builder::atomic(MemoryId m, uint32_t leaf, Atomic what, std::span<const Va
 
 Value Builder::compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired) {
     const Scalar type = k[m].element.leaves[leaf].type;
-    const Inst inst = access(Op::compare_exchange, m, leaf, type);
-    return k.result(k[append(inst, joined(indices, {expected, desired}), {&type, 1})]);
+    return k.result(k[append(access(Op::compare_exchange, m, leaf, type), joined(indices, {expected, desired}), {&type, 1})]);
 }
 
 Value Builder::uniform(Value a) {
     uint64_t bits = 0;
     if (k.constant(a, bits)) return a;
-    Inst inst;
-    inst.op = Op::uniform;
     const Scalar type = k.type_of(a);
-    return k.result(k[append(inst, {&a, 1}, {&type, 1})]);
+    return k.result(k[append(instruction(Op::uniform), {&a, 1}, {&type, 1})]);
 }
 
-void Builder::barrier() {
-    Inst inst;
-    inst.op = Op::barrier;
-    append(inst, {}, {});
-}
+void Builder::barrier() { append(instruction(Op::barrier), {}, {}); }
 
 InstId Builder::call(uint32_t function, std::span<const Value> arguments) {
-    Inst inst;
-    inst.op = Op::call;
-    inst.immediate = function;
-    return append(inst, arguments, std::vector<Scalar>(k.functions[function].results));
+    return append(instruction(Op::call, Scalar::boolean, function), arguments,
+                  std::vector<Scalar>(k.functions[function].results));
 }
 
 Scalar result_type(Subgroup what, Scalar operand) {
@@ -356,34 +309,24 @@ Scalar result_type(Subgroup what, Scalar operand) {
 }
 
 Value Builder::subgroup(Subgroup what, std::span<const Value> operands, int word) {
-    Inst inst;
-    inst.op = Op::subgroup;
-    inst.immediate = uint64_t(what);
-    inst.leaf = uint32_t(word);
+    const Inst inst = instruction(Op::subgroup, Scalar::boolean, uint64_t(what), {}, uint32_t(word));
     const Scalar type = result_type(what, operands.empty() ? Scalar::boolean : k.type_of(operands[0]));
     return k.result(k[append(inst, operands, {&type, 1})]);
 }
 
 Value Builder::group(Subgroup what, MemoryId scratch, Value x) {
-    Inst inst;
-    inst.op = Op::group;
-    inst.immediate = uint64_t(what);
-    inst.memory = scratch;
+    const Inst inst = instruction(Op::group, Scalar::boolean, uint64_t(what), scratch);
     const Scalar type = k.type_of(x);
     return k.result(k[append(inst, {&x, 1}, {&type, 1})]);
 }
 
 void Builder::report(Op op, std::string format, std::span<const Value> operands) {
-    Inst inst;
-    inst.op = op;
-    inst.immediate = k.strings.size();
     k.strings.push_back(std::move(format));
-    append(inst, operands, {});
+    append(instruction(op, Scalar::boolean, k.strings.size() - 1), operands, {});
 }
 
 InstId Builder::control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks) {
-    Inst inst;
-    inst.op = op;
+    Inst inst = instruction(op);
     int n = 0;
     for (const BlockId b : blocks) inst.blocks[n++] = b;
     std::vector<Scalar> types;
@@ -400,10 +343,6 @@ InstId Builder::control(Op op, std::span<const Value> operands, std::initializer
     return append(inst, operands, types);
 }
 
-void Builder::terminate(Op op, std::span<const Value> operands) {
-    Inst inst;
-    inst.op = op;
-    append(inst, operands, {});
-}
+void Builder::terminate(Op op, std::span<const Value> operands) { append(instruction(op), operands, {}); }
 
 }  // namespace pumice::ir
