@@ -220,26 +220,26 @@ void Context::make_device(const Origin& origin) {
 
     auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
-    atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.float_atomics;
-    atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = plan.local_float_atomics;
+    atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.options.float_atomics;
+    atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = plan.options.local_float_atomics;
     auto sizes =
         structure<VkPhysicalDeviceSubgroupSizeControlFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     sizes.subgroupSizeControl = true;
     sizes.computeFullSubgroups = plan.full_subgroups;
     auto v12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    if (plan.float_atomics || plan.local_float_atomics) v12.pNext = &atomics;
+    if (plan.options.float_atomics || plan.options.local_float_atomics) v12.pNext = &atomics;
     if (plan.required_subgroup_size > 0) sizes.pNext = std::exchange(v12.pNext, &sizes);
     v12.timelineSemaphore = true;
     v12.bufferDeviceAddress = plan.device_addresses;
     v12.scalarBlockLayout = plan.scalar_block_layout;
-    v12.storageBuffer8BitAccess = plan.byte_storage;
+    v12.storageBuffer8BitAccess = plan.options.byte_storage;
     v12.shaderInt8 = plan.int8;
     v12.shaderFloat16 = plan.float16;
-    v12.shaderSubgroupExtendedTypes = (plan.subgroups & codegen::Subgroups::int64) != 0;
-    v12.shaderBufferInt64Atomics = plan.int64_atomics;
-    v12.shaderSharedInt64Atomics = plan.local_int64_atomics;
+    v12.shaderSubgroupExtendedTypes = (plan.options.subgroups & codegen::Subgroups::int64) != 0;
+    v12.shaderBufferInt64Atomics = plan.options.int64_atomics;
+    v12.shaderSharedInt64Atomics = plan.options.local_int64_atomics;
     auto v11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &v12);
-    v11.storageBuffer16BitAccess = plan.short_storage;
+    v11.storageBuffer16BitAccess = plan.options.short_storage;
     auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &v11);
     features.features.shaderStorageImageExtendedFormats = plan.extended_formats;
     features.features.shaderStorageImageReadWithoutFormat = plan.reads_any_format;

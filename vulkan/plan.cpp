@@ -28,77 +28,81 @@ bool is_mesa(VkDriverId driver) {
 }
 
 void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan) {
+    codegen::Options& options = plan.options;
     const int mesa = rules::mesa_version(s.driver.c_str());
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
     plan.extended_formats = s.storage_image_extended_formats;
     plan.reads_any_format = s.storage_image_read_without_format;
     plan.writes_any_format = s.storage_image_write_without_format;
-    plan.byte_storage = s.storage_8bit && !switches.bare;
-    plan.int8 = s.shader_int8 && plan.byte_storage;
-    plan.short_storage = s.storage_16bit && !switches.bare;
-    plan.int16 = s.shader_int16 && plan.short_storage;
+    options.byte_storage = s.storage_8bit && !switches.bare;
+    plan.int8 = s.shader_int8 && options.byte_storage;
+    options.short_storage = s.storage_16bit && !switches.bare;
+    plan.int16 = s.shader_int16 && options.short_storage;
     plan.int64 = s.shader_int64 && !switches.pairs;
-    plan.float16 = s.shader_float16 && plan.short_storage;
+    options.pairs = !plan.int64;
+    options.push_bytes = s.limits.maxPushConstantsSize;
+    plan.float16 = s.shader_float16 && options.short_storage;
     plan.float64 = s.shader_float64;
     // `bare` keeps them: on lavapipe, which ends an item's loops after 65,535 iterations, spinning on a lock may take that many.
-    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics;
-    plan.local_int64_atomics = plan.int64 && s.shared_int64_atomics;
+    options.int64_atomics = plan.int64 && s.buffer_int64_atomics;
+    options.local_int64_atomics = plan.int64 && s.shared_int64_atomics;
     // MoltenVK translates a memory barrier in divergent control flow to a barrier of the group, which hangs (MoltenVK issue 973).
     plan.locks = s.driver_id != VK_DRIVER_ID_MOLTENVK;
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to arrive there, which gives wrong results.
     // Its atomics are LLVM's sequentially consistent ones, so they order all memory without a barrier.
-    plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
+    options.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
     // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. The check for it (codegen/lowering/loop_limit.h) is harmless in versions
     // without the limit.
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
     // Mesa 22's gallivm lays subgroups along x, and keeps a loop running while a lane without an item of the group is in it. Such
     // a lane stores nothing and loads 0, so that a search in memory ends only after 65,535 iterations, and every loop after it
     // after one.
-    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa == 22;
+    options.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa == 22;
     // Mesa's NIR folded a signed 64-bit comparison of a widened 32-bit integer with a constant to true or false: seen in 22.3,
     // correct in 25.0. All Mesa drivers share NIR.
-    plan.ordered_as_unsigned = mesa > 0 && mesa < 25;
+    options.ordered_as_unsigned = mesa > 0 && mesa < 25;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, and also float to half to float in 25.0.
     // NVIDIA's (580) folds float to half to float.
-    plan.exact_conversions = mesa > 0 || s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+    options.exact_conversions = mesa > 0 || s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds
     // again: one number in 400 is off by one unit in the last place.
-    plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    options.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` to a wrong vpternlog (llvm-project issue
     // 157929).
-    plan.parted_merges = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+    options.parted_merges = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader (of Chromium 156) stores an infinity to a half-precision image as a NaN.
     plan.half_infinities = s.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    plan.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    options.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     // SwiftShader's loop unrolling copies a body without its decorations: a division by a constant, for example, becomes a
     // product.
-    plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    options.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     // SwiftShader runs spirv-opt. In a module that declares a float mode, its constant propagation does not fold GLSL functions,
     // and then replaces a phi that depends on such a result by its other operand: min(x, 4) in a loop leaves x at its initial
     // value.
-    plan.float_modes = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? 0 : s.float_modes;
-    plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
-    if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
-    if (switches.bare) plan.subgroups = 0;
+    options.float_modes = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? 0 : s.float_modes;
+    options.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
+    if (s.subgroup_extended_types && plan.int64) options.subgroups |= codegen::Subgroups::int64;
+    if (switches.bare) options.subgroups = 0;
+    options.subgroup_sums = (options.subgroups & codegen::Subgroups::arithmetic) != 0;
     const rules::SubgroupSizes sizes{uint32_t(s.subgroup_size), uint32_t(s.min_subgroup_size), uint32_t(s.max_subgroup_size),
                                      s.max_group_subgroups};
-    if (plan.subgroups != 0 && s.subgroup_size_control)
+    if (options.subgroups != 0 && s.subgroup_size_control)
         plan.required_subgroup_size =
             int(rules::required_subgroup_size(sizes, s.vendor, s.limits.maxComputeWorkGroupInvocations));
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
     // Vulkan allows division an error of 2.5 units in the last place, and cards make use of it. These two drivers compute with
     // the processor's instructions, which round correctly.
-    plan.rounded_division =
+    options.rounded_division =
         (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
-    plan.linear_subgroups = rules::has_linear_subgroups(s.driver_id);
+    options.linear_subgroups = rules::has_linear_subgroups(s.driver_id);
     // Without a required size, Intel's subgroups may be smaller than the reported size.
     const bool has_true_size = s.vendor != rules::intel || plan.required_subgroup_size > 0;
     // Some versions of lavapipe begin a new subgroup with each row of the group.
-    plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
-    plan.wide_offsets = switches.wide && plan.int64;
-    plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
-    plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
+    options.packed_subgroups = options.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
+    options.wide_offsets = switches.wide && plan.int64;
+    options.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
+    options.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_descriptors = s.limits.maxPerStageResources;
@@ -108,7 +112,8 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     }
     plan.max_bindings =
         std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers, plan.max_descriptors});
-    if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    if (options.float_atomics || options.local_float_atomics)
+        plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
         plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     // For the debug information of PUMICE_DEBUG=source; it changes nothing else. A part of Vulkan 1.3. Below RenderDoc 1.24
@@ -137,7 +142,7 @@ void plan_policies(const Snapshot& s, DevicePlan& plan) {
     // those of 32 x 8. The caches of cards are shared by a group, which tiles suit better.
     plan.row_groups = computes_on_host;
     // The pass keeps the values in private memory, which on the host is a thread's stack. A card reserves it for many items.
-    plan.cross_loop_cse = computes_on_host;
+    plan.options.cross_loop_cse = computes_on_host;
     // A card reserves private memory for all items that it could run at once: 512 bytes an item are some 80 MiB on a large card.
     // A processor runs a few items at once, and keeps the limit's default.
     if (!computes_on_host) plan.limits.private_memory = 512;
@@ -234,7 +239,7 @@ DevicePlan make_plan(const Snapshot& s, const Switches& switches) {
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
     const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : s.subgroup_size;
-    plan.limits.subgroup_size = plan.subgroups & codegen::Subgroups::basic ? subgroup_size : 1;
+    plan.limits.subgroup_size = plan.options.subgroups & codegen::Subgroups::basic ? subgroup_size : 1;
     return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/glsl/codegen.h"
 #include "core/host/backend.h"
 #include "runtime/vulkan_rules/device_rules.h"
 #include "vulkan/snapshot.h"
@@ -41,44 +42,24 @@ struct DevicePlan {
     std::string unusable;                 ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
     std::vector<const char*> extensions;  ///< to enable
     uint32_t queue_family = 0;
+    codegen::Options options;  ///< of all kernels; what depends on a launch's arrays is not in it
 
     // features to enable
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
-    bool extended_formats = false;       ///< storage images of formats beyond those of every device
-    bool reads_any_format = false;       ///< shaders read storage images whose format they do not name
-    bool writes_any_format = false;      ///< shaders write such images
-    bool byte_storage = false;           ///< buffers hold bytes; arithmetic on them is int8
-    bool short_storage = false;          ///< buffers hold 16-bit integers; arithmetic on them is int16
-    bool int64_atomics = false;          ///< in buffers
-    bool local_int64_atomics = false;    ///< in local memory
-    bool non_semantic_info = false;      ///< shaders may carry debug information (PUMICE_DEBUG=source)
-    bool locks = true;                   ///< missing 64-bit atomics may be emulated by a table of locks
-    bool memory_barriers = true;         ///< memory barriers work
-    int64_t most_iterations = 0;         ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit
-    bool idle_lanes = false;             ///< lanes without an item of the group keep loops running
-    bool ordered_as_unsigned = false;    ///< signed 64-bit comparisons of widened integers are wrong
-    bool unsigned_rounds_twice = false;  ///< u32 to f32 rounds the low 31 bits first
-    bool parted_merges = false;          ///< see codegen::Options
-    bool unrolled_imprecise = false;     ///< NoContraction does not hold in loops with the hint Unroll
-    bool exact_conversions = false;      ///< rounding conversions need a decoration, or the driver folds them
-    bool exact_texels = false;           ///< see codegen::Options
-    bool half_infinities = true;         ///< storage images of half-precision floats keep infinities
-    bool rounded_division = false;       ///< see codegen::Options
-    uint32_t float_modes = 0;            ///< see codegen::Options
-    bool linear_subgroups = false;       ///< see codegen::Options
-    bool packed_subgroups = false;       ///< see codegen::Options
-    bool wide_offsets = false;           ///< for every launch
-    uint32_t subgroups = 0;              ///< capabilities: bits of codegen::Subgroups
-    int required_subgroup_size = 0;      ///< of pipelines that use subgroups; 0: none can be required
-    bool full_subgroups = false;         ///< a pipeline may ask for subgroups without idle lanes
-    bool float_atomics = false;          ///< f32 add in buffers
-    bool local_float_atomics = false;    ///< f32 add in local memory
+    bool extended_formats = false;   ///< storage images of formats beyond those of every device
+    bool reads_any_format = false;   ///< shaders read storage images whose format they do not name
+    bool writes_any_format = false;  ///< shaders write such images
+    bool non_semantic_info = false;  ///< shaders may carry debug information (PUMICE_DEBUG=source)
+    bool locks = true;               ///< missing 64-bit atomics may be emulated by a table of locks
+    int64_t most_iterations = 0;     ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit
+    bool half_infinities = true;     ///< storage images of half-precision floats keep infinities
+    int required_subgroup_size = 0;  ///< of pipelines that use subgroups; 0: none can be required
+    bool full_subgroups = false;     ///< a pipeline may ask for subgroups without idle lanes
 
     double most_seconds = 0;           ///< longest submission, on devices with a watchdog; 0: no limit
     bool pipelines_at_origin = false;  ///< ranges that begin at 0 have a pipeline of their own, without the addition of a start
     bool row_groups = false;           ///< the default groups of a range are long rows, not tiles
-    bool cross_loop_cse = false;       ///< values of one loop are kept in private memory for a later one
     Batching batching;
 
     uint32_t time_stamp_bits = 0;  ///< valid bits of the queue's time stamps; 0: none

@@ -186,8 +186,8 @@ TEST(DevicePlan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
 TEST(DevicePlan, AtomicsOf64BitsAreByStorage) {
     Snapshot s = unified();
     s.shader_int64 = s.buffer_int64_atomics = true;
-    EXPECT_TRUE(make_plan(s, {}).int64_atomics);
-    EXPECT_FALSE(make_plan(s, {}).local_int64_atomics);
+    EXPECT_TRUE(make_plan(s, {}).options.int64_atomics);
+    EXPECT_FALSE(make_plan(s, {}).options.local_int64_atomics);
     EXPECT_TRUE(make_plan(s, {}).locks);
     s.driver_id = VK_DRIVER_ID_MOLTENVK;
     EXPECT_FALSE(make_plan(s, {}).locks);
@@ -196,7 +196,7 @@ TEST(DevicePlan, AtomicsOf64BitsAreByStorage) {
 TEST(DevicePlan, BytesInBuffersNeedNoArithmeticOnBytes) {
     Snapshot s = unified();
     s.storage_8bit = true;
-    EXPECT_TRUE(make_plan(s, {}).byte_storage);
+    EXPECT_TRUE(make_plan(s, {}).options.byte_storage);
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::int8));
     s.shader_int8 = true;
     EXPECT_TRUE(make_plan(s, {}).supports(Feature::int8));
@@ -204,9 +204,9 @@ TEST(DevicePlan, BytesInBuffersNeedNoArithmeticOnBytes) {
 
 TEST(DevicePlan, ShortsInBuffersNeedNoArithmeticOnShorts) {
     Snapshot s = unified();
-    EXPECT_FALSE(make_plan(s, {}).short_storage);
+    EXPECT_FALSE(make_plan(s, {}).options.short_storage);
     s.storage_16bit = true;
-    EXPECT_TRUE(make_plan(s, {}).short_storage);
+    EXPECT_TRUE(make_plan(s, {}).options.short_storage);
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::int16));
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::float16));
     s.shader_int16 = s.shader_float16 = true;
@@ -226,7 +226,7 @@ TEST(DevicePlan, PoliciesOfDevicesThatComputeOnTheHost) {
         EXPECT_EQ(plan.batching.most_in_flight, on_host ? 8u : 64u);
         EXPECT_EQ(plan.pipelines_at_origin, !on_host);
         EXPECT_EQ(plan.row_groups, on_host);
-        EXPECT_EQ(plan.cross_loop_cse, on_host);
+        EXPECT_EQ(plan.options.cross_loop_cse, on_host);
         EXPECT_EQ(plan.limits.private_memory, on_host ? 4096 : 512);
     }
 }
@@ -277,17 +277,17 @@ TEST(DevicePlan, LoopLimitIsCheckedOnDriversThatEndLoops) {
 
 TEST(DevicePlan, MesaAndNvidiaDropConversions) {
     Snapshot s = unified();
-    EXPECT_FALSE(make_plan(s, {}).exact_conversions);
+    EXPECT_FALSE(make_plan(s, {}).options.exact_conversions);
     s.driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
-    EXPECT_TRUE(make_plan(s, {}).exact_conversions);
+    EXPECT_TRUE(make_plan(s, {}).options.exact_conversions);
     s.driver_id = VK_DRIVER_ID_MAX_ENUM;
     s.driver = "Mesa 25.0.7-2+deb13u1";
-    EXPECT_TRUE(make_plan(s, {}).exact_conversions);
+    EXPECT_TRUE(make_plan(s, {}).options.exact_conversions);
 }
 
 TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
     Snapshot s = unified();
-    EXPECT_FALSE(make_plan(s, {}).ordered_as_unsigned);
+    EXPECT_FALSE(make_plan(s, {}).options.ordered_as_unsigned);
     for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true},
                                         {"Mesa 24.0.1", true},
                                         {"Mesa 25.0.7-2+deb13u1", false},
@@ -296,25 +296,25 @@ TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
                                         {"NVIDIA 550.54", false},
                                         {"Mesa", false}}) {
         s.driver = driver;
-        EXPECT_EQ(make_plan(s, {}).ordered_as_unsigned, wrong) << driver;
+        EXPECT_EQ(make_plan(s, {}).options.ordered_as_unsigned, wrong) << driver;
     }
 }
 
 TEST(DevicePlan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
     Snapshot s = unified();
-    EXPECT_FALSE(make_plan(s, {}).unsigned_rounds_twice);
-    EXPECT_FALSE(make_plan(s, {}).unrolled_imprecise);
+    EXPECT_FALSE(make_plan(s, {}).options.unsigned_rounds_twice);
+    EXPECT_FALSE(make_plan(s, {}).options.unrolled_imprecise);
     s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    EXPECT_TRUE(make_plan(s, {}).unsigned_rounds_twice);
-    EXPECT_TRUE(make_plan(s, {}).unrolled_imprecise);
+    EXPECT_TRUE(make_plan(s, {}).options.unsigned_rounds_twice);
+    EXPECT_TRUE(make_plan(s, {}).options.unrolled_imprecise);
 }
 
 TEST(DevicePlan, SwiftShaderIsToldNoFloatMode) {
     Snapshot s = unified();
     s.float_modes = codegen::FloatModes::specials | codegen::FloatModes::to_even;
-    EXPECT_EQ(make_plan(s, {}).float_modes, s.float_modes);
+    EXPECT_EQ(make_plan(s, {}).options.float_modes, s.float_modes);
     s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    EXPECT_EQ(make_plan(s, {}).float_modes, 0u);
+    EXPECT_EQ(make_plan(s, {}).options.float_modes, 0u);
 }
 
 TEST(DevicePlan, WideOffsetsNeed64BitIntegers) {
@@ -322,10 +322,10 @@ TEST(DevicePlan, WideOffsetsNeed64BitIntegers) {
     Switches wide;
     wide.wide = true;
     s.shader_int64 = true;
-    EXPECT_FALSE(make_plan(s, {}).wide_offsets);
-    EXPECT_TRUE(make_plan(s, wide).wide_offsets);
+    EXPECT_FALSE(make_plan(s, {}).options.wide_offsets);
+    EXPECT_TRUE(make_plan(s, wide).options.wide_offsets);
     s.shader_int64 = false;
-    EXPECT_FALSE(make_plan(s, wide).wide_offsets);
+    EXPECT_FALSE(make_plan(s, wide).options.wide_offsets);
 }
 
 TEST(DevicePlan, SmallTypesNeedStorageToo) {
@@ -384,14 +384,14 @@ TEST(DevicePlan, LaunchesAreSlicedWhereAWatchdogMayBeAndTheQueueHasAClock) {
 
 TEST(DevicePlan, AtomicsAndPortabilityAreEnabledWherePresent) {
     Snapshot s = discrete();
-    EXPECT_FALSE(make_plan(s, {}).float_atomics || make_plan(s, {}).local_float_atomics);
+    EXPECT_FALSE(make_plan(s, {}).options.float_atomics || make_plan(s, {}).options.local_float_atomics);
     s.shared_float32_atomic_add = true;
-    EXPECT_TRUE(make_plan(s, {}).local_float_atomics && !make_plan(s, {}).float_atomics);
+    EXPECT_TRUE(make_plan(s, {}).options.local_float_atomics && !make_plan(s, {}).options.float_atomics);
     EXPECT_TRUE(enables(make_plan(s, {}), VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
     s.buffer_float32_atomic_add = true;
     s.extensions.push_back("VK_KHR_portability_subset");
     const DevicePlan plan = make_plan(s, {});
-    EXPECT_TRUE(plan.float_atomics);
+    EXPECT_TRUE(plan.options.float_atomics);
     EXPECT_TRUE(enables(plan, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
     EXPECT_TRUE(enables(plan, "VK_KHR_portability_subset"));
 }

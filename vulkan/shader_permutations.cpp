@@ -76,7 +76,7 @@ bool ShaderPermutations::ordinary(const Context& context, const Launch& launch) 
 /// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
 size_t ShaderPermutations::bindings(const Context& context) const {
     const DevicePlan& plan = context.plan;
-    const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
+    const bool locks = (wide_in_arrays && !plan.options.int64_atomics) || (wide_in_local && !plan.options.local_int64_atomics);
     const size_t taken = size_t(reports) + size_t(locks) + for_block;
     const auto rest = [](size_t most, size_t used) { return most - std::min(most, used); };
     return std::min(rest(plan.max_bindings, taken), rest(plan.max_descriptors, taken + image_bindings));
@@ -137,37 +137,12 @@ void ShaderPermutations::share_bindings(const Context& context, const Launch& la
 codegen::Options ShaderPermutations::options_for(const Context& context, const Launch* launch) const {
     const DevicePlan& plan = context.plan;
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
-    codegen::Options options;
-    options.float_atomics = plan.float_atomics;
-    options.local_float_atomics = plan.local_float_atomics;
-    options.int64_atomics = plan.int64_atomics;
-    options.local_int64_atomics = plan.local_int64_atomics;
-    options.memory_barriers = plan.memory_barriers;
-    options.idle_lanes = plan.idle_lanes;
-    options.ordered_as_unsigned = plan.ordered_as_unsigned;
-    options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
-    options.unrolled_imprecise = plan.unrolled_imprecise;
-    options.parted_merges = plan.parted_merges;
-    options.exact_conversions = plan.exact_conversions;
-    options.exact_texels = plan.exact_texels;
-    options.float_modes = plan.float_modes;
-    options.byte_storage = plan.byte_storage;
-    options.short_storage = plan.short_storage;
-    options.pairs = !plan.int64;
-    options.subgroups = plan.subgroups;
-    options.rounded_division = plan.rounded_division;
-    options.linear_subgroups = plan.linear_subgroups;
-    options.packed_subgroups = plan.packed_subgroups;
-    options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
-    options.cross_loop_cse = plan.cross_loop_cse;
-    options.push_bytes = limits.maxPushConstantsSize;
-    options.wide_offsets = plan.wide_offsets;
-    if (launch)
-        for (const int parameter : arrays)
-            options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
-    if (launch)
-        for (const int parameter : arrays)
-            options.long_extents |= has_long_extent(launch->arguments[size_t(parameter)].array, element_bytes(parameter));
+    codegen::Options options = plan.options;
+    for (size_t a = 0; launch && a < arrays.size(); ++a) {
+        const Launch::Array& array = launch->arguments[size_t(arrays[a])].array;
+        options.wide_offsets |= elements(array) > std::numeric_limits<int32_t>::max();
+        options.long_extents |= has_long_extent(array, element_bytes(arrays[a]));
+    }
     if (options.wide_offsets && !plan.int64)
         fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
              context.name, " has no 64-bit integers to index it");
@@ -214,7 +189,7 @@ codegen::Options ShaderPermutations::options_for(const Context& context, const L
 /// Returns null if the launch is needed to know which arrays share a binding.
 ShaderPermutation* ShaderPermutations::permutation(Context& context, const Launch* launch) {
     const DevicePlan& plan = context.plan;
-    if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
+    if (!plan.locks && ((wide_in_arrays && !plan.options.int64_atomics) || (wide_in_local && !plan.options.local_int64_atomics)))
         fail(named(*kernel), " updates 64-bit values atomically, and ", context.name,
              " has neither atomics for them nor locks that do for those");
     for (;;) {

@@ -264,7 +264,7 @@ TEST_P(DeviceTest, TimesOfLaunchesArePrintedWhenTheDeviceCloses) {
 
 /// As on MoltenVK, which hangs in a lock.
 TEST_P(DeviceTest, AtomicsThatNeedLocksWhereLocksAreForbiddenAreAnError) {
-    device->context.plan.locks = device->context.plan.int64_atomics = false;
+    device->context.plan.locks = device->context.plan.options.int64_atomics = false;
     const pumice::Device d{std::static_pointer_cast<Backend>(device)};
     const Array<int64_t> x = d.zeros<int64_t>(1);
     const Array<float> y = d.zeros<float>(4);

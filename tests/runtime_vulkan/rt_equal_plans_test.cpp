@@ -17,22 +17,23 @@ namespace feature = pumice_rt::vulkan::feature;
 
 /// The bits of property:: that the library's plan stands for.
 uint64_t properties_of(const library::DevicePlan& p) {
+    const pumice::codegen::Options& o = p.options;
     const auto bit = [](bool set, uint64_t one) { return set ? one : 0; };
-    uint64_t all = uint64_t(p.subgroups & 63) << 16 | uint64_t(p.float_modes) << 48;
+    uint64_t all = uint64_t(o.subgroups & 63) << 16 | uint64_t(o.float_modes) << 48;
     all |= bit(p.int8, property::int8) | bit(p.int16, property::int16) | bit(p.int64, property::int64);
     all |= bit(p.float16, property::float16) | bit(p.float64, property::float64);
-    all |= bit(p.byte_storage, property::byte_storage) | bit(p.short_storage, property::short_storage);
-    all |= bit(p.int64_atomics, property::int64_atomics) | bit(p.local_int64_atomics, property::local_int64_atomics);
-    all |= bit(p.float_atomics, property::float_atomics) | bit(p.local_float_atomics, property::local_float_atomics);
+    all |= bit(o.byte_storage, property::byte_storage) | bit(o.short_storage, property::short_storage);
+    all |= bit(o.int64_atomics, property::int64_atomics) | bit(o.local_int64_atomics, property::local_int64_atomics);
+    all |= bit(o.float_atomics, property::float_atomics) | bit(o.local_float_atomics, property::local_float_atomics);
     all |= bit(p.device_addresses, property::device_addresses) | bit(p.scalar_block_layout, property::scalar_layout);
-    all |= bit(p.subgroups & pumice::codegen::Subgroups::int64, property::subgroup_int64);
-    all |= bit(p.linear_subgroups, property::linear_subgroups) | bit(p.packed_subgroups, property::packed_subgroups);
-    all |= bit(p.memory_barriers, property::barriers) | bit(!p.memory_barriers, property::ordered_atomics);
-    all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!p.idle_lanes, property::no_idle_lanes);
-    all |= bit(!p.ordered_as_unsigned, property::signed_order) | bit(!p.unsigned_rounds_twice, property::unsigned_to_float);
-    all |= bit(!p.unrolled_imprecise, property::precise_unrolled) | bit(!p.parted_merges, property::bit_merges);
-    all |= bit(!p.exact_conversions, property::conversions) | bit(p.rounded_division, property::rounded_division);
-    return all | bit(p.locks, property::locks) | bit(p.cross_loop_cse, property::cheap_private);
+    all |= bit(o.subgroups & pumice::codegen::Subgroups::int64, property::subgroup_int64);
+    all |= bit(o.linear_subgroups, property::linear_subgroups) | bit(o.packed_subgroups, property::packed_subgroups);
+    all |= bit(o.memory_barriers, property::barriers) | bit(!o.memory_barriers, property::ordered_atomics);
+    all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!o.idle_lanes, property::no_idle_lanes);
+    all |= bit(!o.ordered_as_unsigned, property::signed_order) | bit(!o.unsigned_rounds_twice, property::unsigned_to_float);
+    all |= bit(!o.unrolled_imprecise, property::precise_unrolled) | bit(!o.parted_merges, property::bit_merges);
+    all |= bit(!o.exact_conversions, property::conversions) | bit(o.rounded_division, property::rounded_division);
+    return all | bit(p.locks, property::locks) | bit(o.cross_loop_cse, property::cheap_private);
 }
 
 void expect_same(const library::DevicePlan& a, const runtime::DevicePlan& b) {
