@@ -180,8 +180,8 @@ Expression GlslEmitter::to_storage(const Inst& i, const Expression& value) const
 }
 
 void GlslEmitter::store(const Inst& i, uint32_t id) {
-    if (vectors.merged[id]) return;
-    if (const auto whole = vectors.stores.find(id); whole != vectors.stores.end()) {
+    if (elements.merged[id]) return;
+    if (const auto whole = elements.stores.find(id); whole != elements.stores.end()) {
         const Expression place = interface.whole_element(i.memory, indices_into(i));
         std::string values;
         for (const Value v : whole->second) values += (values.empty() ? "" : ", ") + use(v).text;
@@ -254,7 +254,7 @@ void GlslEmitter::atomic(const Inst& i) {
 void GlslEmitter::define_atomic(const Inst& i, const Expression& e) {
     flush(i.memory.id);
     const Value result = k.result(i);
-    if (usage.uses[result.id] > 0)
+    if (usage.uses.any(result))
         declare(result, e);
     else
         line(e.text + ";");

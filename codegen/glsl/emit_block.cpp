@@ -104,8 +104,8 @@ void GlslEmitter::name_indices() {
     };
     for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}, Named{Op::group_size, "group"}}) {
         bool used[3] = {};
-        for (size_t i = 0; i < k.insts.size(); ++i)
-            if (usage.live[i] && k.insts[i].op == n.op) used[k.insts[i].immediate] = true;
+        for (const InstId i : usage.structure.order())
+            if (k[i].op == n.op && usage.evaluated[k[i].first_result]) used[k[i].immediate] = true;
         const bool only_x = !used[1] && !used[2];
         for (int axis = 0; axis < 3; ++axis) {
             if (!used[axis]) continue;
@@ -143,7 +143,7 @@ void GlslEmitter::block(BlockId b) {
     forget_texels();
     const size_t outside = texels.size();
     for (const InstId id : k[b].insts) {
-        if (!usage.live[id.id]) continue;
+        if (is_pure(k[id].op) && !usage.evaluated[k[id].first_result]) continue;
         loc = k[id].loc;
         instruction(k[id], id.id);
     }
@@ -163,7 +163,7 @@ void GlslEmitter::instruction(const Inst& i, uint32_t id) {
         case Op::cast:
         case Op::bitcast: return define(i, pure(i));
         case Op::uniform: return define(i, use(k.operands(i)[0]));
-        case Op::load: return define(i, vectors.loads[id] ? leaf_of_vector(i) : load(i));
+        case Op::load: return define(i, elements.loads[id] ? leaf_of_vector(i) : load(i));
         case Op::store: return store(i, id);
         case Op::barrier: return barrier();
         case Op::subgroup: return subgroup(i);
@@ -198,8 +198,9 @@ bool GlslEmitter::strict_by_call() const {
 
 void GlslEmitter::define(const Inst& i, Expression e) {
     const Value v = k.result(i);
-    if (usage.uses[v.id] == 0) return;
-    const bool local_use = usage.uses[v.id] == 1 && usage.user[v.id] == usage.block[k[v].inst.id];
+    if (!usage.evaluated[v.id]) return;
+    const bool local_use =
+        usage.uses.count(v) == 1 && usage.structure.block_of(usage.uses.of(v)[0]) == usage.structure.block_of(v);
     if (local_use && !strict(i) && e.text.size() <= longest_inline)
         pending.emplace_back(v.id, std::move(e));
     else
@@ -278,8 +279,8 @@ Expression GlslEmitter::leaf(const Inst& i) {
     }
 }
 
-/// The pattern of a strict sum, difference or fma that adds a constant zero; "" for any other instruction. Drivers fold such a sum
-/// to its other operand, which is wrong for -0 + 0.
+/// The pattern of a strict sum, difference or fma that adds a constant zero; "" for any other instruction. Drivers fold such a
+/// sum to its other operand, which is wrong for -0 + 0.
 std::string GlslEmitter::zero_addend_pattern(const Inst& i) const {
     if (!strict(i) || (i.op != Op::add && i.op != Op::sub && i.op != Op::fma) || i.type == Scalar::bf16) return "";
     const auto operands = k.operands(i);

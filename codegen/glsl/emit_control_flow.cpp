@@ -108,7 +108,7 @@ void GlslEmitter::if_statement(const Inst& i) {
     flush(none);
     std::vector<Value> results = results_of(k, i);
     for (const Value v : results)
-        if (usage.uses[v.id] > 0) new_variables(std::span(&v, 1), {});
+        if (usage.uses.any(v)) new_variables(std::span(&v, 1), {});
 
     yields.push_back(results);
     const std::string then = captured([&] { block(i.blocks[0]); });

@@ -59,8 +59,8 @@ std::string float_modes(const ir::Kernel& kernel, const Options& options, Interf
 
 Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usage, bool with_block) {
     Interface interface(lowered, options, usage, with_block);
-    for (size_t i = 0; i < lowered.insts.size(); ++i)
-        if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
+    for (const ir::InstId i : usage.structure.order())
+        if (lowered[i].first_result != ir::none) interface.need_type(lowered[i].type);
 
     // The body first: it decides what has to be declared.
     GlslEmitter emitter(lowered, options, usage, interface);

@@ -120,7 +120,7 @@ Expression GlslEmitter::combined(const Inst& i) {
 }
 
 void GlslEmitter::subgroup(const Inst& i) {
-    if (usage.uses[k.result(i).id] == 0) return;
+    if (!usage.uses.any(k.result(i))) return;
     // Declared here, never pending: at another place other items may be active.
     declare(k.result(i), interface.subgroups() ? together(i) : alone(i));
 }

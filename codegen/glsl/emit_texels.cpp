@@ -10,11 +10,11 @@
 //   store arg1[%y, %x].y, %3 : f32          imageStore(arg1_image, ivec2(x, y), vec4(v2, v3, 0.0, 0.0));
 //
 // Loads of one texel share a variable within a block; those of an image that the kernel writes, up to the next access that is no
-// load (value numbering). Stores of one texel are grouped by core/analysis/texel_stores.h; a group that leaves channels out loads
-// the texel first. Values are rounded to the format before they are stored, since drivers may round ties, halves and integers out
-// of range as they like. The driver's value of a normalised texel is rounded to the nearest quotient that the format has, and is
-// then the same on every device, unless Options::exact_texels says that it is. Cost: a rounding a channel. Limits: a texel is
-// stored by one item at a time. Textbook name: instruction selection, with store merging.
+// load (value numbering). Stores of one texel are grouped by core/analysis/element_accesses.h; a group that leaves channels out
+// loads the texel first. Values are rounded to the format before they are stored, since drivers may round ties, halves and
+// integers out of range as they like. The driver's value of a normalised texel is rounded to the nearest quotient that the format
+// has, and is then the same on every device, unless Options::exact_texels says that it is. Cost: a rounding a channel. Limits: a
+// texel is stored by one item at a time. Textbook name: instruction selection, with store merging.
 #include <algorithm>
 
 #include "codegen/glsl/glsl_emitter.h"
@@ -181,13 +181,13 @@ Expression GlslEmitter::channel_of_texel(const Inst& i) {
 
 /// The stores of a texel, at the last of them.
 void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
-    if (stores.merged[id]) return;
+    if (elements.merged[id]) return;
     const Memory& m = k[i.memory];
     const FormatRow& row = row_of(m.image.format);
-    const TexelStore& store = stores.last.at(id);
+    const std::vector<Value>& stored = elements.stores.at(id);
     const std::string image = interface.storage_image(i.memory), place = texel_place(m.image, indices_of(k, i));
     std::string before;
-    const bool partial = std::ranges::any_of(store.channels, [](Value v) { return !v; });
+    const bool partial = std::ranges::count(stored, Value()) > 0;
     if (partial) {
         interface.load_texels(i.memory);
         before = text("texel", next_texel++);
@@ -195,12 +195,12 @@ void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
     }
     std::string channels;
     for (size_t c = 0; c < 4; ++c) {
-        const bool has = c < store.channels.size();
-        const std::string channel = !has                 ? (i.type == Scalar::f32   ? "0.0"
-                                                            : i.type == Scalar::i32 ? "0"
-                                                                                    : "0u")
-                                    : !store.channels[c] ? text(before, ".", channel_names[c])
-                                                         : encoded(row, use(store.channels[c]).text);
+        const bool has = c < stored.size();
+        const std::string channel = !has         ? (i.type == Scalar::f32   ? "0.0"
+                                                    : i.type == Scalar::i32 ? "0"
+                                                                            : "0u")
+                                    : !stored[c] ? text(before, ".", channel_names[c])
+                                                 : encoded(row, use(stored[c]).text);
         channels += (c ? ", " : "") + channel;
     }
     line(text("imageStore(", image, ", ", place, ", ", vector_of(i.type), "(", channels, "));"));

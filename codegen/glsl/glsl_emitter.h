@@ -8,9 +8,8 @@
 
 #include "codegen/glsl/kernel_usage.h"
 #include "codegen/glsl/shader_interface.h"
-#include "codegen/glsl/vector_accesses.h"
 #include "codegen/glsl_text/expression.h"
-#include "core/analysis/texel_stores.h"
+#include "core/analysis/element_accesses.h"
 #include "core/ir/ir.h"
 
 namespace pumice::codegen {
@@ -25,8 +24,7 @@ public:
           options(options),
           usage(usage),
           interface(interface),
-          stores(ir::texel_stores(kernel)),
-          vectors(vector_accesses(kernel, usage, interface.vectors())),
+          elements(ir::element_accesses(kernel, interface.vectors())),
           names(kernel.values.size()),
           variable(kernel.values.size(), ir::none),
           most_extents(bounds_of_extents()) {}
@@ -140,8 +138,7 @@ private:
     const Usage& usage;
     Interface& interface;
 
-    const ir::TexelStores stores;
-    const VectorAccesses vectors;
+    const ir::ElementAccesses elements;
     std::string out;
     int indent = 1;
     ir::Loc loc;                     ///< of the instruction being written

@@ -1,8 +1,9 @@
-// Use counts, liveness and memory usage of a kernel, which the GLSL emitter needs before it writes the first line.
+// What a kernel uses of the device, which the GLSL emitter needs before it writes the first line.
 #pragma once
 #include <vector>
 
-#include "core/ir/ir.h"
+#include "core/analysis/uses.h"
+#include "core/ir/structure.h"
 
 namespace pumice::codegen {
 
@@ -24,13 +25,12 @@ struct Usage {
 
     explicit Usage(const ir::Kernel& k);
 
-    std::vector<int> uses;           ///< per value: operands of live instructions that name it
-    std::vector<bool> live;          ///< per instruction: it has an effect, or something live needs its result
-    std::vector<ir::BlockId> block;  ///< per instruction: its block
-    std::vector<ir::BlockId> user;   ///< per value: the block of one live user
+    const ir::Uses uses;
+    const ir::Structure structure;
     std::vector<OfMemory> memories;
-    bool global_axis[3] = {};  ///< per axis: the global index is used, by global_index, in_range, print or require
-    int in_range_uses = 0;
+    std::vector<bool> evaluated;  ///< per value: the shader uses it for more than the sizes of local memory
+    bool global_axis[3] = {};     ///< per axis: the global index is used, by global_index, in_range, print or require
+    uint32_t in_range_uses = 0;
     bool reports = false;         ///< prints or requires something
     uint32_t subgroup_needs = 0;  ///< bits of Subgroups
 

@@ -21,7 +21,6 @@
 #include <map>
 #include <tuple>
 
-#include "codegen/glsl/vector_accesses.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/member_names.h"
@@ -66,6 +65,16 @@ bool is_kept(const Memory& m) { return !kept_name(m).empty(); }
 std::string word_name(const Leaf& leaf) { return text("word_", leaf.offset / 4); }
 
 }  // namespace
+
+bool has_vector_layout(const Element& element) {
+    const std::vector<Leaf>& leaves = element.leaves;
+    if ((leaves.size() != 2 && leaves.size() != 4) || element.size != 4 * leaves.size()) return false;
+    const Scalar type = leaves[0].type;
+    if (type != Scalar::f32 && type != Scalar::i32 && type != Scalar::u32) return false;
+    for (size_t n = 0; n < leaves.size(); ++n)
+        if (leaves[n].type != type || leaves[n].offset != 4 * n) return false;
+    return true;
+}
 
 Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u, bool block)
     : k(kernel), options(o), usage(u), with_block(block) {

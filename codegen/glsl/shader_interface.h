@@ -11,6 +11,9 @@
 
 namespace pumice::codegen {
 
+/// True for an element of 2 or 4 leaves of one 32-bit type, without gaps: a vector of GLSL has the same layout.
+bool has_vector_layout(const Element& element);
+
 /// Collects the declarations that the body needs while it is emitted, then emits them.
 class Interface {
 public:
@@ -38,7 +41,7 @@ public:
         return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);
     }
     void need_locks() { locks = true; }
-    /// By memory: true for arrays whose elements are vectors in GLSL; see vector_accesses.h.
+    /// By memory: true for arrays whose elements are vectors in GLSL; see element_accesses.h.
     const std::vector<bool>& vectors() const { return is_vector; }
     /// "vec4", or "ivec2" and so on: the type of an element that is a vector.
     std::string vector_type(ir::MemoryId m) const;

@@ -7,7 +7,7 @@
 //                                                                        |  %1 = f32((%0 >> 8) & 255) * (1 / 255)
 //   store arg1[%y, %x].x, %2 ... store arg1[%y, %x].w, %5                |  store arg1[%y, %x], %6    # 4 channels
 //
-// Method: image_format.h says where the texels of levels and layers lie; core/analysis/texel_stores.h finds the stores of one
+// Method: image_format.h says where the texels of levels and layers lie; core/analysis/element_accesses.h finds the stores of one
 // texel. A store of some channels only keeps the others: it loads the word before. Words of images that are only read are
 // loaded once a block. The arithmetic is that of core/format/texel_conversion.cpp, to the bit.
 // Cost: 3 to 4 operations a channel, for f16 about 10. Limits: a texel is no atom: only its own work-item may store to it.
@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/analysis/texel_stores.h"
+#include "core/analysis/element_accesses.h"
 #include "core/ir/rewriter.h"
 #include "core/support/error.h"
 
@@ -168,7 +168,7 @@ class ImagesAsWords : public Rewriter {
 public:
     /// `lowered` is the original kernel with other memories.
     ImagesAsWords(const Kernel& original, const Kernel& lowered)
-        : Rewriter(lowered), original(original), stores(texel_stores(original)), loaded(1) {}
+        : Rewriter(lowered), original(original), accesses(element_accesses(original)), loaded(1) {}
 
 private:
     void function(const Function& f) override {
@@ -194,12 +194,12 @@ private:
             return map(from.result(i), Packing(b, image.format).channel(int(i.leaf), words));
         }
         if (i.op != Op::store) library_bug("an image is accessed by " + print(original, original[id]));
-        if (stores.merged[id.id]) return;
+        if (accesses.merged[id.id]) return;
         std::vector<Value> operands = of(from.operands(i));
         operands.pop_back();
         const std::vector<Value> at = place(i.memory, operands);
         std::vector<Value> channels, before;
-        for (const Value channel : stores.last.at(id.id).channels) channels.push_back(channel ? of(channel) : channel);
+        for (const Value channel : accesses.stores.at(id.id)) channels.push_back(channel ? of(channel) : channel);
         if (std::ranges::count(channels, Value()) > 0) before = load(i.memory, at);
         const std::vector<Value> words = Packing(b, image.format).words(channels, before);
         for (uint32_t w = 0; w < words.size(); ++w) b.store(of(i.memory), w, at, words[w]);
@@ -283,7 +283,7 @@ private:
     }
 
     const Kernel& original;
-    const TexelStores stores;
+    const ElementAccesses accesses;
     std::vector<std::map<std::vector<uint32_t>, std::vector<Value>>> loaded;  // by open block: words by memory and indices
 };
 

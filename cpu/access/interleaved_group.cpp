@@ -18,6 +18,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/analysis/element_accesses.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/index_polynomial.h"
@@ -87,18 +88,12 @@ std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) cons
         });
     };
     int compared = 0;
-    const auto& insts = k[uniformity.structure().block_of(id)].insts;
-    for (auto at = std::find(insts.begin(), insts.end(), id) + 1; at != insts.end(); ++at) {
-        const Inst& next = k[*at];
-        if (is_pure(next.op) || next.op == Op::extent) continue;
-        if (next.op != Op::load && next.op != Op::store && next.op != Op::atomic) break;
-        if (next.memory != i.memory) continue;
-        if (stride == 0 && ++compared > most_compared) break;
-        const bool may_join = stride > 0 ? stride_of(next) == stride : next.op != Op::atomic && may_lie_in_lane_rows(next);
+    each_access_after(k, uniformity.structure().block_of(id), id, [&](const Inst& next) {
+        if (stride == 0 && ++compared > most_compared) return false;
+        const bool may_join = stride > 0 ? stride_of(next) == stride : may_lie_in_lane_rows(next);
         const auto between = may_join ? bytes_between(i, next) : std::nullopt;
         const bool loads = i.op == Op::load, same = next.op == i.op;
-        if (!between && loads && same) continue;
-        if (!between) break;
+        if (!between) return loads && same;
         const AccessAt member{&next, *between};
         const bool fits = size_of(next.type) == word && *between % word == 0 && std::abs(*between) < most;
         if (loads) {
@@ -107,10 +102,11 @@ std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) cons
             else if (fits && !touches(others, member))
                 members.push_back(member);
         } else {
-            if (touches(members, member)) break;
+            if (touches(members, member)) return false;
             if (same && fits) members.push_back(member);
         }
-    }
+        return true;
+    });
     return members;
 }
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/analysis/element_accesses.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/reduction_privatisation.h"
@@ -38,18 +39,13 @@ std::vector<const Inst*> LlvmEmitter::vector_add(const Inst& i) const {
     taken[i.leaf] = true;
     std::vector<const Inst*> all{&i};
     const InstId id{uint32_t(&i - k.insts.data())};
-    const auto& insts = k[uniformity.structure().block_of(id)].insts;
-    for (auto next = std::find(insts.begin(), insts.end(), id) + 1; next != insts.end(); ++next) {
-        const Inst& j = k[*next];
-        if (is_pure(j.op) || j.op == Op::extent) continue;
-        if (j.op != Op::load && j.op != Op::store && j.op != Op::atomic) break;
-        if (j.memory != i.memory) continue;
-        if (!joins(j)) break;
-        const auto there = indices_of(k, j);
-        if (taken[j.leaf] || !std::equal(at.begin(), at.end(), there.begin(), there.end())) continue;
-        taken[j.leaf] = true;
-        all.push_back(&j);
-    }
+    each_access_after(k, uniformity.structure().block_of(id), id, [&](const Inst& j) {
+        if (joins(j) && !taken[j.leaf] && std::ranges::equal(at, indices_of(k, j))) {
+            taken[j.leaf] = true;
+            all.push_back(&j);
+        }
+        return joins(j);
+    });
     return 2 * all.size() >= scalars && all.size() > 1 ? all : std::vector<const Inst*>();
 }
 

@@ -1,5 +1,5 @@
 // The GLSL of arrays whose elements have the layout of vectors.
-#include "codegen/glsl/vector_accesses.h"
+#include "codegen/glsl/shader_interface.h"
 
 #include <gtest/gtest.h>
 
@@ -25,14 +25,14 @@ const std::string copy =
     "  %1 = load arg2[%0].x : f32\n  %2 = load arg2[%0].y : f32\n"
     "  store arg1[%0].x, %2 : f32\n  store arg1[%0].y, %1 : f32\n";
 
-TEST(vector_accesses, leaves_that_are_accessed_together_are_one_vector) {
+TEST(element_vectors, leaves_that_are_accessed_together_are_one_vector) {
     const std::string glsl = text_of(copy);
     EXPECT_TRUE(has(glsl, "{ vec2 arg2[]; }")) << glsl;
     EXPECT_TRUE(has(glsl, "const vec2 element0 = arg2[i];")) << glsl;
     EXPECT_TRUE(has(glsl, "arg1[i] = vec2(element0.y, element0.x);")) << glsl;
 }
 
-TEST(vector_accesses, a_single_leaf_is_accessed_alone) {
+TEST(element_vectors, a_single_leaf_is_accessed_alone) {
     const std::string glsl = text_of("  %1 = load arg2[%0].y : f32\n  store arg1[%0].x, %1 : f32\n");
     EXPECT_TRUE(has(glsl, "arg1[i].x = arg2[i].y;")) << glsl;
 }
@@ -40,7 +40,7 @@ TEST(vector_accesses, a_single_leaf_is_accessed_alone) {
 /// An index that may be the item's own: a store there may change what is loaded.
 const std::string other = "  %8 = load arg2[%0].x : f32\n  %9 = cast %8 : i32\n";
 
-TEST(vector_accesses, a_store_between_two_loads_parts_them) {
+TEST(element_vectors, a_store_between_two_loads_parts_them) {
     const std::string glsl = text_of(other +
                                      "  %1 = load arg1[%0].x : f32\n  store arg1[%9].x, %1 : f32\n"
                                      "  %2 = load arg1[%0].y : f32\n  store arg1[%9].y, %2 : f32\n");
@@ -48,14 +48,14 @@ TEST(vector_accesses, a_store_between_two_loads_parts_them) {
     EXPECT_FALSE(has(glsl, "= vec2(")) << glsl;
 }
 
-TEST(vector_accesses, a_load_between_two_stores_parts_them) {
+TEST(element_vectors, a_load_between_two_stores_parts_them) {
     const std::string glsl = text_of(
         "  %1 = load arg2[%0].x : f32\n  store arg1[%0].x, %1 : f32\n  %2 = load arg1[%0].y : f32\n"
         "  store arg1[%0].y, %2 : f32\n");
     EXPECT_FALSE(has(glsl, "= vec2(")) << glsl;
 }
 
-TEST(vector_accesses, a_leaf_that_a_store_may_have_changed_is_loaded_again) {
+TEST(element_vectors, a_leaf_that_a_store_may_have_changed_is_loaded_again) {
     const std::string glsl = text_of(other +
                                      "  %1 = load arg1[%0].x : f32\n  %2 = load arg1[%0].y : f32\n"
                                      "  %3 = add %1, %2 : f32\n  store arg1[%9].x, %3 : f32\n"
@@ -65,7 +65,7 @@ TEST(vector_accesses, a_leaf_that_a_store_may_have_changed_is_loaded_again) {
     EXPECT_TRUE(has(glsl, "arg1[v0].y = arg1[i].x * v1;")) << glsl;
 }
 
-TEST(vector_accesses, the_last_of_two_stores_of_a_leaf_counts) {
+TEST(element_vectors, the_last_of_two_stores_of_a_leaf_counts) {
     const std::string glsl = text_of(
         "  %1 = load arg2[%0].x : f32\n  %2 = load arg2[%0].y : f32\n  store arg1[%0].x, %1 : f32\n"
         "  store arg1[%0].x, %2 : f32\n  store arg1[%0].y, %1 : f32\n");
@@ -73,13 +73,13 @@ TEST(vector_accesses, the_last_of_two_stores_of_a_leaf_counts) {
     EXPECT_FALSE(has(glsl, "arg1[i].x")) << glsl;
 }
 
-TEST(vector_accesses, memories_with_atomics_have_no_vectors) {
+TEST(element_vectors, memories_with_atomics_have_no_vectors) {
     const std::string glsl = text_of(copy + "  %3 = constant 1 : f32\n  %4 = atomic add arg1[%0].x, %3 : f32\n");
     EXPECT_FALSE(has(glsl, "vec2 arg1[]")) << glsl;
     EXPECT_TRUE(has(glsl, "vec2 arg2[]")) << glsl;
 }
 
-TEST(vector_accesses, other_layouts_stay_structs) {
+TEST(element_vectors, other_layouts_stay_structs) {
     const auto layout = [](const std::string& element) {
         const ir::Kernel k =
             ir::parse("kernel \"k\" math contract rank 1 (arg1: in " + element + "[1]) files [] {\n  return\n}\n");
@@ -94,7 +94,7 @@ TEST(vector_accesses, other_layouts_stay_structs) {
     EXPECT_FALSE(layout("f32"));
 }
 
-TEST(vector_accesses, a_shifted_array_counts_from_its_first_element) {
+TEST(element_vectors, a_shifted_array_counts_from_its_first_element) {
     Options options;
     options.shifted = {false, true};
     const std::string glsl = text_of(copy, pair, options);
