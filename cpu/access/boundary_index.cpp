@@ -28,6 +28,7 @@
 #include "core/analysis/loop_info.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/index_polynomial.h"
 
 namespace pumice::cpu {
 
@@ -55,32 +56,19 @@ const Inst* LlvmEmitter::counted_loop_of(Value v) const {
     return nullptr;
 }
 
-/// The constant increment of an i32 from one iteration of a loop to the next, if there is one. `counter` becomes the loop's
-/// counter.
-std::optional<int64_t> LlvmEmitter::moved_by_counter(Value v, Value& counter, int depth) const {
-    const InstId source = k[v].inst;
-    if (source.id == none) {
-        if ((counter && counter != v) || !counted_loop_of(v)) return std::nullopt;
-        counter = v;
-        return 1;
+/// The loop counter by which an i32 moves by a constant an iteration, if the rest of the value is known before the packet.
+Value LlvmEmitter::counter_of(Value v) const {
+    Value counter;
+    for (const auto& [factors, times] : polynomial_of(k, v).coefficients) {
+        const bool is_counter = factors.size() == 1 && counted_loop_of({factors[0]});
+        if (is_counter && (counter || std::abs(times) > most_moved)) return {};
+        if (is_counter) counter = {factors[0]};
+        int steps = most_steps;
+        const auto known = [&](uint32_t factor) { return is_rematerialisable({factor}, steps, true); };
+        if (!is_counter && !std::ranges::all_of(factors, known)) return {};
     }
-    const Inst& i = k[source];
     int steps = most_steps;
-    if (is_rematerialisable(v, steps, true)) return 0;
-    if (depth > most_depth || !is_pure(i.op) || i.type != Scalar::i32 || i.result_count != 1) return std::nullopt;
-    const auto o = k.operands(i);
-    if (i.op != Op::add && i.op != Op::sub && i.op != Op::mul) return std::nullopt;
-    const auto a = moved_by_counter(o[0], counter, depth + 1), b = moved_by_counter(o[1], counter, depth + 1);
-    if (!a || !b) return std::nullopt;
-    int64_t moved = i.op == Op::add ? *a + *b : *a - *b;
-    if (i.op == Op::mul) {
-        const auto c0 = constant_integer(k, o[0]), c1 = constant_integer(k, o[1]);
-        if ((!c1 && !c0) || (c1 ? *b : *a) != 0) return std::nullopt;
-        const WideInt product = c1 ? *c1 * *a : *c0 * *b;
-        if (product > most_moved || product < -most_moved) return std::nullopt;
-        moved = int64_t(product);
-    }
-    return std::abs(moved) <= most_moved ? std::optional(moved) : std::nullopt;
+    return counter && is_rematerialisable(v, steps, true, counter) ? counter : Value();
 }
 
 /// Boundary index: matches select(x == limit, wrapped, interior), also by another comparison, and min(x, limit), max(x,
@@ -130,9 +118,9 @@ std::optional<BoundaryIndex> LlvmEmitter::boundary_index_of(const Inst& i, std::
     const bool same = boundary.interior == boundary.x;
     if (is_rematerialisable(boundary.x, steps, true) && (same || is_rematerialisable(boundary.interior, steps, true)))
         return boundary;
-    const bool between = boundary.op != Op::rem && boundary.op != Op::eq && boundary.op != Op::ne;
-    const bool moves = between && moved_by_counter(boundary.x, boundary.counter) && boundary.counter;
-    return moves ? std::optional(boundary) : std::nullopt;
+    if (boundary.op == Op::rem || boundary.op == Op::eq || boundary.op == Op::ne) return std::nullopt;
+    boundary.counter = counter_of(boundary.x);
+    return boundary.counter ? std::optional(boundary) : std::nullopt;
 }
 
 /// The boundary indices of the kernel that take part in an array access.

@@ -35,50 +35,33 @@ namespace {
 constexpr int most_nested = 8;  ///< instructions between the index with step 1 and the access
 }  // namespace
 
-/// True if a value has step 1 in most packets.
-bool LlvmEmitter::is_nearly_affine(Value v, int depth) const {
-    if (kind_of(v) == ValueKind::affine) return lane_step(v) == 1;
-    const InstId source = k[v].inst;
-    if (kind_of(v) != ValueKind::vector || source.id == none || depth > most_nested) return false;
-    const Inst& i = k[source];
-    const auto o = k.operands(i);
-    const auto is = [&](size_t operand) { return is_nearly_affine(o[operand], depth + 1); };
-    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
-    switch (i.op) {
-        case Op::min:
-        case Op::max: return is(0) || is(1);
-        case Op::select: return is(1) || is(2);
-        case Op::rem:
-        case Op::and_: return is(0) && uniform(1);
-        case Op::cast: return is_int(k.type_of(o[0])) && is(0);
-        case Op::sub: return is(0) && uniform(1);
-        case Op::add: return (is(0) && uniform(1)) || (uniform(0) && is(1));
-        default: return false;
-    }
-}
-
-/// The step of a value from lane to lane in most packets; none if there is none that is likely.
-std::optional<int64_t> LlvmEmitter::probable_step(Value v, int depth) const {
+/// The step of a value from lane to lane in most packets; none if there is none that is likely. `narrow`: not of xor, nor of sums
+/// of two values that vary.
+std::optional<int64_t> LlvmEmitter::probable_step(Value v, bool narrow, int depth) const {
     if (kind_of(v) == ValueKind::uniform) return 0;
     if (kind_of(v) == ValueKind::affine) return lane_step(v);
     const InstId source = k[v].inst;
     if (source.id == none || depth > most_nested) return std::nullopt;
     const Inst& i = k[source];
     const auto o = k.operands(i);
-    const auto of = [&](size_t operand) { return probable_step(o[operand], depth + 1); };
+    const auto of = [&](size_t operand) { return probable_step(o[operand], narrow, depth + 1); };
+    const auto by_one = [&](size_t operand) { return probable_step(o[operand], true, depth + 1) == 1; };
     const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
     switch (i.op) {
         case Op::add:
         case Op::sub: {
             const auto a = of(0), b = of(1);
-            if (!a || !b) return std::nullopt;
+            if (!a || !b || (narrow && !uniform(0) && !uniform(1))) return std::nullopt;
             return int64_t(uint64_t(*a) + (i.op == Op::add ? uint64_t(*b) : 0 - uint64_t(*b)));
         }
-        case Op::xor_: return uniform(1) ? of(0) : uniform(0) ? of(1) : std::nullopt;
+        case Op::xor_: return narrow ? std::nullopt : uniform(1) ? of(0) : uniform(0) ? of(1) : std::nullopt;
         case Op::rem:
         case Op::and_: return uniform(1) ? of(0) : std::nullopt;
         case Op::cast: return is_int(k.type_of(o[0])) ? of(0) : std::nullopt;
-        default: return is_nearly_affine(v, depth) ? std::optional<int64_t>(1) : std::nullopt;
+        case Op::min:
+        case Op::max: return by_one(0) || by_one(1) ? std::optional<int64_t>(1) : std::nullopt;
+        case Op::select: return by_one(1) || by_one(2) ? std::optional<int64_t>(1) : std::nullopt;
+        default: return std::nullopt;
     }
 }
 
@@ -94,8 +77,7 @@ bool LlvmEmitter::checks_contiguity(const Inst& i) const {
     for (const Value v : indices.first(indices.size() - 1))
         if (kind_of(v) != ValueKind::uniform) return false;
     return kind_of(indices.back()) == ValueKind::vector && !affine.of(indices.back()).step(index_bits(i, indices.back())) &&
-           size_of(k.type_of(indices.back())) == 4 &&
-           (is_nearly_affine(indices.back()) || (target.rules.has(Rule::checked_stores) && probable_step(indices.back()) == 1));
+           size_of(k.type_of(indices.back())) == 4 && probable_step(indices.back(), !target.rules.has(Rule::checked_stores)) == 1;
 }
 
 /// True if the packets at the rim permute a vector of the memory. It is read past its end by less than a vector, for which

@@ -11,7 +11,6 @@
 // Limits: no conflict detection (AVX-512 CD): atomics at varying addresses are always scalarised. Exchange and compare-exchange
 // are never reduced over the packet.
 // Textbook: scalarisation; SIMD tree reduction.
-#include <functional>
 
 #include "core/ir/ops.h"
 #include "core/support/error.h"

@@ -20,7 +20,6 @@
 // affine analysis does not know is a gather, even if it happens to be contiguous at run time.
 // Textbook: memory access widening in loop vectorisation (Allen and Kennedy; LLVM LoopVectorize: widen, interleave, scalarise).
 #include <algorithm>
-#include <functional>
 
 #include "core/analysis/alias.h"
 #include "core/ir/evaluate.h"

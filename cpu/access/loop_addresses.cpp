@@ -51,8 +51,8 @@ std::string LlvmEmitter::product_of(const std::string& a, const std::string& b) 
     return let(text("mul i64 ", a, ", ", b));
 }
 
-/// The value of an index in the first iteration, and what one more of the counter adds to it. `displacement`: takes constants that
-/// are added, if given.
+/// The value of an index in the first iteration, and what one more of the counter adds to it. `displacement`: takes constants
+/// that are added, if given.
 std::optional<LlvmEmitter::LoopIndex> LlvmEmitter::index_in_loop(Value v, InstId loop, int64_t* displacement, int depth) {
     if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth || remainders.count(v.id)) return std::nullopt;
     if (const auto boundary = interior_values.find(v.id); boundary != interior_values.end())

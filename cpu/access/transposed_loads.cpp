@@ -42,13 +42,13 @@ constexpr int bytes_ahead = 256;             ///< prefetch distance along rows, 
 // ---- which loads ----
 
 /// True if a value is rematerialisable by cheap arithmetic, from the item's indices, from values of the launch and, unless
-/// `anywhere`, from values that the group has outside packets.
-bool LlvmEmitter::is_rematerialisable(Value v, int& steps, bool anywhere) const {
+/// `anywhere`, from values that the group has outside packets; and from `given`.
+bool LlvmEmitter::is_rematerialisable(Value v, int& steps, bool anywhere, Value given) const {
     // A uniform value costs little before the packets: LLVM computes it once for a row.
     const auto costly = [&](const Inst& i) { return is_costly(i) && !(anywhere && kind_of(k.result(i)) == ValueKind::uniform); };
     Rematerialisation cheaply(
         k, [&](const Inst& i) { return is_pure(i.op) && !costly(i); },
-        [&](Value o) { return !anywhere && has_barriers && context_saves[o.id].outer; });
+        [&](Value o) { return o == given || (!anywhere && has_barriers && context_saves[o.id].outer); });
     return cheaply.within(v, steps);
 }
 

@@ -53,7 +53,7 @@ bool LlvmEmitter::whole_in_wide_packets(const Inst& i) const {
     const auto indices = indices_of(k, i);
     const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
     return std::all_of(indices.begin(), indices.end() - 1, uniform) &&
-           (uniform(indices.back()) || is_nearly_affine(indices.back()));
+           (uniform(indices.back()) || probable_step(indices.back(), true) == 1);
 }
 
 /// Vector instructions for the items of one packet of the device's width, if a wide packet has `factor` times as many.

@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -174,8 +173,7 @@ private:
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- accesses whose lanes lie side by side in most packets (contiguity_check.cpp) ----
-    bool is_nearly_affine(ir::Value v, int depth = 0) const;
-    std::optional<int64_t> probable_step(ir::Value v, int depth = 0) const;
+    std::optional<int64_t> probable_step(ir::Value v, bool narrow, int depth = 0) const;
     bool checks_contiguity(const ir::Inst& i) const;
     bool permutes_window(const ir::Inst& i) const;
     std::string permuted_by(const std::string& type, const std::string& vector, const std::string& of);
@@ -272,7 +270,7 @@ private:
     void transpose_back(const RowTile& t, const RowTiling& all, int first);
 
     // ---- transposed loads: several rows' packets load together (transposed_loads.cpp) ----
-    bool is_rematerialisable(ir::Value v, int& steps, bool anywhere = false) const;
+    bool is_rematerialisable(ir::Value v, int& steps, bool anywhere = false, ir::Value given = {}) const;
     void rematerialise(ir::Value v);
     bool is_transposed_load(const ir::Inst& i) const;
     std::vector<ir::InstId> find_transposed_loads(std::span<const ir::InstId> insts) const;
@@ -454,7 +452,7 @@ private:
     std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
     std::vector<BoundaryIndex> find_boundary_indices() const;
     const ir::Inst* counted_loop_of(ir::Value v) const;
-    std::optional<int64_t> moved_by_counter(ir::Value v, ir::Value& counter, int depth = 0) const;
+    ir::Value counter_of(ir::Value v) const;
     std::string is_interior(const BoundaryIndex& b);
     std::string is_interior_now(const BoundaryIndex& b);
     std::string are_interior();
