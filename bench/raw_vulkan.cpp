@@ -2,6 +2,7 @@
 #include "bench/raw_vulkan.h"
 
 #include <cstring>
+#include <stdexcept>
 
 namespace raw {
 namespace {

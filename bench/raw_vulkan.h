@@ -2,9 +2,6 @@
 // no code with the library. Descriptor sets, pipelines and the command buffer are made ahead; a launch is record, submit, wait.
 #pragma once
 #include <cstdint>
-#include <initializer_list>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

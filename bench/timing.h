@@ -2,7 +2,6 @@
 #pragma once
 #include <ctime>
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>

@@ -1,6 +1,5 @@
 // Cases of the CPU device: one piece of work done by Pumice on cpu, on lavapipe, and by what a user would pick instead.
 #pragma once
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>

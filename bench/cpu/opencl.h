@@ -1,6 +1,5 @@
 // OpenCL C on the processor, through whatever OpenCL driver there is (PoCL).
 #pragma once
-#include <initializer_list>
 #include <string>
 #include <vector>
 

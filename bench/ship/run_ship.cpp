@@ -1,7 +1,6 @@
 #include "bench/ship/run_ship.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,6 @@
 // Texels between the bytes of a format and the channels that kernels see, on the host.
 #pragma once
 #include <cstdint>
-#include <span>
 
 #include "core/format/image_format.h"
 

@@ -1,8 +1,6 @@
 // Semantics of kernels: results of control flow and ranges, of kernels as recorded and as prepared.
 #include "core/interp/interp_test.h"
 
-#include <limits>
-
 namespace pumice::interp_test {
 namespace {
 

@@ -1,7 +1,6 @@
 // Constant evaluation: pure instructions, casts and conversions of scalars, for folding and the interpreter.
 #pragma once
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "core/ir/ir.h"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 
 #include "core/host/array.h"

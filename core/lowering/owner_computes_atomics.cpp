@@ -20,7 +20,6 @@
 #include "core/lowering/owner_computes_atomics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>

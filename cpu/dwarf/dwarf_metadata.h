@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/ir/ir.h"

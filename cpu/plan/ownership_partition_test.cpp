@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <string>
 
 #include "core/host/array.h"
 #include "core/kernel/kernel.h"

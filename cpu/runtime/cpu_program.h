@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <future>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <semaphore>

@@ -1,6 +1,5 @@
 // oneTBB's threads, in one arena for each priority. No other file uses oneTBB.
 #pragma once
-#include <array>
 #include <memory>
 
 #include "core/host/backend.h"

@@ -1,7 +1,6 @@
 // The same frame by hand-written Vulkan: the peer of the fluid's kernels. It shares no code with them but the constants of a
 // frame.
 #pragma once
-#include <memory>
 #include <vector>
 
 #include "samples/fluid/fluid_kernels.h"

@@ -4,7 +4,6 @@
 #include <pumice/pumice.h>
 
 #include <functional>
-#include <vector>
 
 #include "samples/photo/picture.h"
 

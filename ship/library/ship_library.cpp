@@ -9,7 +9,6 @@
 #include "ship/library/ship_library.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <map>

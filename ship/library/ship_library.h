@@ -4,7 +4,6 @@
 #include <concepts>
 #include <filesystem>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "core/kernel/kernel.h"

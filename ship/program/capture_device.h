@@ -13,7 +13,6 @@
 // Limits: one stream; a program that branches on the device's contents, or calls host functions on a stream, is refused.
 // Textbook name: tracing with abstract values (as of jit in JAX), on the level of device commands.
 #pragma once
-#include <memory>
 
 #include "ship/program/captured_program.h"
 #include "ship/program/ship_program.h"

@@ -1,7 +1,6 @@
 #include "ship/program/size_fit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/ir/type.h"

@@ -1,7 +1,5 @@
 // The examples of docs/autodiff.md: each is compiled and run as it stands on the page, and gives the results that the page names.
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <iostream>
 
 #include "tests/docs/page.h"

@@ -1,5 +1,4 @@
 // Pipelines that are made before the first launch.
-#include <atomic>
 #include <thread>
 
 #include "tests/frames/frame_test.h"

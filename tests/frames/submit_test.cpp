@@ -1,5 +1,4 @@
 // Submissions with the application's semaphores, and its pipeline cache and memory.
-#include <algorithm>
 #include <mutex>
 
 #include "tests/frames/frame_test.h"

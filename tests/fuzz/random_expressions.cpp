@@ -1,5 +1,4 @@
 // Random expressions.
-#include <cstring>
 
 #include "tests/fuzz/random_maker.h"
 

@@ -1,6 +1,5 @@
 // Makes random programs: expressions in random_expressions.cpp, statements and their objects in random_program.cpp.
 #pragma once
-#include <algorithm>
 #include <random>
 
 #include "tests/fuzz/random_program.h"

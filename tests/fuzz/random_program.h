@@ -2,7 +2,6 @@
 // on a device, and random_shrink.h makes them smaller. A tree stays valid when statements are dropped: variables and memories are
 // declared at the beginning, and an index of a dropped loop is a constant.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "core/ir/ops.h"

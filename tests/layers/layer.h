@@ -3,8 +3,6 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
-#include <type_traits>
-
 namespace layer {
 
 /// Handles of one instance or device begin with the same pointer, the loader's table.

@@ -4,8 +4,6 @@
 // (null_card_layer.cpp). On a device that computes, the same tests compare the results of the two sides.
 #include <cmath>
 #include <fstream>
-#include <iostream>
-#include <map>
 #include <random>
 
 #include <nlohmann/json.hpp>

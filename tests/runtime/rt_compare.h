@@ -6,7 +6,6 @@
 #include <pumice/pumice.h>
 #include <pumice/pumice_rt.h>
 
-#include <bit>
 #include <cstring>
 #include <random>
 #include <string>

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
-#include <deque>
 #include <functional>
 #include <numeric>
 #include <string>
