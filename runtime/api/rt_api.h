@@ -1,10 +1,11 @@
 /* The C interface of libpumice_rt, the runtime of kernels that were built ahead of time. Public: <pumice/pumice_rt.h>.
  *
- * The runtime has no compiler in it. pumice_add_library (docs/shipping.md) makes a library of kernels and a header with a function for
- * each of them; that header calls pumice_launch below. C99 and C++ may include this file; <pumice/pumice_rt.hpp> has typed C++ on top.
+ * The runtime has no compiler in it. pumice_add_library (docs/shipping.md) makes a library of kernels and a header with a
+ * function for each of them; that header calls pumice_launch below. C99 and C++ may include this file; <pumice/pumice_rt.hpp> has
+ * typed C++ on top.
  *
- * Errors: a function returns PUMICE_OK or the kind of an error; pumice_error() then has a full sentence. After an error nothing is
- * lost: arrays keep their elements, and the device works, except after PUMICE_ERROR_LOST.
+ * Errors: a function returns PUMICE_OK or the kind of an error; pumice_error() then has a full sentence. After an error nothing
+ * is lost: arrays keep their elements, and the device works, except after PUMICE_ERROR_LOST.
  * Threads: all functions may be called from several threads at once. The order of their work on one stream is then unspecified.
  */
 #ifndef PUMICE_RT_H
@@ -43,7 +44,8 @@ PUMICE_RT_API const char* pumice_error(void);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
-/** Functions of the application that a device uses instead of its own. A null member keeps the runtime's own. Called on any thread. */
+/** Functions of the application that a device uses instead of its own. A null member keeps the runtime's own. Called on any
+ * thread. */
 typedef struct pumice_hooks {
     void* user; /**< first argument of every hook */
     /** Host memory, aligned to a power of two; null if there is none. `release` gets the same number of bytes. */
@@ -68,8 +70,8 @@ typedef struct pumice_memory_t* pumice_memory;
 typedef struct pumice_stream_t* pumice_stream;
 typedef struct pumice_event_t* pumice_event;
 
-/** Opens a device: "cpu", "vulkan" (the best GPU), "vulkan:N" (a number), "vulkan:text" (a part of the name), or "" (the environment
- * variable PUMICE_DEVICE, else a Vulkan GPU, else the processor). `hooks` may be null; it is copied. */
+/** Opens a device: "cpu", "vulkan" (the best GPU), "vulkan:N" (a number), "vulkan:text" (a part of the name), or "" (the
+ * environment variable PUMICE_DEVICE, else a Vulkan GPU, else the processor). `hooks` may be null; it is copied. */
 PUMICE_RT_API pumice_status pumice_open(const char* spec, const pumice_hooks* hooks, pumice_device* device);
 /** Waits for the device's work and closes it. Memory, streams and events of it must have been released. Null does nothing. */
 PUMICE_RT_API void pumice_close(pumice_device device);
@@ -78,8 +80,8 @@ PUMICE_RT_API const char* pumice_device_name(pumice_device device);
 /** Waits for all work of the device; returns the first error of that work. */
 PUMICE_RT_API pumice_status pumice_synchronize(pumice_device device);
 
-/** An application's Vulkan device and a queue of it, which stay the application's and must outlive the pumice_device. The handles are
- * Vulkan's own types. Only the feature timelineSemaphore is required. */
+/** An application's Vulkan device and a queue of it, which stay the application's and must outlive the pumice_device. The handles
+ * are Vulkan's own types. Only the feature timelineSemaphore is required. */
 typedef struct pumice_vulkan_device {
     void* instance;
     void* physical_device;
@@ -87,7 +89,7 @@ typedef struct pumice_vulkan_device {
     void* queue;
     uint32_t queue_family; /**< supports compute */
     uint32_t api_version;  /**< of VkApplicationInfo; Vulkan 1.2 or later */
-    /** A chain as in VkDeviceCreateInfo::pNext, of VkPhysicalDeviceFeatures2 and other feature structures: the enabled features. */
+    /** The enabled features: a chain as in VkDeviceCreateInfo::pNext, of VkPhysicalDeviceFeatures2 and other structures. */
     const void* features;
     const char* const* extensions; /**< the enabled device extensions */
     uint32_t extension_count;
@@ -97,8 +99,8 @@ typedef struct pumice_vulkan_device {
 } pumice_vulkan_device;
 PUMICE_RT_API pumice_status pumice_vulkan_wrap(const pumice_vulkan_device* application, const pumice_hooks* hooks,
                                                pumice_device* device);
-/** Memory in a buffer of the application, which keeps it until the device is done with it. `buffer` is the VkBuffer, with the usages
- * STORAGE_BUFFER, TRANSFER_SRC and TRANSFER_DST; offset and bytes are multiples of 4. */
+/** Memory in a buffer of the application, which keeps it until the device is done with it. `buffer` is the VkBuffer, with the
+ * usages STORAGE_BUFFER, TRANSFER_SRC and TRANSFER_DST; offset and bytes are multiples of 4. */
 PUMICE_RT_API pumice_status pumice_vulkan_lend(pumice_device device, uint64_t buffer, int64_t offset, int64_t bytes,
                                                pumice_memory* memory);
 /** The VkBuffer that holds the memory, and its offset there. Submits the device's work so far. */
@@ -147,8 +149,8 @@ PUMICE_RT_API pumice_status pumice_array_create(pumice_device device, int32_t ty
                                                 const int64_t* extents, pumice_array* array);
 /** Releases the memory of an array once the work that uses it is done. All arrays in that memory are then invalid. */
 PUMICE_RT_API void pumice_array_release(pumice_array* array);
-/** Overwrites all elements with those at `from`, or copies them to `to`; `bytes` must be the array's size. In order after the work given
- * to the default stream so far. The host's memory may be used again on return. */
+/** Overwrites all elements with those at `from`, or copies them to `to`; `bytes` must be the array's size. In order after the
+ * work given to the default stream so far. The host's memory may be used again on return. */
 PUMICE_RT_API pumice_status pumice_array_write(const pumice_array* array, const void* from, int64_t bytes);
 PUMICE_RT_API pumice_status pumice_array_read(const pumice_array* array, void* to, int64_t bytes);
 /** Sets every element to the value at `element`, of the array's element size. */
@@ -228,7 +230,8 @@ PUMICE_RT_API pumice_status pumice_launch(pumice_device device, const pumice_lib
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-/** A program of a library on a device, for certain sizes, with the memory that it works in. Calls on one handle wait for each other. */
+/** A program of a library on a device, for certain sizes, with the memory that it works in. Calls on one handle wait for each
+ * other. */
 typedef struct pumice_program_t* pumice_program;
 
 /** What a program runs. */
@@ -240,14 +243,15 @@ typedef enum pumice_entry {
         3 /**< the second half; the arrays of the first must still be there, with the contents that the program left */
 } pumice_entry;
 
-/** Makes program number `program` of the library ready for a device and these sizes. Memory is allocated when an entry is prepared. */
+/** Makes program number `program` of the library ready for a device and these sizes. Memory is allocated when an entry is
+ * prepared. */
 PUMICE_RT_API pumice_status pumice_program_create(pumice_device device, const pumice_library* library, uint32_t program,
                                                   const int64_t* sizes, uint32_t size_count, pumice_program* made);
 /** Allocates the memory of an entry and prepares its kernels; the first run does it otherwise. */
 PUMICE_RT_API pumice_status pumice_program_prepare(pumice_program program, pumice_entry entry);
-/** Runs an entry. Arguments: the program's parameters in order; in a gradient each array with a derivative is followed by its shadow;
- * PUMICE_REVERSE takes the shadows alone. `results`: where the derivatives by scalars go, in order; a null pointer is not written.
- * Asynchronous on the stream, except with results, and where a kernel counts what it will store. */
+/** Runs an entry. Arguments: the program's parameters in order; in a gradient each array with a derivative is followed by its
+ * shadow; PUMICE_REVERSE takes the shadows alone. `results`: where the derivatives by scalars go, in order; a null pointer is not
+ * written. Asynchronous on the stream, except with results, and where a kernel counts what it will store. */
 PUMICE_RT_API pumice_status pumice_program_run(pumice_program program, pumice_entry entry, const pumice_argument* arguments,
                                                uint32_t count, void* const* results, uint32_t result_count, pumice_stream stream);
 /** Bytes of device memory that the program has allocated. */
@@ -259,8 +263,8 @@ PUMICE_RT_API pumice_status pumice_find_program(const pumice_library* library, c
 
 /* ---- bundles in files -------------------------------------------------------------------------------------------- */
 
-/** Opens a bundle from memory or from a file: a pumice_library without native code, for Vulkan devices. The bytes are copied. Everything
- * in them is checked: an edited or truncated bundle is an error, and nothing else happens. */
+/** Opens a bundle from memory or from a file: a pumice_library without native code, for Vulkan devices. The bytes are copied.
+ * Everything in them is checked: an edited or truncated bundle is an error, and nothing else happens. */
 PUMICE_RT_API pumice_status pumice_bundle_open(const void* bytes, uint64_t size, const pumice_library** library);
 PUMICE_RT_API pumice_status pumice_bundle_open_file(const char* path, const pumice_library** library);
 PUMICE_RT_API void pumice_bundle_close(const pumice_library* library);

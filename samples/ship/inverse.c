@@ -1,5 +1,5 @@
-/* An inverse problem in plain C: the temperature of a rod some time ago, from its temperature now. Each step of descent runs a simulation
- * forwards and backwards, both of which were compiled when this program was built. */
+/* An inverse problem in plain C: the temperature of a rod some time ago, from its temperature now. Each step of descent runs a
+ * simulation forwards and backwards, both of which were compiled when this program was built. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -198,6 +198,14 @@ check_lengths() {
         \( -name '*.h' -o -name '*.cpp' -o -name '*.glsl' \) 2> /dev/null | sort)
 }
 
+# No comment past 130 columns: clang-format, which breaks code, leaves them as they are.
+check_comment_widths() {
+    local found
+    while IFS= read -r found; do
+        violation "$found has a comment past column 130."
+    done < <(awk 'length($0) > 130 && /^[ \t]*(\/\/|\/\*|\* )|[;,{})] +(\/\/|\/\*)/ { print FILENAME ":" FNR }' "$@")
+}
+
 # The environment is read by debug::variable() alone, which gives a setuid program nothing.
 check_environment() {
     local found
@@ -233,8 +241,9 @@ for folder in "${folders[@]}"; do
 done
 check_environment
 mapfile -t commented < <(find "${roots[@]}" shaders tests bench samples -type f \
-    \( -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.def' -o -name '*.glsl' \) -not -path 'tests/contract/*' 2> /dev/null | sort)
+    \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' -o -name '*.def' -o -name '*.glsl' \) -not -path 'tests/contract/*' 2> /dev/null | sort)
 [[ ${#commented[@]} -eq 0 ]] || check_names_in_comments "${commented[@]}"
+[[ ${#commented[@]} -eq 0 ]] || check_comment_widths "${commented[@]}"
 check_tree
 check_circles
 check_stars

@@ -68,6 +68,8 @@ planted docs/internals.md '' "arrows.txt: core/ir has no need to include core/su
 planted core/ir/ir.h '// Printed by core/text/printer.cpp.' "core/ir/ir.h:2: a comment names core/text/printer.cpp"
 planted vulkan/wrap.h 'int bundles;  ///< opened by ir.h and runtime/bundle/bundle.cpp' "a comment names runtime/bundle/bundle.cpp"
 planted core/ir/ir.cpp '// See printer.cpp.' "core/ir/ir.cpp:3: a comment names printer.cpp"
+planted core/ir/ir.cpp "$(printf '// %128s' long)" "core/ir/ir.cpp:3 has a comment past column 130"
+planted core/ir/ir.h "$(printf 'int x;  ///< %120s' long)" "core/ir/ir.h:2 has a comment past column 130"
 planted vulkan/long.cpp "$(for ((i = 0; i < 601; ++i)); do printf '//\\n'; done)" "the limit is 600"
 cd /
 rm -rf "$scratch"
