@@ -90,11 +90,11 @@ bool LlvmEmitter::permutes_window(const Inst& i) const {
 /// Lane l of the result is lane `of[l]` of the vector of 32-bit elements.
 std::string LlvmEmitter::permuted_by(const std::string& type, const std::string& vector, const std::string& of) {
     const std::string lanes = vector_type("i32");
-    const std::string bits = type == lanes ? vector : convert("bitcast", type, vector, lanes);
+    const std::string bits = convert("bitcast", type, vector, lanes);
     const std::string function = target.isa == Isa::avx512 ? "@llvm.x86.avx512.permvar.si.512" : "@llvm.x86.avx2.permd";
     declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
     const std::string moved = let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
-    return type == lanes ? moved : convert("bitcast", lanes, moved, type);
+    return convert("bitcast", lanes, moved, type);
 }
 
 /// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and

@@ -142,18 +142,12 @@ void LlvmEmitter::atomic(const Inst& i) {
 
 /// Contiguous lanes in memory that belongs to the thread: a vector load, the operation, a vector store.
 void LlvmEmitter::side_by_side(const Inst& i, const Address& a) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type);
-    const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
-    const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
-    declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
-    declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
-    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask);
-    const std::string old = let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)"));
+    const std::string type = scalar_type(i.type), mask = mask_text(running), old = masked_read(type, a, mask);
     const Op op = op_of(Atomic(i.immediate));
     const Value given = k.operands(i).back();
     const bool sums = op == Op::add || op == Op::sub;
     const std::string now = sums ? summed(op, i.type, old, given) : operation(op, i.type, {old, vector(given)}, true, false);
-    line(text("call void ", store, "(", whole, " ", now, ", ", where, ")"));
+    masked_write(type, now, a, mask);
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 

@@ -305,17 +305,39 @@ void LlvmEmitter::load(InstId id) {
     define_lanes(r, from_memory(i.type, loaded, true));
 }
 
+/// LLVM's intrinsic for an access under a mask of such elements.
+std::string LlvmEmitter::masked_function(const std::string& element, const Address& a, bool stores) const {
+    const bool scattered = a.how == Address::How::scattered;
+    const char* const kind = scattered ? (stores ? "scatter." : "gather.") : (stores ? "store." : "load.");
+    return text("@llvm.masked.", kind, intrinsic_suffix(element, true), scattered ? text(".v", width, "p0") : ".p0");
+}
+
 /// A load under a mask, or by a gather.
 std::string LlvmEmitter::masked_load(const Inst& i, const Address& a) {
-    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
-    const bool gathers = a.how == Address::How::scattered;
+    const std::string scalar = memory_type(i.type);
     // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
     const std::string element = i.type == Scalar::f16 ? "i16" : scalar, vectors = vector_type(element);
-    const std::string suffix = intrinsic_suffix(element, true);
-    const std::string function =
-        gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
-    const std::string loaded = masked_access(i, a, function, vectors);
-    return element != scalar ? convert("bitcast", vectors, loaded, whole) : loaded;
+    return convert("bitcast", vectors, masked_access(i, a, masked_function(element, a, false), vectors), vector_type(scalar));
+}
+
+/// Loads an element in each lane of a mask, and 0 in the others.
+std::string LlvmEmitter::masked_read(const std::string& element, const Address& a, const std::string& mask) {
+    const bool gathers = a.how == Address::How::scattered;
+    const std::string whole = vector_type(element), bits = vector_type("i1"), pointers = gathers ? vector_type("ptr") : "ptr";
+    const std::string function = masked_function(element, a, false);
+    declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", bits, ", ", whole, ")"));
+    return let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ", bits, " ", mask, ", ",
+                    whole, " zeroinitializer)"));
+}
+
+/// Stores the element of each lane of a mask.
+void LlvmEmitter::masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask) {
+    const bool scatters = a.how == Address::How::scattered;
+    const std::string whole = vector_type(element), bits = vector_type("i1"), pointers = scatters ? vector_type("ptr") : "ptr";
+    const std::string function = masked_function(element, a, true);
+    declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", bits, ")"));
+    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ", bits, " ",
+              mask, ")"));
 }
 
 /// Defines a value by a vector with an element for each lane. If the value is not of kind vector, the first active lane's is
@@ -368,12 +390,8 @@ void LlvmEmitter::store(InstId id) {
 }
 
 void LlvmEmitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
-    const bool scatters = a.how == Address::How::scattered;
-    const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
-    const std::string suffix = intrinsic_suffix(scalar_text, true);
-    const std::string function =
-        scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
-    masked_access(i, a, function, whole, value);
+    const std::string element = memory_type(i.type);
+    masked_access(i, a, masked_function(element, a, true), vector_type(element), value);
 }
 
 }  // namespace pumice::cpu

@@ -191,27 +191,16 @@ void LlvmEmitter::lane_private_add(const Inst& i) {
 /// `address`. `mask`: empty if all lanes are active.
 void LlvmEmitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
                                           const std::string& at, const std::string& mask) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"),
-                      bits = vector_type("i1");
-    const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
-    std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = address, load = "load",
-                store = "store";
-    int align = size_of(i.type) * width;
+    const std::string type = scalar_type(i.type), numbers = vector_type("i32"), runs = mask.empty() ? mask_text({}) : mask;
+    Address to{Address::How::contiguous, address, size_of(i.type) * width};
     if (!at.empty()) {
         const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
         const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
-        pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather",
-        store = "scatter";
-        to = let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p");
-        align = size_of(i.type);
+        to = {Address::How::scattered, let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p"),
+              size_of(i.type)};
     }
-    load = text("@llvm.masked.", load, ".", suffix), store = text("@llvm.masked.", store, ".", suffix);
-    declare(text("declare ", whole, " ", load, "(", pointers, ", i32, ", bits, ", ", whole, ")"));
-    declare(text("declare void ", store, "(", whole, ", ", pointers, ", i32, ", bits, ")"));
-    const std::string where = text(pointers, " ", to, ", i32 ", align, ", ", lanes_that_run);
-    operands.insert(op == Op::fma ? operands.end() : operands.begin(),
-                    let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)")));
-    line(text("call void ", store, "(", whole, " ", operation(op, i.type, operands, true, false), ", ", where, ")"));
+    operands.insert(op == Op::fma ? operands.end() : operands.begin(), masked_read(type, to, runs));
+    masked_write(type, operation(op, i.type, operands, true, false), to, runs);
 }
 
 // ---- deferred horizontal adds ----

@@ -300,8 +300,7 @@ void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
     }
     for (const auto& [inst, word] : s.accesses) {
         const std::string all = concatenated(t, s.lanes, parts[size_t(word)]);
-        const std::string type = memory_type(inst->type);
-        loaded_before[inst] = type == t ? all : convert("bitcast", vector_type(t), all, vector_type(type));
+        loaded_before[inst] = convert("bitcast", vector_type(t), all, vector_type(memory_type(inst->type)));
     }
 }
 
@@ -311,9 +310,8 @@ void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
     for (size_t a = 0; a < given.size(); ++a) {
-        const std::string type = memory_type(s.accesses[a].first->type);
-        of_word[size_t(s.accesses[a].second)] =
-            type == t ? given[a] : convert("bitcast", vector_type(type), given[a], vector_type(t));
+        const auto& [inst, word] = s.accesses[a];
+        of_word[size_t(word)] = convert("bitcast", vector_type(memory_type(inst->type)), given[a], vector_type(t));
     }
     std::vector<bool> given_words;
     for (const std::string& w : of_word) given_words.push_back(w != "poison");

@@ -150,8 +150,8 @@ void LlvmEmitter::load_lane_rows(InstId id, const InterleavedGroup& s) {
         for (size_t w = 0; w < parts.size(); ++w) parts[w].push_back(columns[w]);
     }
     for (const auto& [inst, word] : s.accesses) {
-        const std::string lanes = concatenated(t, s.lanes, parts[size_t(word)]), type = memory_type(inst->type);
-        loaded_before[inst] = type == t ? lanes : convert("bitcast", vector_type(t), lanes, vector_type(type));
+        const std::string lanes = concatenated(t, s.lanes, parts[size_t(word)]);
+        loaded_before[inst] = convert("bitcast", vector_type(t), lanes, vector_type(memory_type(inst->type)));
     }
 }
 
@@ -161,9 +161,8 @@ void LlvmEmitter::store_lane_rows(const PendingGroupStore& pending) {
     const std::string t = text("i", 8 * s.bytes);
     std::vector<std::string> of_word(static_cast<size_t>(s.stride));
     for (size_t a = 0; a < pending.given.size(); ++a) {
-        const std::string type = memory_type(s.accesses[a].first->type);
-        of_word[size_t(s.accesses[a].second)] =
-            type == t ? pending.given[a] : convert("bitcast", vector_type(type), pending.given[a], vector_type(t));
+        const auto& [inst, word] = s.accesses[a];
+        of_word[size_t(word)] = convert("bitcast", vector_type(memory_type(inst->type)), pending.given[a], vector_type(t));
     }
     const auto put = [&](const std::string& value, int count, const std::string& row, int first) {
         line(text("store ", count == 1 ? t : text("<", count, " x ", t, ">"), " ", value, ", ptr ", words_after(s, row, first),

@@ -188,24 +188,15 @@ void LlvmEmitter::move_tile(const RowTile& t, const RowTiling& all, bool back) {
     jump(end);
     start(part);
     const Inst& i = *t.accesses[0];
-    const std::string type = memory_type(i.type), v = vector_type(type), pointers = vector_type("ptr");
-    const std::string suffix = intrinsic_suffix(type, true), all_lanes = vector_type("i1") + " splat (i1 true)";
+    const std::string type = memory_type(i.type), v = vector_type(type);
     counted("column", all.count, [&](const std::string& column) {
         const std::string here = let(text("getelementptr ", v, ", ptr ", t.memory, ", i32 ", column), "p");
-        const std::string there = address_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column)));
-        std::string value;
-        if (!back || t.adds) {
-            const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
-            declare(text("declare ", v, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", v, ")"));
-            value = let(text("call ", v, " ", function, "(", pointers, " ", there, ", i32 ", element_bytes(t), ", ", all_lanes,
-                             ", ", v, " zeroinitializer)"));
-        }
+        const Address there{Address::How::scattered, address_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column))),
+                            element_bytes(t)};
+        const std::string value = !back || t.adds ? masked_read(type, there, "splat (i1 true)") : "";
         if (!back) return line(text("store ", v, " ", value, ", ptr ", here));
         const std::string changed = let(text("load ", v, ", ptr ", here)), now = t.adds ? added(t, v, value, changed) : changed;
-        const std::string function = text("@llvm.masked.scatter.", suffix, ".v", width, "p0");
-        declare(text("declare void ", function, "(", v, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-        line(text("call void ", function, "(", v, " ", now, ", ", pointers, " ", there, ", i32 ", element_bytes(t), ", ",
-                  all_lanes, ")"));
+        masked_write(type, now, there, "splat (i1 true)");
     });
     start(end);
 }

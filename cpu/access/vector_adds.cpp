@@ -95,14 +95,13 @@ void LlvmEmitter::add_vectors(const Inst& i, std::vector<std::string> addends) {
     InterleavedGroup s;
     s.stride = words, s.bytes = bytes, s.lanes = width;
     std::vector<std::string> columns;
-    for (const std::string& a : addends)
-        columns.push_back(type == word ? a : convert("bitcast", vector_type(type), a, vector_type(word)));
+    for (const std::string& a : addends) columns.push_back(convert("bitcast", vector_type(type), a, vector_type(word)));
     columns.resize(size_t(words), "poison");
     const std::vector<std::string> rows = interleaved(s, columns);
     const auto row = [&](int lane) {
         const std::string own = shuffled(word, width, rows[size_t(lane * words / width)], "poison", scalars,
                                          [&](int n) { return lane * words % width + n; });
-        return type == word ? own : convert("bitcast", integers, own, whole);
+        return convert("bitcast", integers, own, whole);
     };
     std::vector<Lanes> of_lanes{{"i64", byte_offsets(i)}};
     for (const std::string& a : addends) of_lanes.push_back({type, a});

@@ -21,7 +21,7 @@ namespace pumice::cpu {
 
 std::string LlvmEmitter::convert(const char* instruction, const std::string& from, const std::string& value,
                                  const std::string& to) {
-    return let(text(instruction, " ", from, " ", value, " to ", to));
+    return from == to ? value : let(text(instruction, " ", from, " ", value, " to ", to));
 }
 
 /// Saturating conversion of a float vector to integers: values out of range become the nearest limit, NaN becomes 0. LLVM would

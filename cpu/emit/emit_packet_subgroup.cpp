@@ -78,12 +78,8 @@ void LlvmEmitter::subgroup(const Inst& i) {
     const std::string memory = vector_type(memory_type(type)), array = alloca_of(memory, "lanes");
     line(text("store ", memory, " ", to_memory(type, vector(v[0]), true), ", ptr ", array));
     const std::string addresses = let(text("getelementptr ", memory_type(type), ", ptr ", array, ", ", vi, " ", source));
-    const std::string suffix = intrinsic_suffix(memory_type(type), true);
-    const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
-    declare(text("declare ", memory, " ", function, "(", vector_type("ptr"), ", i32, ", b, ", ", memory, ")"));
-    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", addresses, ", i32 ",
-                                       size_of(type), ", ", b, " splat (i1 true), ", memory, " zeroinitializer)"));
-    define(r, from_memory(type, taken, true));
+    const Address from{Address::How::scattered, addresses, size_of(type)};
+    define(r, from_memory(type, masked_read(memory_type(type), from, "splat (i1 true)"), true));
 }
 
 /// Reductions and scans in log2(width) steps; inactive lanes hold the neutral element.

@@ -162,6 +162,9 @@ private:
     std::string product_of(const std::string& a, const std::string& b);
     void load(ir::InstId id);
     std::string masked_load(const ir::Inst& i, const Address& a);
+    std::string masked_function(const std::string& element, const Address& a, bool stores) const;
+    std::string masked_read(const std::string& element, const Address& a, const std::string& mask);
+    void masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask);
     void store(ir::InstId id);
     // Accesses that LLVM takes apart (outlined_accesses.cpp).
     bool is_scalarised(const ir::Inst& i, const Address& a) const;
