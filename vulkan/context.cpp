@@ -10,6 +10,7 @@
 
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
+#include "runtime/vulkan_rules/fork_rule.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -152,8 +153,7 @@ namespace {
 std::atomic<int> open_contexts = 0;
 std::atomic<bool> forked_while_open = false;  ///< drivers wait for threads that this process lacks
 
-constexpr const char* after_fork =
-    ", and the driver's threads do not exist here: a process that forks must open its Vulkan devices after the fork";
+using pumice_rt::vulkan::after_fork;
 
 }  // namespace
 

@@ -34,7 +34,7 @@ typedef enum pumice_status {
     PUMICE_ERROR_DEVICE = 3,      /**< there is no such device: no loader, no driver, no code for the processor */
     PUMICE_ERROR_FEATURE = 4,     /**< the device lacks a feature that the kernel needs */
     PUMICE_ERROR_MEMORY = 5,      /**< the host or the device gives no more memory */
-    PUMICE_ERROR_LOST = 6,        /**< the device is lost; it has to be opened again */
+    PUMICE_ERROR_LOST = 6,        /**< the device is lost and has to be opened again, or the process was forked since */
     PUMICE_ERROR_REQUIREMENT = 7, /**< a `require` of a kernel did not hold */
     PUMICE_ERROR_SYSTEM = 8       /**< the driver or the operating system refused a call */
 } pumice_status;

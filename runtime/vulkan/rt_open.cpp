@@ -103,6 +103,7 @@ pumice_status no_device(const char* which, const Candidate* list, uint32_t count
 using namespace vulkan;
 
 pumice_status open_vulkan(const char* which, const pumice_hooks& hooks, pumice_device* device) {
+    if (forked_while_open()) return open_after_fork("vulkan");
     const Switches switches = switches_from_environment();
     InstanceFunctions vk{};
     VkPhysicalDevice devices[most_devices];

@@ -22,6 +22,7 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is
 /// held.
 pumice_status VulkanDevice::need(StagingRing& ring, uint32_t memory_type) {
+    RT_TRY(context.alive());
     if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
     {
         const Lock lock(queue.mutex);

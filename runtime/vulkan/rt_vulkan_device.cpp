@@ -44,6 +44,7 @@ pumice_status VulkanDevice::start(const Origin& origin) {
 }
 
 void VulkanDevice::close() {
+    if (context.is_parents()) return;
     if (queue.semaphore()) synchronize();  // recorded work that nobody waited for is still done, and what it prints is printed
     queue.stop();
     if (context.queue) context.wait_idle();
@@ -127,6 +128,7 @@ pumice_status VulkanDevice::allocate(int64_t bytes, pumice_memory* to) {
 
 void VulkanDevice::release(pumice_memory of) {
     VulkanMemory* const one = static_cast<VulkanMemory*>(of);
+    if (context.is_parents()) return;
     const Lock lock(queue.mutex);
     if (one->last_use <= queue.poll()) return free_memory(one);
     one->next_released = released;

@@ -124,6 +124,7 @@ pumice_status VulkanDevice::build(const Launch& launch) {
 }
 
 pumice_status VulkanDevice::prepare(const Bundle& bundle, const pumice_library& library, uint32_t number) {
+    RT_TRY(context.alive());
     const KernelRecord& kernel = bundle.kernels[number];
     {
         const Lock alone(building);

@@ -65,6 +65,7 @@ pumice_status wrap(const pumice_vulkan_device* application, const pumice_hooks& 
         return fail(PUMICE_ERROR_ARGUMENT, "an application's Vulkan device is wrapped, and there is none");
     if (const char* member = missing_member(*application))
         return fail(PUMICE_ERROR_ARGUMENT, "an application's Vulkan device cannot be wrapped: its %s is not set", member);
+    if (forked_while_open()) return open_after_fork("vulkan:application");
     VulkanDevice* const made = make<VulkanDevice>(hooks, hooks);
     if (!made) return fail(PUMICE_ERROR_MEMORY, "the host has no memory for an application's Vulkan device");
     const pumice_status status = open_application(*made, *application);

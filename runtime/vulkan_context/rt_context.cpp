@@ -1,7 +1,14 @@
 // A logical device and its queue: made with the features and extensions of the plan, or an application's.
 #include "runtime/vulkan_context/rt_context.h"
 
+#include "runtime/vulkan_rules/fork_rule.h"
+
 namespace pumice_rt::vulkan {
+
+pumice_status open_after_fork(const char* device) {
+    return fail(PUMICE_ERROR_DEVICE, "the device %s is opened in a process that was forked while a Vulkan device was open%s",
+                device, after_fork);
+}
 
 pumice_status Context::open(const Origin& origin) {
     if (const pumice_vulkan_device* application = origin.application) {
@@ -101,7 +108,7 @@ VkResult Context::wait_idle() {
 pumice_status Context::check(VkResult result, const char* call) {
     if (result == VK_SUCCESS) return PUMICE_OK;
     if (result == VK_ERROR_DEVICE_LOST) {
-        __atomic_store_n(&lost, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&state, lost, __ATOMIC_RELAXED);
         return lost_error();
     }
     const bool memory = result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -109,6 +116,8 @@ pumice_status Context::check(VkResult result, const char* call) {
 }
 
 pumice_status Context::lost_error() const {
+    if (is_parents())
+        return fail(PUMICE_ERROR_LOST, "the device %s was opened before this process was forked%s", name, after_fork);
     return fail(PUMICE_ERROR_LOST,
                 "the device %s is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; %s", name,
                 wrapped ? "the application has to make a new one" : "it can be opened again");

@@ -18,6 +18,11 @@ pumice_status instance_devices(bool validate, InstanceFunctions& vk, VkPhysicalD
 /// The loader's functions, or an application's own.
 pumice_status functions_of(const pumice_vulkan_device& application, InstanceFunctions& vk);
 
+/// True in a process that was forked while a device was open in it: drivers wait for threads that this process lacks.
+bool forked_while_open();
+/// The error for a device that is to be opened there; to be returned before any call of the driver.
+pumice_status open_after_fork(const char* device);
+
 /// A logical device and its one queue. Destruction needs an idle queue and no remaining objects.
 class Context {
 public:
@@ -31,9 +36,13 @@ public:
 
     /// An error that names the call and its result, unless that is VK_SUCCESS. Remembers a lost device.
     pumice_status check(VkResult result, const char* call);
-    /// An error if the device was lost.
+    /// An error if the device was lost, or opened before this process was forked.
     pumice_status alive() const { return __builtin_expect(is_lost(), false) ? lost_error() : PUMICE_OK; }
-    bool is_lost() const { return __atomic_load_n(&lost, __ATOMIC_RELAXED); }
+    bool is_lost() const { return __atomic_load_n(&state, __ATOMIC_RELAXED) != works; }
+    /// True after leave_to_parent(): the driver must not be called any more. It would wait, and free what is the parent's.
+    bool is_parents() const { return __atomic_load_n(&state, __ATOMIC_RELAXED) == of_parent; }
+    /// For the child after a fork.
+    void leave_to_parent() { state = of_parent; }
     /// The messages of the validation layer since the last call, of all devices of the process, as an error.
     pumice_status messages() const { return validates ? raise_messages() : PUMICE_OK; }
     // The queue's two functions.
@@ -61,7 +70,8 @@ private:
     void* user = nullptr;  // locks the queue if the application uses it, too
     void (*lock)(void*) = nullptr;
     void (*unlock)(void*) = nullptr;
-    bool lost = false;
+    static constexpr int works = 0, lost = 1, of_parent = 2;
+    int state = works;
 };
 
 }  // namespace pumice_rt::vulkan

@@ -56,8 +56,7 @@ pumice_status Queue::start() {
         RT_TRY(submit());
     }
     RT_TRY(wait(submitted));
-    enlist();
-    return PUMICE_OK;
+    return enlist();
 }
 
 Queue::~Queue() {

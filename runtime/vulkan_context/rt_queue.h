@@ -92,7 +92,9 @@ private:
     void serve();
     static void* serve_queue(void* queue);
     static void end_all();
-    void enlist();
+    static void leave_all_to_parent();
+    void leave_to_parent();
+    pumice_status enlist();
     void delist();
 
     Context& context;

@@ -1,8 +1,9 @@
-// The queue's thread, which submits batches that nobody else submits; and the end of the process.
+// The queue's thread, which submits batches that nobody else submits; the end of the process, and its forks.
 //
 // The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps
 // else. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler
 // here is registered after the first use of a device, and so finishes the work of open devices while they still exist.
+// A forked process has neither this thread nor the driver's. Its devices refuse all work, and leave their objects to the parent.
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,14 +21,24 @@ struct Running {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     Queue* first = nullptr;
     bool ended = false;
-    pid_t process = 0;  // a forked child has the list, but not the threads
+    bool watched = false;  // forks have a handler
+    bool forked = false;   // while the list was not empty
+    pid_t process = 0;     // a child without the handler has the list, but not the threads
 };
 Running running{};
 
 }  // namespace
 
-void Queue::enlist() {
+bool forked_while_open() { return running.forked; }
+
+pumice_status Queue::enlist() {
     pthread_mutex_lock(&running.mutex);
+    if (!running.watched && pthread_atfork(nullptr, nullptr, leave_all_to_parent) != 0) {
+        pthread_mutex_unlock(&running.mutex);
+        return fail(PUMICE_ERROR_MEMORY, "the device %s cannot be opened: the process has no memory for a handler of forks",
+                    context.name);
+    }
+    running.watched = true;
     if (running.process == 0) atexit(end_all);
     if (running.process != getpid()) running.first = nullptr;
     running.process = getpid();
@@ -35,6 +46,21 @@ void Queue::enlist() {
     if (next_queue) next_queue->previous_queue = this;
     running.first = this;
     pthread_mutex_unlock(&running.mutex);
+    return PUMICE_OK;
+}
+
+/// In the child, after a fork. Its one thread holds no mutex of these; another thread of the parent may have held them.
+void Queue::leave_all_to_parent() {
+    running.mutex = PTHREAD_MUTEX_INITIALIZER;
+    running.forked = running.forked || running.first;
+    for (Queue* queue = running.first; queue; queue = queue->next_queue) queue->leave_to_parent();
+}
+
+void Queue::leave_to_parent() {
+    context.leave_to_parent();
+    mutex.handle = PTHREAD_MUTEX_INITIALIZER;
+    completed = submitted;  // nothing waits for the device
+    has_thread = false;
 }
 
 void Queue::delist() {

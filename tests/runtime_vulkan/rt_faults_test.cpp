@@ -1,5 +1,6 @@
 // The runtime's Vulkan back end when something fails: the pipeline cache's file, and the faults of the cards in tests/layers.
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -270,6 +271,64 @@ TEST(RuntimeCards, LostDeviceIsAnErrorFromThenOn) {
     pumice_event_release(event);
     pumice_array_release(&array);
     pumice_close(device);
+}
+
+// ---- forks ----
+
+/// The driver's threads do not exist in a forked process, which would wait for them.
+TEST(RuntimeForks, ForkedProcessUsesNoDeviceFromBefore) {
+    TestDevice on;
+    TestBundle bundle(on.properties());
+    bundle.add(raise_kernel());
+    bundle.add(pumice::kernel("lower", [](InOut<int> a) { a[global_index()] -= 1; }));
+    const pumice_library* library = bundle.get();
+    TestArray<int> a(on, std::vector<int>(1000, 0), PUMICE_I32);
+    const auto raise = [&] { return launch(on, library, 0, pumice_range_1(1000), {argument(a.array)}); };
+    for (int i = 0; i < 20; ++i) RT_OK(raise());  // work is pending, and the queue's thread is awake
+    pumice_event event = nullptr;
+    RT_OK(pumice_record(on.device, nullptr, &event));
+    const auto child = [&] {
+        std::vector<int> host(1000);
+        pumice_array other = a.array;
+        const auto refuses = [&](pumice_status status, pumice_status wanted, const char* words) {
+            if (status == wanted && strstr(pumice_error(), words) &&
+                strstr(pumice_error(), "must open its Vulkan devices after the fork"))
+                return true;
+            fprintf(stderr, "status %d: %s\n", int(status), pumice_error());
+            return false;
+        };
+        const auto is_parents = [&](pumice_status status) {
+            return refuses(status, PUMICE_ERROR_LOST, "was opened before this process was forked");
+        };
+        bool good = is_parents(raise());
+        good = is_parents(pumice_synchronize(on.device)) && good;
+        good = is_parents(pumice_event_wait(event)) && good;
+        good = is_parents(pumice_array_read(&a.array, host.data(), 4000)) && good;
+        good = is_parents(pumice_array_write(&a.array, host.data(), 4000)) && good;
+        good = is_parents(pumice_array_fill(&a.array, host.data(), nullptr)) && good;
+        good = is_parents(pumice_prepare(on.device, library, 1)) && good;
+        good = is_parents(pumice_array_create(on.device, PUMICE_I32, 4, 1, a.array.extents, &other)) && good;
+        pumice_device again = nullptr;
+        good = refuses(pumice_open("vulkan", nullptr, &again), PUMICE_ERROR_DEVICE,
+                       "is opened in a process that was forked while a Vulkan device was open") &&
+               good;
+        other = a.array;
+        pumice_array_release(&other);
+        pumice_event_release(event);
+        pumice_close(on.device);
+        return good;
+    };
+    const pid_t forked = fork();
+    if (forked == 0) {
+        alarm(60);  // a wait that does not end
+        _exit(child() ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(forked, &status, 0), forked);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    RT_OK(raise());
+    pumice_event_release(event);
+    EXPECT_EQ(a.read(), std::vector<int>(1000, 21));
 }
 
 }  // namespace
