@@ -7,25 +7,6 @@ namespace {
 constexpr size_t apart = 17 * 64;
 constexpr int64_t numbers_a_part = 16 << 10;
 
-/// The sum of n numbers, by pairwise halving. Overwrites them.
-template <class T> T total(T* numbers, uint32_t n) {
-    for (uint32_t half = n / 2; half > 0; half /= 2)
-        for (uint32_t l = 0; l < half; ++l) numbers[l] += numbers[l + half];
-    return numbers[0];
-}
-
-template <class T> void add_to(T* to, T value, bool alone) {
-    if (alone) {
-        *to += value;
-        return;
-    }
-    if (value == T()) return;
-    T before, after;
-    __atomic_load(to, &before, __ATOMIC_RELAXED);
-    do after = before + value;
-    while (!__atomic_compare_exchange(to, &before, &after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-}
-
 }  // namespace
 
 PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const FrameArgument* given, bool exclusive,
@@ -69,33 +50,6 @@ void PrivateSums::add_up(ThreadPool& pool, int priority) {
     if (!any || most_elements == 0) return;
     const int64_t parts = (most_elements + piece - 1) / piece;
     pool.run(int(parts), [](void* self, int part) { static_cast<const PrivateSums*>(self)->add_part(part); }, this, priority);
-}
-
-/// Adds the elements [part * piece, ...) of every sum.
-void PrivateSums::add_part(int part) const {
-    for (uint32_t s = 0; s < native.sums.count; ++s) {
-        const int64_t first = part * piece, end = first + piece < elements[s] ? first + piece : elements[s];
-        if (first >= end) continue;
-        switch (record(s).type) {
-            case PUMICE_F32: add<float>(s, first, end); break;
-            case PUMICE_F64: add<double>(s, first, end); break;
-            default: field_bytes(record(s).type) == 4 ? add<uint32_t>(s, first, end) : add<uint64_t>(s, first, end);
-        }
-    }
-}
-
-template <class T> void PrivateSums::add(uint32_t s, int64_t first, int64_t end) const {
-    const uint32_t lanes = record(s).lanes;
-    T* const to = reinterpret_cast<T*>(uintptr_t(arguments[record(s).parameter].bits));
-    for (int64_t n = first; n < end; ++n) {
-        T numbers[64] = {};
-        for (int share = 0; share < most_shares; ++share) {
-            if (!copies[share].data || in_place(share, s)) continue;
-            const T* const from = reinterpret_cast<const T*>(copies[share].data + offsets[s]) + n * lanes;
-            for (uint32_t l = 0; l < lanes; ++l) numbers[l] += from[l];
-        }
-        add_to(to + n, total(numbers, lanes), alone);
-    }
 }
 
 }  // namespace pumice_rt
