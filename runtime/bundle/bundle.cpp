@@ -16,7 +16,7 @@ namespace {
 
 /// A section in memory: its kind, the size of a record, and the member of Bundle that points to it.
 struct SectionLayout {
-    const char* name;
+    char name[20];  // no pointer, which the loader would have to relocate
     uint32_t record_bytes;
 };
 constexpr uint32_t kinds = uint32_t(SectionKind::count);
@@ -250,6 +250,12 @@ private:
 };
 
 }  // namespace
+
+const char* type_name(uint32_t type) {
+    static const char names[type_count][5] = {"bool", "i8",  "i16", "i32", "i64", "u8",  "u16",
+                                              "u32",  "u64", "f16", "f32", "f64", "bf16"};
+    return type < type_count ? names[type] : type == type_struct ? "a struct" : "an unknown type";
+}
 
 Bundle::Bundle(const pumice_hooks& with) : hooks(with) {}
 

@@ -6,6 +6,9 @@
 
 namespace pumice_rt {
 
+/// The type's name in sentences.
+const char* type_name(uint32_t type);
+
 /// The records of a bundle. After open() every reference, text and number in them is valid, so that users check nothing again.
 class Bundle {
 public:

@@ -12,12 +12,6 @@ namespace {
 
 constexpr int64_t most_group_items = 1 << 20;
 
-const char* type_name(uint32_t type) {
-    static const char* const names[type_count] = {"bool", "i8",  "i16", "i32", "i64", "u8",  "u16",
-                                                  "u32",  "u64", "f16", "f32", "f64", "bf16"};
-    return type < type_count ? names[type] : type == type_struct ? "a struct" : "an unknown type";
-}
-
 /// One launch while it is checked.
 class LaunchCheck {
 public:

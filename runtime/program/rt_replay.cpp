@@ -23,11 +23,6 @@ ArgumentLabel label_of(const pumice_program_t& program, const ProgramParameterRe
              program.bundle->text(p.name));
     return l;
 }
-const char* type_text(uint32_t type) {
-    static const char* const names[type_count] = {"bool", "i8",  "i16", "i32", "i64", "u8",  "u16",
-                                                  "u32",  "u64", "f16", "f32", "f64", "bf16"};
-    return type < type_count ? names[type] : "a struct";
-}
 
 }  // namespace
 
@@ -54,7 +49,7 @@ pumice_status ProgramEntry::take(const pumice_argument* given, uint32_t count, b
         }
         if (uint32_t(one.type) != p.type)
             return fail(PUMICE_ERROR_ARGUMENT, "%s is of type %s, and the program takes %s", label_of(program, p, false).text,
-                        type_text(uint32_t(one.type)), type_text(p.type));
+                        type_name(uint32_t(one.type)), type_name(p.type));
         const uint64_t bits = bits_of_type(p.type, one.bits);
         changed = changed || scalars[i] != bits;
         scalars[i] = bits;
@@ -67,7 +62,7 @@ pumice_status ProgramEntry::take_array(uint32_t i, const pumice_array& array) {
     const ArgumentLabel label = label_of(program, p, argument(i).is_shadow);
     if (uint32_t(array.type) != p.type || uint32_t(array.element_bytes) != p.element_bytes)
         return fail(PUMICE_ERROR_ARGUMENT, "%s is of type %s of %d bytes, and the program takes %s of %u bytes", label.text,
-                    type_text(uint32_t(array.type)), array.element_bytes, type_text(p.type), p.element_bytes);
+                    type_name(uint32_t(array.type)), array.element_bytes, type_name(p.type), p.element_bytes);
     if (uint32_t(array.rank) != p.rank)
         return fail(PUMICE_ERROR_ARGUMENT, "%s is a %d-dimensional array, and the program takes a %u-dimensional one", label.text,
                     array.rank, p.rank);
