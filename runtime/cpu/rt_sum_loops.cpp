@@ -40,15 +40,21 @@ void PrivateSums::add_part(int part) const {
 
 template <class T> void PrivateSums::add(uint32_t s, int64_t first, int64_t end) const {
     const uint32_t lanes = record(s).lanes;
+    const T* from[most_shares];
+    int count = 0;
+    for (int share = 0; share < most_shares; ++share)
+        if (copies[share].data && !in_place(share, s))
+            from[count++] = reinterpret_cast<const T*>(copies[share].data + offsets[s]);
+    if (count == 0) return;
     T* const to = reinterpret_cast<T*>(uintptr_t(arguments[record(s).parameter].bits));
-    for (int64_t n = first; n < end; ++n) {
-        T numbers[64] = {};
-        for (int share = 0; share < most_shares; ++share) {
-            if (!copies[share].data || in_place(share, s)) continue;
-            const T* const from = reinterpret_cast<const T*>(copies[share].data + offsets[s]) + n * lanes;
-            for (uint32_t l = 0; l < lanes; ++l) numbers[l] += from[l];
-        }
-        add_to(to + n, total(numbers, lanes), alone);
+    T numbers[64];
+    const int64_t together = 64 / lanes;  // elements at once
+    for (int64_t n = first; n < end; n += together) {
+        const int64_t elements = end - n < together ? end - n : together, all = elements * lanes;
+        memset(numbers, 0, sizeof numbers);
+        for (int copy = 0; copy < count; ++copy)
+            for (int64_t l = 0; l < all; ++l) numbers[l] += from[copy][n * lanes + l];
+        for (int64_t e = 0; e < elements; ++e) add_to(to + n + e, total(numbers + e * lanes, lanes), alone);
     }
 }
 
