@@ -6,7 +6,8 @@
 // Why: CpuProgram compiles a variant for a launch when it sees the launch; here the launches are unknown. Group sizes are those
 // that CpuProgram::arranged chooses for ranges of typical extents. Variants whose LLVM text is equal share one object.
 // Calls of SLEEF go through pointers, which the runtime fills where the machine has that library.
-// Cost: some 10 to 50 ms a variant. Limits: launch fusion and row ownership need the launch, and are not there.
+// Cost: some 10 to 50 ms a variant. Limits: launch fusion and row ownership need the launch, and are not there. Owned ranges
+// need no code of their own: the runtime gives threads the array itself instead of copies.
 #pragma once
 #include <memory>
 #include <optional>

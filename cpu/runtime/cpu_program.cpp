@@ -241,8 +241,8 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir:
       jammed_rows(movable && !reports ? rows_together(*kernel, with->target.rules) : 1),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
+      ranges(with->target.rules.has(Rule::row_ownership) ? ranges_of(*kernel, added_to) : std::vector<OwnedRanges>()),
       owners(owners_of(*kernel, added_to)),
-      ranges(ranges_of(*kernel, added_to)),
       compiler(std::move(with)) {}
 
 namespace {

@@ -101,11 +101,11 @@ public:
     const int across;           ///< the argument whose rows are along axis 1 of the range, or -1
     const int64_t jammed_rows;  ///< rows that are worth running together, if groups may have several; else 1
     const bool asks_range;      ///< the code depends on the end of the range
+    /// For each argument that is added to, owned_ranges; empty if there are none.
+    const std::vector<OwnedRanges> ranges;
 
 private:
-    const std::vector<int> owners;          ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1
-    const std::vector<OwnedRanges> ranges;  ///< the same of owned_ranges; empty if there are none
-
+    const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);
     Variant variant_of(const Launch& launch, int threads) const;

@@ -137,7 +137,7 @@ private:
         if (k.folded == 0 || (k.folded > 1 && k.rank != 3)) return broken("the number of folded dimensions", k.folded, 1);
         RT_TRY(group(k.group));
         RT_TRY(range(k));
-        for (uint32_t i = 0; i < k.parameters.count; ++i) RT_TRY(parameter(b.parameters[k.parameters.first + i]));
+        for (uint32_t i = 0; i < k.parameters.count; ++i) RT_TRY(parameter(k, b.parameters[k.parameters.first + i]));
         if (k.across != -1) RT_TRY(array(k, uint32_t(k.across)));
         if ((k.flags & KernelRecord::reports) && k.formats.count == 0)
             return fail(PUMICE_ERROR_BUNDLE, "a kernel prints, and has no formats");
@@ -166,7 +166,7 @@ private:
         if ((k.range[0] || k.group[0]) && k.rank == 0) return fail(PUMICE_ERROR_BUNDLE, "a kernel of any rank fixes its range");
         return PUMICE_OK;
     }
-    pumice_status parameter(const ParameterRecord& p) const {
+    pumice_status parameter(const KernelRecord& k, const ParameterRecord& p) const {
         RT_TRY(text(p.name));
         RT_TRY(text(p.path));
         RT_TRY(span(p.leaves, SectionKind::leaves));
@@ -177,6 +177,7 @@ private:
             return PUMICE_OK;
         }
         if (p.origin != 0) return fail(PUMICE_ERROR_BUNDLE, "an array is said to be an extent of the range");
+        if (p.bounds > 0) RT_TRY(bounds(k, p.bounds - 1));
         RT_TRY(type(p.type, "the type of an array"));
         RT_TRY(bytes_of(p.element_bytes));
         RT_TRY(below(p.access, uint32_t(Access::count), "the access of an array"));
@@ -186,6 +187,12 @@ private:
         RT_TRY(below(i, k.parameters.count, "the number of a parameter"));
         return b.parameters[k.parameters.first + i].is_array ? PUMICE_OK
                                                              : fail(PUMICE_ERROR_BUNDLE, "parameter %u is not an array", i + 1);
+    }
+    pumice_status bounds(const KernelRecord& k, uint32_t i) const {
+        RT_TRY(array(k, i));
+        const ParameterRecord& p = b.parameters[k.parameters.first + i];
+        if (k.rank == 1 && p.rank == 1 && p.type == PUMICE_I32 && p.element_bytes == 4) return PUMICE_OK;
+        return fail(PUMICE_ERROR_BUNDLE, "parameter %u does not have the bounds of items", i + 1);
     }
 
     pumice_status module(const KernelRecord& k, const ModuleRecord& m) const {

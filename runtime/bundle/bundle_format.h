@@ -131,6 +131,10 @@ struct ParameterRecord {
     uint32_t origin;     ///< 0: an argument of the launch; 1, 2: start and extent of the range along `dimension`
     uint32_t dimension;
     uint32_t added_to;  ///< the kernel only adds to this array
+    // Of such an array: item i adds only to the elements bounds[i + bounds_offset] to bounds[i + bounds_offset + 1] - 1 of one
+    // dimension.
+    uint32_t bounds;  ///< 1 + the parameter with the bounds; 0: none is known
+    int32_t bounds_offset;
 };
 
 struct LeafRecord {

@@ -10,6 +10,8 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
 // Private copies of sums pay up to here (cpu/plan/reduction_privatisation.cpp).
 constexpr int64_t most_copied_bytes = 64 << 20, most_bytes_in_lanes = 1 << 20, most_elements_an_item = 4;
+// Items own ranges of arrays with at least as many elements (cpu/runtime/cpu_program.cpp).
+constexpr int64_t most_items_an_element = 16;
 constexpr int64_t rows_of_stencil = 4, row_bytes = 1024;
 
 using Group = int64_t[3];
@@ -94,15 +96,16 @@ void choose_group(const Launch& l, const Wanted& wanted, int threads, Group& gro
 }
 
 uint32_t choose_sums(const Launch& l, int threads, int64_t width) {
-    int64_t bytes = 0, elements = 0;
+    int64_t bytes = 0, elements = 0, copied_bytes = 0, copied = 0;
     for (uint32_t i = 0; i < l.argument_count; ++i) {
         if (!l.parameter(i).added_to) continue;
-        const int64_t n = l.arguments[i].count();
-        elements += n, bytes += n * l.parameter(i).element_bytes;
+        const int64_t n = l.arguments[i].count(), size = n * l.parameter(i).element_bytes;
+        elements += n, bytes += size;
+        if (!items_own(l, i)) copied += n, copied_bytes += size;
     }
     const int64_t most = most_elements_an_item * items_in(l.extent);
-    if (elements == 0 || elements > most || bytes * threads > most_copied_bytes) return 0;
-    return width > 1 && bytes * width <= most_bytes_in_lanes ? 2 : 1;
+    if (elements == 0 || copied > most || copied_bytes * threads > most_copied_bytes) return 0;
+    return width > 1 && elements <= most && bytes * width <= most_bytes_in_lanes ? 2 : 1;
 }
 
 /// Sets all but the width.
@@ -142,6 +145,14 @@ int64_t distance(const Launch& l, const NativeRecord& n, const Wanted& wanted, b
 }
 
 }  // namespace
+
+bool items_own(const Launch& l, uint32_t parameter) {
+    if (l.stream || !l.parameter(parameter).bounds) return false;
+    int64_t elements = 0;
+    for (uint32_t i = 0; i < l.argument_count; ++i)
+        if (l.parameter(i).bounds) elements += l.arguments[i].count();
+    return items_in(l.extent) <= most_items_an_element * elements;
+}
 
 NativeCode* choose_native(const Launch& l, NativeCode* codes, uint32_t most_level, int threads, int64_t cache_bytes) {
     const KernelRecord& k = l.record();

@@ -11,6 +11,10 @@ namespace pumice_rt {
 constexpr int64_t long_range = 65536;  ///< items, as the library's
 constexpr int64_t most_peeled = 16;    ///< a peeled row begins early by fewer items
 
+/// True if items own ranges of this argument's elements between adjacent bounds (ParameterRecord::bounds), and threads shall add
+/// to the array itself if the bounds never decrease: nothing else uses the array meanwhile, and it is not small.
+bool items_own(const Launch& launch, uint32_t parameter);
+
 /// The function for a launch whose axes are arranged already, among the usable ones (entry is not null) of the best level up to
 /// `most_level`; null: there is none for its group size or for this processor. `codes`: one for each NativeRecord of the bundle.
 NativeCode* choose_native(const Launch& launch, NativeCode* codes, uint32_t most_level, int threads, int64_t cache_bytes);

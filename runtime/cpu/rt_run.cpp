@@ -129,8 +129,9 @@ private:
 
     void share_out() {
         const double whole = cost();
-        const bool shared =
-            units > 1 && pool.threads() > 1 && (whole >= worth_sharing_ns || (whole >= worth_sharing_awake_ns && pool.awake()));
+        const bool shared = units > 1 && pool.threads() > 1 &&
+                            (whole >= worth_sharing_ns || (whole >= worth_sharing_awake_ns && pool.awake())) &&
+                            (!sums || sums->disjoint());
         if (!shared) {
             piece = units, next[0] = 0;
             return share(0);

@@ -25,6 +25,16 @@ template <class T> void add_to(T* to, T value, bool alone) {
 
 }  // namespace
 
+bool PrivateSums::never_decrease(const ParameterRecord& of) const {
+    const uint32_t p = of.bounds - 1;
+    const int64_t first = launch.start[0] + of.bounds_offset, count = launch.extent[0] + 1;
+    if (first < 0 || first + count > launch.arguments[p].extents[0]) return false;  // the kernel reads beyond the array
+    const int32_t* const bounds = reinterpret_cast<const int32_t*>(uintptr_t(arguments[p].bits)) + first;
+    for (int64_t n = 1; n < count; ++n)
+        if (bounds[n] < bounds[n - 1]) return false;
+    return true;
+}
+
 /// Adds the elements [part * piece, ...) of every sum.
 void PrivateSums::add_part(int part) const {
     for (uint32_t s = 0; s < native.sums.count; ++s) {

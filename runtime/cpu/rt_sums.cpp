@@ -1,5 +1,7 @@
 #include "runtime/cpu/rt_sums.h"
 
+#include "runtime/cpu/rt_choice.h"
+
 namespace pumice_rt {
 namespace {
 
@@ -15,6 +17,8 @@ PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const Frame
     uint32_t lanes = 1;
     for (uint32_t s = 0; s < native.sums.count; ++s) {
         const uint32_t p = record(s).parameter;
+        owned[s] = record(s).lanes == 1 && items_own(launch, p);
+        if (owned[s]) continue;
         elements[s] = launch.arguments[p].count() * int64_t(launch.parameter(p).element_bytes / field_bytes(record(s).type));
         offsets[s] = bytes;
         bytes += (size_t(elements[s]) * record(s).lanes * field_bytes(record(s).type) + 63) / 64 * 64 + apart;
@@ -26,6 +30,12 @@ PrivateSums::PrivateSums(const Launch& of, const NativeRecord& code, const Frame
 
 PrivateSums::~PrivateSums() {
     for (const ScratchBlocks::MemoryBlock& copy : copies) blocks.give(copy);
+}
+
+bool PrivateSums::disjoint() const {
+    for (uint32_t s = 0; s < native.sums.count; ++s)
+        if (owned[s] && !never_decrease(launch.parameter(record(s).parameter))) return false;
+    return true;
 }
 
 bool PrivateSums::arguments_of(int share, FrameArgument* own) {

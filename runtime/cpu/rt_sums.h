@@ -2,6 +2,7 @@
 //
 // The rules are those of cpu/runtime/sum_copies.h: the first share of the work adds to the arrays themselves, further ones to
 // zeroed copies, which are added up at the end. `lanes` adjacent places of a copy belong to one element and are added in pairs.
+// All shares add to arrays of which items own ranges, as long as these are disjoint (cpu/plan/ownership_partition.h).
 // Cost: zeroing and reading each copy once a launch. Limits: elements of 4 or 8 bytes; the order of float additions depends on
 // the threads.
 // Textbook name: array reduction by privatisation (Allen and Kennedy).
@@ -26,6 +27,9 @@ public:
     PrivateSums(const PrivateSums&) = delete;
     PrivateSums& operator=(const PrivateSums&) = delete;
 
+    /// True if no two items share an element of an array of which they own ranges: no bound is less than the one before. Else one
+    /// share has to run all items.
+    bool disjoint() const;
     /// Writes the arguments for a share to `own`: summed arrays are its own copies, which are zero at first. False: there is no
     /// memory.
     bool arguments_of(int share, FrameArgument* own);
@@ -38,7 +42,8 @@ private:
     struct Part;
     void add_part(int part) const;
     template <class T> void add(uint32_t sum, int64_t first, int64_t count) const;
-    bool in_place(int share, uint32_t sum) const { return share == 0 && alone && record(sum).lanes == 1; }
+    bool in_place(int share, uint32_t sum) const { return owned[sum] || (share == 0 && alone && record(sum).lanes == 1); }
+    bool never_decrease(const ParameterRecord& of) const;
     const SumRecord& record(uint32_t sum) const { return launch.bundle->sums[native.sums.first + sum]; }
 
     const Launch& launch;
@@ -46,6 +51,7 @@ private:
     const FrameArgument* const arguments;
     const bool alone;
     ScratchBlocks& blocks;
+    bool owned[most_sums] = {};  ///< items own ranges of the array
     size_t bytes = 0, offsets[most_sums] = {};
     int64_t elements[most_sums] = {}, most_elements = 0;
     int64_t piece = 0;  ///< elements of a part of add_up

@@ -141,8 +141,15 @@ void set_native_traits(const cpu::CpuProgram& program, KernelRecord& r, BundleWr
     if (cpu::mostly_stores(*program.kernel, 0)) r.flags |= KernelRecord::clears;
     if (cpu::mostly_stores(*program.kernel, 2)) r.flags |= KernelRecord::mostly_stores;
     r.stencil = program.stencil, r.across = program.across, r.jammed_rows = uint32_t(program.jammed_rows);
-    for (const ir::MemoryId m : program.added_to)
-        to.parameters[r.parameters.first + uint32_t((*program.kernel)[m].argument)].added_to = 1;
+    for (const ir::MemoryId m : program.added_to) {
+        const size_t argument = size_t((*program.kernel)[m].argument);
+        ParameterRecord& p = to.parameters[r.parameters.first + argument];
+        p.added_to = 1;
+        if (program.ranges.empty() || program.ranges[argument].bounds < 0) continue;
+        const cpu::OwnedRanges& owned = program.ranges[argument];
+        if (owned.offset != int32_t(owned.offset)) continue;
+        p.bounds = uint32_t(owned.bounds) + 1, p.bounds_offset = int32_t(owned.offset);
+    }
     if (const auto begin = cpu::row_begin(*program.kernel))
         r.stores = BundleWriter::append(to.stores, {StoreRecord{uint32_t(begin->argument), begin->known, begin->offset}});
 }

@@ -61,6 +61,56 @@ TEST(RuntimeEqual, Sums) {
              random<float>({h, w}));
 }
 
+/// Starts of rows with 0 to 6 elements.
+Data<int, 1> row_starts(int64_t rows, int64_t shift) {
+    return made<int>({rows + 1}, [](int64_t i) { return int(i / 7 * 21 + i % 7 * (i % 7 - 1) / 2); }, shift);
+}
+
+TEST(RuntimeEqual, SumsOverRangesThatItemsOwn) {
+    for (const int64_t rows : {0, 1, 7, 1000, 50001}) {
+        const Data<int, 1> starts = row_starts(rows, 3);
+        const int64_t n = Data<int, 1>(starts).data()[rows];
+        const auto some = [](int64_t i) { return double(i * 7919 % 97) / 97 - 0.5; };
+        const Data<int, 1> columns = made<int>({n}, [&](int64_t i) { return (i * 7919) % rows; });
+        // Several rows add to one element of the vector's derivative, in any order.
+        same(rt_kernels::adjoint_of_sparse, ndrange(rows), made<double>({rows}, some), made<double>({rows}, some),
+             made<double>({n}, some), made<double>({n}, some, 1), made<double>({rows}, some),
+             about(made<double>({rows}, some), 1e-9), starts, columns);
+    }
+    const int64_t items = 100000;
+    const Data<int, 1> sums = made<int>({items}, [](int64_t i) { return i; });
+    same(rt_kernels::range_sums, ndrange({100}, {items}), sums, made<int>({items + 3}, [](int64_t i) { return i / 2; }), 1);
+    // Bounds that decrease: all ranges are the first 200 elements, or empty.
+    same(rt_kernels::range_sums, ndrange(items), sums, made<int>({items + 3}, [](int64_t i) { return i % 2 * 200; }), 1);
+}
+
+TEST(RuntimeEqual, ItemsShareNoElementsIfSeveralThreadsRunThem) {
+    int parallel = 0;
+    pumice_hooks hooks{};
+    hooks.user = &parallel;
+    hooks.parallel = [](void* user, int parts, void (*body)(void*, int), void* context) {
+        ++*static_cast<int*>(user);
+        for (int part = 0; part < parts; ++part) body(context, part);
+    };
+    const Opened opened(2, hooks);
+    const int64_t items = 100000;
+    const auto parallel_runs = [&](auto bound, const pumice::Range& range) {
+        Held sums = to_runtime(opened.device, made<int>({items}, [](int64_t) { return 0; })),
+             bounds = to_runtime(opened.device, made<int>({items + 3}, bound));
+        parallel = 0;
+        EXPECT_EQ(launch(opened.device, "range_sums", range_of(range), sums, bounds, 1), PUMICE_OK) << pumice_error();
+        for (Held* held : {&sums, &bounds}) pumice_array_release(&held->all);
+        return parallel;
+    };
+    const auto one_falls = [&](int64_t at) { return [=](int64_t i) { return i / 2 - 5 * (i == at); }; };
+    EXPECT_EQ(parallel_runs(one_falls(-1), ndrange(items)), 1);
+    for (const int64_t at : {1, 2}) EXPECT_EQ(parallel_runs(one_falls(at), ndrange(items)), 1) << "not of an item: " << at;
+    for (const int64_t at : {3, 12, 30001, int(items) + 1, int(items) + 2})
+        EXPECT_EQ(parallel_runs(one_falls(at), ndrange(items)), 0) << at;
+    EXPECT_EQ(parallel_runs(one_falls(3), ndrange({2}, {items})), 1) << "before the range";
+    EXPECT_EQ(parallel_runs(one_falls(5), ndrange({2}, {items})), 0);
+}
+
 TEST(RuntimeEqual, AtomicsOfAllTypes) {
     for (const int64_t n : {1, 64, 1000, 100000})
         same(rt_kernels::atomics, ndrange(n), random<int64_t>({3}),

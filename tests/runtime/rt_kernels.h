@@ -206,6 +206,19 @@ inline const auto total = kernel("total", [](InOut<float> sum, In<float> x) { at
 inline const auto count = kernel("count", [](InOut<uint32_t> sum, In<uint32_t> x) { atomic_add(sum[0], x[global_index()]); });
 inline const auto histogram =
     kernel("histogram", [](InOut<uint32_t> bins, In<uint32_t> x) { atomic_add(bins[x[global_index()] % 61u], 1u); });
+/// A sparse matrix (CSR) times a vector. In its adjoint each item owns the derivatives of its row's values.
+inline const auto sparse = kernel("sparse", [](Out<double> y, In<double> values, In<double> x, In<int> starts, In<int> columns) {
+    auto row = global_index();
+    Var sum = 0.0;
+    $for(e, range(starts[row], starts[row + 1])) { sum += values[e] * x[columns[e]]; }
+    y[row] = sum;
+});
+inline const auto adjoint_of_sparse =
+    pumice::adjoint<pumice::Duplicated, pumice::Duplicated, pumice::Duplicated, pumice::Const, pumice::Const>(sparse);
+inline const auto range_sums = kernel("range_sums", [](InOut<int> sums, In<int> starts, Val<int> shift) {
+    auto i = global_index() + shift;
+    $for(e, range(starts[global_index() + 2], starts[global_index() + 3])) { atomic_add(sums[e], i % 7 + 1); }
+});
 inline const auto row_sums = kernel("row_sums", [](InOut<double> sums, In<float, 2> x) {
     auto [i, j] = global_index<2>();
     atomic_add(sums[i], cast<double>(x(i, j)));

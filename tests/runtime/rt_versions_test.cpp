@@ -166,7 +166,7 @@ TEST(BundleVersions, missingFieldsAreZero) {
     open(written(file), [](const Bundle& b) {
         check_kernels(b);
         EXPECT_EQ(b.kernel(0).private_bytes, 0u);
-        EXPECT_EQ(b.parameters[0].origin + b.parameters[0].dimension + b.parameters[0].added_to, 0u);
+        EXPECT_EQ(b.parameters[0].origin + b.parameters[0].dimension + b.parameters[0].added_to + b.parameters[0].bounds, 0u);
     });
     for (Bytes& record : file.section(SectionKind::kernels).records) record.resize(16);
     file.section(SectionKind::kernels).record_bytes = 16;
@@ -178,6 +178,10 @@ TEST(BundleVersions, unknownFieldsAndSectionsAreSkipped) {
     File file = parse(read(kept(1)));
     for (Section& section : file.sections) {
         if (section.kind == uint32_t(SectionKind::text) || section.kind == uint32_t(SectionKind::words)) continue;
+        if (section.kind == uint32_t(SectionKind::parameters)) {  // the fields that this version has beyond the file's
+            section.record_bytes = sizeof(ParameterRecord);
+            for (Bytes& record : section.records) record.resize(section.record_bytes);
+        }
         section.record_bytes += 12;
         for (Bytes& record : section.records) record.resize(section.record_bytes, char(0xee));
     }
@@ -210,6 +214,21 @@ TEST(BundleVersions, impossibleRecordsAreRefused) {
     refuse(edited([](KernelRecord& k) { k.group[0] = k.group[1] = k.group[2] = 1024; }),
            "the number of items of a group is 1073741824; the limit is 1048576");
     refuse(edited([](KernelRecord& k) { k.group[1] = 1; }), "an extent of a fixed group is 0");
+}
+
+TEST(BundleVersions, impossibleBoundsOfItemsAreRefused) {
+    const auto edited = [](uint32_t bounds) {
+        File file = parse(read(kept(1)));
+        Section& parameters = file.section(SectionKind::parameters);
+        parameters.record_bytes = sizeof(ParameterRecord);
+        for (Bytes& record : parameters.records) record.resize(sizeof(ParameterRecord));
+        std::memcpy(&parameters.records[0][offsetof(ParameterRecord, bounds)], &bounds, sizeof bounds);
+        return written(file);
+    };
+    open(edited(0), check_kernels);
+    refuse(edited(2), "parameter 2 does not have the bounds of items");  // floats
+    refuse(edited(3), "parameter 3 is not an array");
+    refuse(edited(4), "the number of a parameter is 3; the limit is 2");
 }
 
 TEST(BundleVersions, damageIsFound) {
