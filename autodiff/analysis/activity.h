@@ -16,7 +16,7 @@ public:
     /// True if the scalar of the memory has a shadow.
     bool active(ir::MemoryId m, uint32_t leaf) const { return leaf_varied[m.id][leaf] && leaf_useful[m.id][leaf]; }
     bool active(ir::MemoryId m) const;
-    /// Signature::any_range.
+    /// True if the adjoint must be correct for launches of any size (Signature::any_range).
     bool any_range() const { return in_any_range; }
     bool column(const ir::Inst& construct, uint32_t c) const { return active(k.result(construct, int(c))); }
     /// True if the instruction, or one inside it, takes part in the propagation of derivatives.

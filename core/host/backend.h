@@ -18,7 +18,7 @@ namespace detail {
 bool inside_call();
 }  // namespace detail
 
-/// Types that a device may lack. Every device has int64: where the hardware has none, it is emulated by pairs of words.
+/// Types of kernels. A device may lack each of them but int64, which is emulated by pairs of words where the hardware has none.
 enum class Feature { int8, int16, int64, float16, float64 };
 inline constexpr Feature features[] = {Feature::int8, Feature::int16, Feature::int64, Feature::float16, Feature::float64};
 /// Priority of a stream over the device's other streams: a hint that a device may ignore.

@@ -153,7 +153,7 @@ public:
     /// "vulkan:0 llvmpipe (...)", "cpu (...)", "interp".
     const std::string& name() const { return state->name; }
     Limits limits() const { return state->backend->limits(); }
-    /// True if kernels on this device may use the type. Every device has float, bool, and 32- and 64-bit integers.
+    /// True if kernels on this device may use the type. Every device has bool, float, bfloat16, and 32- and 64-bit integers.
     bool supports(Feature feature) const { return state->backend->supports(feature); }
     /// Bytes of the living arrays of this device, and of released ones with work pending.
     int64_t memory_in_use() const { return *state->in_use; }

@@ -383,7 +383,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     detail::LaunchCheck check(*kernel, range, arguments);
     const bool any = check.collect();
     detail::DeviceState& device = **check.device;
-    // The group extents are given by the launch or the kernel.
+    // True if the launch or the kernel gives the group's extents; else the device chooses them below.
     const bool fixed = range.group_rank || kernel->group[0];
     if (fixed) check.check_group(device.backend->limits());
     if (!any) {

@@ -70,7 +70,7 @@ private:
         return whole ? whole : b.constant_int(Scalar::i32, 0);
     }
 
-    /// whole + constant * stride.
+    /// whole + constant * stride; a null `whole` counts as 0, and stays null if the constant is 0.
     Value moved(Value whole, uint32_t constant, Value stride) {
         if (constant == 0) return whole;
         const bool back = int32_t(constant) < 0 && whole;

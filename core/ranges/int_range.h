@@ -8,7 +8,7 @@
 
 namespace pumice::ir {
 
-/// All numbers of an integer value of at most 32 bits, or of a bool, lie in [low, high].
+/// The interval [low, high] contains every number that the value can have: an integer of at most 32 bits, or a bool.
 struct IntRange {
     int64_t low, high;
 };

@@ -112,7 +112,7 @@ void Parser::parameter() {
     k.params.push_back(p);
 }
 
-/// The words of an image parameter after its rank, as the printer writes them; none of an array.
+/// Parses an image parameter's words after its rank, as the printer writes them. If there are none, the parameter is an array.
 ImageInfo Parser::image() {
     ImageInfo i;
     if (in.accept_word("texture"))

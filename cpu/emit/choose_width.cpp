@@ -13,8 +13,8 @@
 // Four vectors need 32 registers and more arithmetic still. One item at a time (scalar_items) where that takes less time than
 // packets by the model of packet_cost.cpp.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
-// Limits: the width stays the device's if the kernel has subgroup operations (the subgroup is a packet), vectors of 64-bit lanes,
-// or local memory with barriers.
+// Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With vectors of 64-bit lanes, or local
+// memory and barriers, the width is never raised.
 // Textbook name: interleaving (the interleave count of LLVM's loop vectoriser) with a register-pressure estimate by live ranges.
 #include <algorithm>
 

@@ -14,8 +14,8 @@
 // bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, a sum at one address three
 // passes over the addends. Instructions in loops count as often as they run. Wide packets must save a third.
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
-// Limits: no barriers, no subgroup operations, no loops that lanes leave at different times; sums with a place for each lane only
-// where all items of a packet add to one element.
+// Limits: no barriers, no subgroup operations, no divergent loops; lane-private sums (`Privatisation::lanes`) only where all
+// items of a packet add to one element.
 // Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here
 // only where the wide form is complete.
 #include <algorithm>

@@ -21,7 +21,7 @@ enum class CodeUse : uint8_t {
 };
 
 struct Target {
-    int width = 1;  ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
+    int width = 1;  ///< items of a packet before choose_width changes it, and the subgroup's size: 1, 2, 4, 8 or 16
     Isa isa = Isa::none;
     bool splits_vectors =
         false;           ///< the processor runs the widest vectors in two passes, which hides half of the latency already

@@ -5,7 +5,8 @@
 namespace pumice::cpu {
 namespace {
 
-// Nanoseconds to wake a thread: less work is left to the thread that waits for it.
+// Estimated nanoseconds of pending work above which a thread of the pool is called; the thread that waits for the work runs less
+// than this itself.
 constexpr double worth_a_thread = 20'000;
 // Work that the submitting thread does at once.
 constexpr double done_at_once = 5'000;

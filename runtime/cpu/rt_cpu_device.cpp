@@ -1,8 +1,8 @@
 // The device cpu of the runtime: native code that was built ahead of time, on the process's own memory.
 //
-// The best level of code that the processor runs is chosen when a library is first used on the device (x86-64-v2 to v4, AArch64,
-// RISC-V). The environment variable PUMICE_CPU_TARGET asks for a lower one, PUMICE_CPU_THREADS for a number of threads, as in the
-// library.
+// The processor's level (x86-64-v2 to v4, AArch64, RISC-V) is found when the device is opened. Each launch takes the best level
+// up to it that its kernel has code for, else generic code (rt_choice.cpp, choose_native). The environment variable
+// PUMICE_CPU_TARGET asks for a lower level, PUMICE_CPU_THREADS for a number of threads, as in the library.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ struct CpuMemory : pumice_memory_t {
     MemoryPool::MemoryBlock block = {nullptr, 0};
 };
 
-/// A library on a device: its native functions at the level that is used.
+/// A library on a device: its native functions of all levels.
 struct CpuLibrary {
     uint64_t bundle;    ///< Bundle::serial: another bundle may get the address of a closed one
-    NativeCode* codes;  ///< one for each NativeRecord of the bundle
+    NativeCode* codes;  ///< one for each NativeRecord of the bundle; `entry` is null if this machine cannot run it
     size_t bytes;
 };
 

@@ -70,7 +70,8 @@ struct pumice_device_t {
     /// Memory whose bytes are all 0.
     virtual pumice_status allocate(int64_t bytes, pumice_memory* memory);
     virtual void release(pumice_memory memory);
-    // In order after the work of all streams so far; they return when the host's memory may be used again.
+    // write and read take effect after all work that was put on any stream before. write returns when the caller may change
+    // `from`, read when `to` holds the data.
     virtual pumice_status write(pumice_memory to, int64_t offset, const void* from, int64_t bytes);
     virtual pumice_status read(pumice_memory from, int64_t offset, void* to, int64_t bytes);
     // Asynchronous, in order on a stream (null: the default one). pattern_bytes is at most 64; bytes is a multiple of it.
