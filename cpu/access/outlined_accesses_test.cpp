@@ -55,7 +55,8 @@ template <class T> void check_count(const char* level) {
     for (const bool masked : {false, true}) {
         const std::string t = emit_llvm(lower(ir::parse(scattered<T>(masked).ir()), false), target, variant).text;
         const int in_functions = count(t, "@llvm.masked."), outlined = count(t, " @outlined.masked.");
-        // Beside those of the kernel's function: a declaration of each intrinsic, and its use by the function with and without a mask.
+        // Beside those of the kernel's function: a declaration of each intrinsic, and its use by the function with and without a
+        // mask.
         EXPECT_LE(in_functions, tuning::most_scalarised_lanes / target.width + 12) << level;
         EXPECT_GE(outlined, 2 * accesses) << level;
     }

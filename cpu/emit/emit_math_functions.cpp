@@ -249,7 +249,8 @@ std::vector<std::string> LlvmEmitter::written_out(const std::vector<Op>& ops, co
     return sines(ops, x);
 }
 
-/// One function of a vector x, or sine and cosine: code in the kernel for the first ones, then calls of a function with that code.
+/// One function of a vector x, or sine and cosine: code in the kernel for the first ones, then calls of a function with that
+/// code.
 std::vector<std::string> LlvmEmitter::mathematics(const std::vector<Op>& ops, const std::string& x) {
     inlined_functions += int(ops.size());
     if (inlined_functions <= tuning::most_inlined_functions || target.use == CodeUse::function) return written_out(ops, x);
@@ -263,7 +264,8 @@ std::vector<std::string> LlvmEmitter::mathematics(const std::vector<Op>& ops, co
     return {let(text("extractvalue ", result, " ", both, ", 0")), let(text("extractvalue ", result, " ", both, ", 1"))};
 }
 
-/// The definition of such a function. Its text depends on the functions alone, since emitters that share a module may both have it.
+/// The definition of such a function. Its text depends on the functions alone, since emitters that share a module may both have
+/// it.
 std::string LlvmEmitter::outlined_mathematics(const std::string& function, const std::string& result,
                                               const std::vector<Op>& ops) {
     std::string body;

@@ -4,9 +4,9 @@
 
 namespace pumice::cpu {
 
-/// Rewrites the module for version `major`. Version 16 introduced `memory(none)` for `readnone`, and the like; version 19 introduced `splat (T
-/// c)` for constants, which becomes `<T c, T c, ...>`. Its number of lanes is that of the last vector type before it on its line:
-/// all vectors of an instruction in our text have equally many.
+/// Rewrites the module for version `major`. Version 16 introduced `memory(none)` for `readnone`, and the like. Version 19
+/// introduced `splat (T c)` for constants, which becomes `<T c, T c, ...>`; the number of lanes is that of the last vector type
+/// before it on its line, as all vectors of an instruction in our text have equally many.
 std::string text_for_version(const std::string& text, unsigned major);
 
 }  // namespace pumice::cpu

@@ -51,8 +51,8 @@ inline double iterations_of_longest(int width) { return 1 + std::log2(width) / 4
 /// One item at a time must be faster than packets by this factor: it needs more front end than the model knows.
 inline constexpr double least_gain_of_items = 1.15;
 
-/// Lanes of masked accesses, gathers and scatters in a function that LLVM makes scalar accesses of: 32 accesses by 16 lanes. Later
-/// accesses are calls. LLVM's time for them grows with the square of their number: on Zen 4 0.06 s for 320 lanes of 16-bit
+/// Lanes of masked accesses, gathers and scatters in a function that LLVM makes scalar accesses of: 32 accesses by 16 lanes.
+/// Later accesses are calls. LLVM's time for them grows with the square of their number: on Zen 4 0.06 s for 320 lanes of 16-bit
 /// scatters, 3.3 s for 3200.
 inline constexpr int most_scalarised_lanes = 512;
 /// Mathematical functions (exp, log, sin, cos, ...) of which a kernel has the code; later ones are calls. Each takes LLVM 1 to 2
