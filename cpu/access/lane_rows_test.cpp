@@ -95,6 +95,22 @@ TEST(LaneRows, AreThoseOfTheInterpreter) {
     check_rows<float>(), check_rows<double>(), check_rows<int32_t>(), check_rows<uint64_t>();
 }
 
+/// An index of 8 bits wraps within a packet: the lanes do not lie at one distance.
+TEST(StridedLanes, NarrowIndicesWrap) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const auto k = parse_ir(
+        "kernel \"wraps\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = constant 17 : i32\n%2 = mul %0, %1 : i32\n%3 = cast %2 : u8\n"
+        "%4 = load arg2[%3] : i32\n%5 = add %4, %0 : i32\nstore arg1[%0], %5 : i32\nreturn\n}\n");
+    const auto run = [&](const pumice::Device& d) {
+        const Array<int32_t> out = d.zeros<int32_t>(256);
+        k(ndrange(256), out, d.upload(numbers<int32_t>(256)));
+        return out.download();
+    };
+    const std::vector<int32_t> expected = run(pumice::Device::open("interp"));
+    for (const pumice::Device& d : devices()) EXPECT_EQ(run(d), expected) << d.name();
+}
+
 TEST(StridedLanes, AreThoseOfTheInterpreter) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const auto check = [](auto zero) {

@@ -27,6 +27,9 @@ std::string LlvmEmitter::elements_between_lanes(const Inst& i) {
     for (size_t d = 0; d < indices.size(); ++d) {
         const ValueRep index = rep_of(indices[d]);
         if (index.kind == ValueKind::vector) return "";
+        // A narrower index may wrap from one lane to the next.
+        const bool wraps = 8 * size_of(k.type_of(indices[d])) < index_bits(i, indices[d]);
+        if (index.kind == ValueKind::affine && wraps) return "";
         if (between != "0") between = product_of(between, extent_along(i.memory, d, true));
         between = sum_of(between, std::to_string(index.kind == ValueKind::affine ? index.step : 0));
     }

@@ -2,46 +2,59 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
-#include <unistd.h>
+#include <pthread.h>
 
 namespace pumice::cpu {
 namespace {
 
+/// The uses that have not ended, by their numbers.
 struct Uses {
-    const pid_t process = getpid();  ///< a forked process has none of the threads
     std::mutex mutex;
     std::condition_variable fewer;
-    int number = 0;
-
-    void add(int more) {
-        const std::lock_guard lock(mutex);
-        number += more;
-        fewer.notify_all();
-    }
-    void wait_for_end() {
-        if (process != getpid()) return;
-        std::unique_lock lock(mutex);
-        fewer.wait(lock, [&] { return number == 0; });
-    }
+    std::set<uint64_t> numbers;
+    uint64_t next = 0;
 };
+Uses* of_process = nullptr;  ///< outlives all threads
+
 Uses& uses() {
-    static Uses& all = *new Uses;  // outlives all threads
-    return all;
+    static const bool made = [] {
+        of_process = new Uses;
+        // A forked process has none of the threads.
+        return pthread_atfork(nullptr, nullptr, [] { of_process = new Uses; }) == 0;
+    }();
+    (void)made;
+    return *of_process;
 }
 
-/// exit() destroys what is local to the calling thread before all static objects. A function for std::atexit would run after the
-/// destructors of static objects that LLVM makes later, while it compiles.
+/// Waits, when its thread ends, for the uses that have begun before. exit() destroys what is local to the calling thread before
+/// all static objects. A function for std::atexit would run after the destructors of static objects that LLVM makes later, while
+/// it compiles.
 struct EndOfThread {
-    ~EndOfThread() { uses().wait_for_end(); }
+    ~EndOfThread() {
+        Uses& all = uses();
+        std::unique_lock lock(all.mutex);
+        const uint64_t end = all.next;
+        all.fewer.wait(lock, [&] { return all.numbers.empty() || *all.numbers.begin() >= end; });
+    }
 };
 
 }  // namespace
 
 LlvmUse::LlvmUse() {
     thread_local const EndOfThread waits;
-    uses().add(1);
+    Uses& all = uses();
+    const std::lock_guard lock(all.mutex);
+    number = all.next++;
+    all.numbers.insert(number);
 }
-LlvmUse::~LlvmUse() { uses().add(-1); }
+
+LlvmUse::~LlvmUse() {
+    Uses& all = uses();
+    const std::lock_guard lock(all.mutex);
+    all.numbers.erase(number);
+    all.fewer.notify_all();
+}
 
 }  // namespace pumice::cpu

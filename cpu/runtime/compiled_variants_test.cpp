@@ -14,6 +14,7 @@
 #include "core/kernel/kernel.h"
 #include "core/kernel/prepare.h"
 #include "core/language/console.h"
+#include "core/language/control.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
 #include "core/support/debug.h"
@@ -131,7 +132,7 @@ TEST_F(CompiledVariants, are_compiled_in_the_background) {
     EXPECT_EQ(compiled(), 1);
 }
 
-/// Where compilation fails, the wait for it reports that; the next launch tries again.
+/// Where compilation fails in the background, the wait for it reports that; the next launch tries again.
 TEST_F(CompiledVariants, that_fail_are_tried_again) {
     const auto scale = kernel("scale", [](InOut<float> x) { x[global_index()] *= 2.0f; });
     CpuProgram program(std::make_shared<Compiler>(4, Machine{"riscv64-unknown-linux-gnu", "generic-rv64", ""}),
@@ -145,6 +146,22 @@ TEST_F(CompiledVariants, that_fail_are_tried_again) {
         EXPECT_THROW(code.later.get(), Error);
     }
     EXPECT_EQ(compiled(), 0);
+}
+
+/// What is wrong with the kernel is an error of the launch itself, with nothing done.
+TEST_F(CompiledVariants, of_invalid_kernels_are_refused_at_once) {
+    const auto early = kernel("early", static_group<64>, whole_groups, [](InOut<float> x) {
+        Local<float, 64> all;
+        $if(x[local_index()] > 0.0f) { $return; }
+        all[local_index()] = 1.0f;
+        synchronize();
+        x[global_index()] = all[63 - local_index()];
+    });
+    const Device device(open());
+    const Array<float> x = device.full<float>(64, 1.0f);
+    EXPECT_THROW(early(ndrange(64), x), Error);
+    EXPECT_NO_THROW(device.synchronize());
+    EXPECT_EQ(x.get(0), 1.0f);
 }
 
 /// Launches whose code is being compiled keep their order, their arrays, and the errors of kernels.

@@ -56,7 +56,7 @@ void UnfinishedUses::put(const StreamPoint& point) {
     if (!many.empty()) {
         many[point.stream] = point;
         if (many.size() < prune_at) return;
-        std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+        std::erase_if(many, [](const auto& use) { return use.second.settled(); });
         prune_at = 2 * many.size() + 4 * most_few;
         return;
     }
@@ -65,7 +65,7 @@ void UnfinishedUses::put(const StreamPoint& point) {
             use.number = point.number;
             return;
         }
-    std::erase_if(few, [](const StreamPoint& use) { return use.reached(); });
+    std::erase_if(few, [](const StreamPoint& use) { return use.settled(); });
     few.push_back(point);
     if (few.size() <= most_few) return;
     for (const StreamPoint& use : few) many[use.stream] = use;
@@ -74,17 +74,17 @@ void UnfinishedUses::put(const StreamPoint& point) {
 }
 
 void UnfinishedUses::all(const CpuStream* except, std::vector<StreamPoint>& to) {
-    std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+    std::erase_if(many, [](const auto& use) { return use.second.settled(); });
     for (const auto& [stream, use] : many)
         if (stream != except) to.push_back(use);
     for (const StreamPoint& use : few)
-        if (use.stream != except && !use.reached()) to.push_back(use);
+        if (use.stream != except && !use.settled()) to.push_back(use);
 }
 
 void UnfinishedUses::of(const CpuStream& stream, std::vector<StreamPoint>& to) const {
-    if (const auto use = many.find(&stream); use != many.end() && !use->second.reached()) to.push_back(use->second);
+    if (const auto use = many.find(&stream); use != many.end() && !use->second.settled()) to.push_back(use->second);
     for (const StreamPoint& use : few)
-        if (use.stream == &stream && !use.reached()) to.push_back(use);
+        if (use.stream == &stream && !use.settled()) to.push_back(use);
 }
 
 void note_use(CpuMemory& memory, const StreamPoint& point, bool write) { (write ? memory.writes : memory.reads).put(point); }

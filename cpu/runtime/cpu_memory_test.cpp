@@ -98,7 +98,10 @@ TEST_F(Conflicts, HostReadsWaitForWritesAndHostWritesForReadsToo) {
     note_use(*memory, {&b, 3}, false);
     EXPECT_EQ(of(nullptr, false), (Numbers{1, 2}));
     EXPECT_EQ(of(nullptr, true), (Numbers{1, 2, 3}));
+    a.faulty = true;
     a.completed = 2;
+    EXPECT_EQ(of(nullptr, true), (Numbers{1, 2, 3})) << "a wait has to report the fault";
+    a.faulty = false;
     EXPECT_EQ(of(nullptr, true), (Numbers{1, 3}));
 }
 

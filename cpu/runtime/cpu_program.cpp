@@ -82,7 +82,7 @@ struct Compiler::Unloaded {
 };
 
 Compiler::Compiler(int width, const Machine& of)
-    : machine(of), cache(debug::cache_folder()), processors(std::max(1u, std::thread::hardware_concurrency())) {
+    : machine(of), cache(debug::cache_folder()), compilations(std::max(1u, std::thread::hardware_concurrency())) {
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
     target.splits_vectors = target.isa == Isa::avx512 && machine.cpu == "znver4";
@@ -116,35 +116,29 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
     return key.hash() + ".object";
 }
 
-Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& variant) const {
+Emitted Compiler::emit(const ir::Kernel& kernel, const Variant& variant) const {
     std::vector<std::string_view> stages = pass_names();
     stages.insert(stages.end(), {"unroll_and_jam", "ir", "analysis", "llvm", "optimised", "asm"});
     debug::check_dump(stages);
 
-    const bool readable = debug::dumps("optimised") || debug::dumps("asm");
-    const auto start = std::chrono::steady_clock::now();
-    const Emitted emitted = [&] {
-        trace::Span span("compile", "IR to LLVM");
-        span.add("kernel", kernel.name);
-        const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
-                                                 : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
-        return for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
-    }();
+    trace::Span span("compile", "IR to LLVM");
+    span.add("kernel", kernel.name);
+    const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
+                                             : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
+    Emitted emitted = for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
+    return emitted;
+}
+
+Compiler::Unloaded Compiler::make(const std::string& name, const Emitted& emitted) const {
+    const bool readable = debug::dumps("optimised") || debug::dumps("asm");
     const Object object = [&] {
         trace::Span span("compile", "LLVM");
-        span.add("kernel", kernel.name);
+        span.add("kernel", name);
         return make_object(emitted.text, machine, readable, for_debuggers);
     }();
-    if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
-    if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
-    if (debug::time()) {
-        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-        std::fputs(text("pumice: ", kernel.name, ": ", fixed_text(took.count(), 2), " ms to native code, ", object.bytes.size(),
-                        " bytes\n")
-                       .c_str(),
-                   stderr);
-    }
+    if (debug::dumps("optimised")) debug::dump_text("optimised", name, "ll", object.optimised);
+    if (debug::dumps("asm")) debug::dump_text("asm", name, "s", object.assembly);
     return {emitted.symbol, object.bytes, emitted.scratch_bytes, emitted.sums};
 }
 
@@ -166,31 +160,42 @@ float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int w
 
 bool Compiler::in_background() const { return debug::value("PUMICE_DUMP").empty() && !for_debuggers; }
 
-std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
-    processors.acquire();
-    const struct Release {
-        std::counting_semaphore<>& processors;
-        ~Release() { processors.release(); }
-    } release{processors};
+Compiler::Begun Compiler::begin(const ir::Kernel& kernel, const Variant& variant) {
+    using Clock = std::chrono::steady_clock;
     std::string reason;
     // A dump needs a compilation; a debugger needs the names in today's source file.
-    const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty() && !for_debuggers;
+    const bool cached = cache.on() && in_background();
     const std::string entry = cached ? key(kernel, variant) : "";
-    std::shared_ptr<Native> native;
+    const float group_ns = estimated_group_ns(kernel, variant, target.width);
     if (cached)
         if (const auto stored = cache.read(entry))
-            if (const auto unloaded = Unloaded::unpack(*stored)) native = load(*unloaded, reason);
-    if (native) {
-        if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", kernel.name.c_str());
-    } else {
-        if (cached) debug::log_line(text("the code of kernel ", kernel.name, " is not in the disk cache ", reason));
-        const Unloaded unloaded = make(kernel, variant);
-        native = load(unloaded, reason);
-        if (!native) library_bug(text("the code of kernel \"", kernel.name, "\" cannot be loaded: ", reason));
-        if (cached) cache.write(entry, unloaded.pack());
-    }
-    native->group_ns = estimated_group_ns(kernel, variant, target.width);
-    return native;
+            if (const auto unloaded = Unloaded::unpack(*stored))
+                if (auto native = load(*unloaded, reason)) {
+                    if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", kernel.name.c_str());
+                    native->group_ns = group_ns;
+                    return {std::move(native), nullptr};
+                }
+    if (cached) debug::log_line(text("the code of kernel ", kernel.name, " is not in the disk cache ", reason));
+    const auto start = Clock::now();
+    Emitted emitted = emit(kernel, variant);
+    const auto took = Clock::now() - start;
+    const auto rest = [this, entry, group_ns, took, name = kernel.name, emitted = std::move(emitted)] {
+        const auto again = Clock::now();
+        const Unloaded unloaded = make(name, emitted);
+        const std::chrono::duration<double, std::milli> ms = took + (Clock::now() - again);
+        if (debug::time())
+            std::fputs(text("pumice: ", name, ": ", fixed_text(ms.count(), 2), " ms to native code, ", unloaded.object.size(),
+                            " bytes\n")
+                           .c_str(),
+                       stderr);
+        std::string why;
+        const std::shared_ptr<Native> native = load(unloaded, why);
+        if (!native) library_bug(text("the code of kernel \"", name, "\" cannot be loaded: ", why));
+        if (!entry.empty()) cache.write(entry, unloaded.pack());
+        native->group_ns = group_ns;
+        return native;
+    };
+    return {nullptr, rest};
 }
 
 std::shared_ptr<const ir::Kernel> without_group_operations(std::shared_ptr<const ir::Kernel> kernel, const Rules& rules) {
@@ -345,14 +350,22 @@ Variant CpuProgram::variant_of(const Launch& launch, int threads) const {
     return wanted;
 }
 
-std::shared_ptr<Native> CpuProgram::compiled(const Variant& wanted) const {
-    try {
-        const std::shared_ptr<Native> native = compiler->compile(*kernel, wanted);
+/// The compilation of a variant, up to LLVM's text; the rest adds what launches ask.
+Compiler::Begun CpuProgram::begin(const Variant& wanted) const {
+    const auto described = [this, wanted](std::shared_ptr<Native> native) {
         native->streaming = wanted.streaming;
         native->peeled = wanted.peeled;
         native->clears = mostly_stores(*kernel, 0);
         native->accesses = row_accesses(*kernel);
         return native;
+    };
+    try {
+        Compiler::Begun begun = compiler->begin(*kernel, wanted);
+        if (begun.native) return {described(begun.native), nullptr};
+        return {nullptr, [described, rest = std::move(begun.rest)] {
+                    const LlvmUse use;
+                    return described(rest());
+                }};
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }
@@ -371,26 +384,31 @@ CpuProgram::Code CpuProgram::code(const Launch& launch, int threads, bool backgr
         if (known.native || known.later.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return known;
         try {
             return known = {std::shared_future(known.later).get(), {}};
-        } catch (const Error&) { made.erase(found); }  // an earlier launch has reported it; this one tries again
+        } catch (...) { made.erase(found); }  // whoever waited for it has got the error; this launch tries again
     }
     interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
-    const auto begin = [&](std::launch policy) {
-        auto use = policy == std::launch::async ? std::make_unique<LlvmUse>() : nullptr;
-        auto compile = [this, wanted, use = std::move(use)]() mutable {
-            const auto ends = std::move(use);  // with the compilation: the function itself lives as long as the future
-            return compiled(wanted);
+    Compiler::Begun begun = begin(wanted);
+    Code code{begun.native, {}};
+    if (!code.native && background && compiler->in_background()) {
+        struct Compilation {
+            std::packaged_task<std::shared_ptr<Native>()> task;
+            LlvmUse use;  // from now on, so that the thread that launches waits before the process ends
         };
-        return std::async(policy, std::move(compile)).share();
-    };
-    std::shared_future<std::shared_ptr<Native>> later;
-    try {
-        if (background && compiler->in_background()) later = begin(std::launch::async);
-    } catch (const std::system_error&) {
-        debug::log_line(text("the system gives no thread that compiles kernel ", kernel->name));
+        const auto compilation = std::make_shared<Compilation>(std::packaged_task<std::shared_ptr<Native>()>(begun.rest));
+        if (compiler->compilations.add([compilation] { compilation->task(); }))
+            code.later = compilation->task.get_future().share();
+        else
+            debug::log_line(text("the system gives no thread that compiles kernel ", kernel->name));
     }
-    if (!later.valid()) later = begin(std::launch::deferred);
-    made.push_back({wanted, {nullptr, std::move(later)}});
-    return made.back().code;
+    if (!code.native && !code.later.valid()) code.later = std::async(std::launch::deferred, begun.rest).share();
+    made.push_back({wanted, code});
+    return code;
+}
+
+CpuProgram::~CpuProgram() {
+    for (const CompiledVariant& m : made)
+        if (m.code.later.valid() && m.code.later.wait_for(std::chrono::seconds(0)) == std::future_status::timeout)
+            m.code.later.wait();  // the thread uses the kernel
 }
 
 std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {

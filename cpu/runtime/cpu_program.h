@@ -6,7 +6,6 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 
 #include "core/host/backend.h"
 #include "core/host/reports.h"
@@ -16,6 +15,7 @@
 #include "cpu/native/llvm.h"
 #include "cpu/plan/dependence_distance.h"
 #include "cpu/plan/reduction_privatisation.h"
+#include "cpu/threads/background_tasks.h"
 
 namespace pumice::cpu {
 
@@ -42,8 +42,13 @@ public:
     Compiler(int width, const Machine& machine);
     ~Compiler();
 
-    /// Throws Error if the kernel cannot be compiled. As many threads as there are processors compile at a time; others wait.
-    std::shared_ptr<Native> compile(const ir::Kernel& kernel, const Variant& variant);
+    /// A compilation that has begun: its code from the disk cache, or what is left to do, which any thread may.
+    struct Begun {
+        std::shared_ptr<Native> native;
+        std::function<std::shared_ptr<Native>()> rest;  ///< without `native`; throws only for a defect of the library
+    };
+    /// Looks in the cache, else makes LLVM's text. Throws Error if the kernel cannot be compiled. `kernel` outlives the rest.
+    Begun begin(const ir::Kernel& kernel, const Variant& variant);
     /// True if launches need not wait for compilation: not for dumps and debuggers, which want one kernel after the other.
     bool in_background() const;
 
@@ -54,13 +59,16 @@ public:
 private:
     struct Unloaded;  ///< contents of a disk cache entry
     std::string key(const ir::Kernel& kernel, const Variant& variant) const;
-    Unloaded make(const ir::Kernel& kernel, const Variant& variant) const;
+    Emitted emit(const ir::Kernel& kernel, const Variant& variant) const;
+    Unloaded make(const std::string& name, const Emitted& emitted) const;
     std::shared_ptr<Native> load(const Unloaded& unloaded, std::string& reason);
 
     void* sleef = nullptr;
     const DiskCache cache;
-    std::counting_semaphore<> processors;  ///< that do not compile
     std::shared_future<std::shared_ptr<Loader>> loader;
+
+public:
+    BackgroundTasks compilations;  ///< the last member: the tasks use the others
 };
 
 /// The kernel with its calls inlined, and group operations by local memory, as far as the rules ask for it. The program's
@@ -72,14 +80,15 @@ float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int w
 class CpuProgram final : public Executable {
 public:
     CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
+    ~CpuProgram() override;
 
-    /// Code that is there, or that a thread is making. get() of `later` throws Error if the kernel cannot be compiled.
+    /// Code that is there, or that a thread is making.
     struct Code {
         std::shared_ptr<Native> native;                     ///< null if it is not there yet
         std::shared_future<std::shared_ptr<Native>> later;  ///< valid without `native`
     };
     /// The variant for a launch, which is compiled once, also if several threads ask. `threads`: how many may run the launch.
-    /// With `background` another thread compiles it, else whoever calls get() first.
+    /// With `background` another thread calls LLVM, else whoever calls get() first. Throws Error if the kernel cannot be compiled.
     Code code(const Launch& launch, int threads, bool background);
     /// The same, when the code is there.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
@@ -109,14 +118,14 @@ private:
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     std::array<int64_t, 3> compiled_group(const Launch& launch, int threads);
     Variant variant_of(const Launch& launch, int threads) const;
-    std::shared_ptr<Native> compiled(const Variant& wanted) const;
+    Compiler::Begun begin(const Variant& wanted) const;
     struct CompiledVariant {
         Variant variant;
         Code code;
     };
     const std::shared_ptr<Compiler> compiler;
     std::mutex mutex;
-    std::vector<CompiledVariant> made;  ///< the last member: the threads that compile use the others
+    std::vector<CompiledVariant> made;
 };
 
 }  // namespace pumice::cpu

@@ -37,6 +37,8 @@ const StreamPoint* unmet(const CpuStream::Task& task) {
 
 bool StreamPoint::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
 
+bool StreamPoint::settled() const { return reached() && !(stream && stream->faulty.load(std::memory_order_acquire)); }
+
 void WorkerThreads::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
     const auto publish = [this](const std::shared_ptr<Job>& job) {
         const std::lock_guard lock(streams.mutex);
@@ -132,7 +134,7 @@ void Streams::run_one(CpuStream& stream, Work& work, uint64_t first, uint64_t la
     stream.current = nullptr;
     if (fault) {
         stream.faults.push_back({first, std::move(fault)});
-        stream.faulty = true;
+        stream.faulty = true;  // before the work is done, for settled()
     }
     completed(stream, last);
 }

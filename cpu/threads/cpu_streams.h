@@ -21,6 +21,8 @@ struct StreamPoint {
     CpuStream* stream = nullptr;
     uint64_t number = 0;
     bool reached() const;
+    /// Reached, and a wait for it throws nothing.
+    bool settled() const;
 };
 
 class Streams;

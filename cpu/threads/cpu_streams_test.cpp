@@ -125,8 +125,11 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
         Error);
     EXPECT_NO_THROW(streams.wait(good));
     EXPECT_EQ(after, 1);
-    give(0, tiny, [](const WorkerThreads&) { throw Error("another"); });
+    const StreamPoint another = give(0, tiny, [](const WorkerThreads&) { throw Error("another"); });
+    EXPECT_TRUE(another.reached());
+    EXPECT_FALSE(another.settled());
     EXPECT_THROW(streams.finish(), Error);
+    EXPECT_TRUE(another.settled());
     EXPECT_NO_THROW(streams.finish());
 }
 
