@@ -135,7 +135,7 @@ TEST_F(CompiledVariants, are_compiled_in_the_background) {
 /// Where compilation fails in the background, the wait for it reports that; the next launch tries again.
 TEST_F(CompiledVariants, that_fail_are_tried_again) {
     const auto scale = kernel("scale", [](InOut<float> x) { x[global_index()] *= 2.0f; });
-    CpuProgram program(std::make_shared<Compiler>(4, Machine{"riscv64-unknown-linux-gnu", "generic-rv64", ""}),
+    CpuProgram program(std::make_shared<Compiler>(4, Machine{"nowhere-unknown-linux-gnu", "", ""}),
                        std::make_shared<const ir::Kernel>(*scale.recorded()));
     Launch launch;
     launch.extent = {64, 1, 1}, launch.group = {64, 1, 1};
