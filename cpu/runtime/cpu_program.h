@@ -88,7 +88,7 @@ public:
         std::shared_future<std::shared_ptr<Native>> later;  ///< valid without `native`
     };
     /// The variant for a launch, which is compiled once, also if several threads ask. `threads`: how many may run the launch.
-    /// With `background` another thread calls LLVM, else whoever calls get() first. Throws Error if the kernel cannot be compiled.
+    /// `background`: another thread calls LLVM; else whoever calls get() first. Throws Error if the kernel cannot be compiled.
     Code code(const Launch& launch, int threads, bool background);
     /// The same, when the code is there.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
