@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "core/ir/builder.h"
 #include "core/support/debug.h"

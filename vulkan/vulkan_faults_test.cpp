@@ -1,4 +1,6 @@
 // Failures of Vulkan: memory, submissions, waits, features, a lost device.
+#include <utility>
+
 #include "core/kernel/kernel.h"
 #include "core/language/console.h"
 #include "core/language/indices.h"

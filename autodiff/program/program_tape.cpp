@@ -12,6 +12,8 @@
 // See Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode automatic differentiation", 2005.
 #include "autodiff/program/program_tape.h"
 
+#include <utility>
+
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/api/reverse_step.h"

@@ -11,7 +11,6 @@
 #include "codegen/glsl/kernel_usage.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "codegen/glsl/codegen.h"
 #include "core/analysis/cross_item_dependence.h"
@@ -72,9 +71,9 @@ Usage::Usage(const Kernel& k) : uses(k), structure(k), memories(k.memories.size(
     }
     const std::vector<bool> through = cross_item_dependent(k);
     for (size_t m = 0; m < memories.size(); ++m) memories[m].cross_item_dependent = through[m];
-    for (const InstId id : structure.order() | std::views::reverse)
-        if (!is_pure(k[id].op) || evaluated[k[id].first_result])
-            for (const Value v : k.operands(k[id])) evaluated[v.id] = true;
+    for (auto id = structure.order().rbegin(); id != structure.order().rend(); ++id)
+        if (!is_pure(k[*id].op) || evaluated[k[*id].first_result])
+            for (const Value v : k.operands(k[*id])) evaluated[v.id] = true;
     for (const InstId id : structure.order()) {
         const Inst& i = k[id];
         if (accesses_memory(i.op)) note_memory(*this, k, i);

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "core/host/ring.h"
 #include "core/host/traced_work.h"

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <ctime>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/support/error.h"

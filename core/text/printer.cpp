@@ -1,6 +1,7 @@
 // Kernel to text; docs/ir.md defines the format. Printing never fails, since the verifier prints broken instructions, too: an
 // index outside its table prints as `?`.
 #include <algorithm>
+#include <utility>
 
 #include "core/ir/ir.h"
 #include "core/support/error.h"

@@ -24,6 +24,8 @@
 // barriers, boundary_index.cpp makes two versions of the whole packet instead, where it can.
 // Textbook: loop versioning for contiguous accesses (LLVM's LoopAccessAnalysis versions symbolic strides); here an access is
 // versioned, not the loop.
+#include <utility>
+
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 

@@ -11,6 +11,9 @@
 // Limits: complete packets; arrays and local memory. Constant strides of at most 16 words are interleaved groups
 // (interleaved_group.cpp) and adjacent words lane rows (lane_rows.cpp): both move more than a word at once.
 // Textbook name: scalarisation of strided accesses (LLVM's LoopVectorize: CM_Scalarize).
+#include <algorithm>
+
+#include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
 namespace pumice::cpu {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "core/analysis/rematerialisation.h"
 #include "core/interp/interp_program.h"

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
+#include <utility>
 
 #include "core/analysis/rematerialisation.h"
 #include "core/support/ascii.h"

@@ -391,10 +391,11 @@ CpuProgram::Code CpuProgram::code(const Launch& launch, int threads, bool backgr
     Code code{begun.native, {}};
     if (!code.native && background && compiler->in_background()) {
         struct Compilation {
+            explicit Compilation(std::function<std::shared_ptr<Native>()> of) : task(std::move(of)) {}
             std::packaged_task<std::shared_ptr<Native>()> task;
             LlvmUse use;  // from now on, so that the thread that launches waits before the process ends
         };
-        const auto compilation = std::make_shared<Compilation>(std::packaged_task<std::shared_ptr<Native>()>(begun.rest));
+        const auto compilation = std::make_shared<Compilation>(begun.rest);
         if (compiler->compilations.add([compilation] { compilation->task(); }))
             code.later = compilation->task.get_future().share();
         else

@@ -1,6 +1,7 @@
 #include "cpu/threads/cpu_streams.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pumice::cpu {
 namespace {

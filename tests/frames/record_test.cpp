@@ -1,5 +1,6 @@
 // Work of Pumice in the application's command buffers.
 #include <thread>
+#include <utility>
 
 #include "tests/frames/frame_test.h"
 #include "vulkan/vulkan_device.h"
