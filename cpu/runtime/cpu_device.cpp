@@ -21,7 +21,10 @@ double expected_ns(const CpuProgram::Code& code, const Launch& launch) {
     constexpr double compilation_ns = 30e6;  // roughly; long enough that another thread than the submitting one waits for it
     if (!code.native) return compilation_ns;
     double groups = 1;
-    for (size_t axis = 0; axis < 3; ++axis) groups *= double((launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis]);
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const int64_t along = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+        groups *= double(along);
+    }
     return groups * double(code.native->group_ns);
 }
 
