@@ -312,32 +312,34 @@ std::string LlvmEmitter::masked_function(const std::string& element, const Addre
     return text("@llvm.masked.", kind, intrinsic_suffix(element, true), scattered ? text(".v", width, "p0") : ".p0");
 }
 
+/// The text of its call, which loads 0 in the lanes without a bit of the mask. With a `value` it stores that.
+std::string LlvmEmitter::masked_call(const std::string& element, const Address& a, const std::string& mask,
+                                     const std::string& value) {
+    const bool stores = !value.empty();
+    const std::string whole = vector_type(element), bits = vector_type("i1"), function = masked_function(element, a, stores);
+    const std::string pointers = a.how == Address::How::scattered ? vector_type("ptr") : "ptr", result = stores ? "void" : whole;
+    const std::string first = stores ? whole + ", " : "", last = stores ? "" : ", " + whole;
+    declare(text("declare ", result, " ", function, "(", first, pointers, ", i32, ", bits, last, ")"));
+    return text("call ", result, " ", function, "(", stores ? text(whole, " ", value, ", ") : "", pointers, " ", a.pointer,
+                ", i32 ", a.align, ", ", bits, " ", mask, stores ? "" : last + " zeroinitializer", ")");
+}
+
 /// A load under a mask, or by a gather.
 std::string LlvmEmitter::masked_load(const Inst& i, const Address& a) {
     const std::string scalar = memory_type(i.type);
     // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
-    const std::string element = i.type == Scalar::f16 ? "i16" : scalar, vectors = vector_type(element);
-    return convert("bitcast", vectors, masked_access(i, a, masked_function(element, a, false), vectors), vector_type(scalar));
+    const std::string element = i.type == Scalar::f16 ? "i16" : scalar;
+    return convert("bitcast", vector_type(element), masked_access(i, a, element), vector_type(scalar));
 }
 
 /// Loads an element in each lane of a mask, and 0 in the others.
 std::string LlvmEmitter::masked_read(const std::string& element, const Address& a, const std::string& mask) {
-    const bool gathers = a.how == Address::How::scattered;
-    const std::string whole = vector_type(element), bits = vector_type("i1"), pointers = gathers ? vector_type("ptr") : "ptr";
-    const std::string function = masked_function(element, a, false);
-    declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", bits, ", ", whole, ")"));
-    return let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ", bits, " ", mask, ", ",
-                    whole, " zeroinitializer)"));
+    return let(masked_call(element, a, mask));
 }
 
 /// Stores the element of each lane of a mask.
 void LlvmEmitter::masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask) {
-    const bool scatters = a.how == Address::How::scattered;
-    const std::string whole = vector_type(element), bits = vector_type("i1"), pointers = scatters ? vector_type("ptr") : "ptr";
-    const std::string function = masked_function(element, a, true);
-    declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", bits, ")"));
-    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ", bits, " ",
-              mask, ")"));
+    line(masked_call(element, a, mask, value));
 }
 
 /// Defines a value by a vector with an element for each lane. If the value is not of kind vector, the first active lane's is
@@ -390,8 +392,7 @@ void LlvmEmitter::store(InstId id) {
 }
 
 void LlvmEmitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
-    const std::string element = memory_type(i.type);
-    masked_access(i, a, masked_function(element, a, true), vector_type(element), value);
+    masked_access(i, a, memory_type(i.type), value);
 }
 
 }  // namespace pumice::cpu

@@ -33,38 +33,33 @@ bool LlvmEmitter::is_outlined(const Inst& i, const Address& a) {
     return scalarised_lanes > tuning::most_scalarised_lanes;
 }
 
-/// A masked load or gather of LLVM (`function`), or with a `value` a masked store or scatter, as LLVM text.
-std::string LlvmEmitter::masked_access(const Inst& i, const Address& a, const std::string& function, const std::string& vectors,
-                                       const std::string& value) {
-    const bool stores = !value.empty(), outlined = is_outlined(i, a), masked = !running.all();
-    const std::string pointers = a.how == Address::How::scattered ? vector_type("ptr") : "ptr", masks = vector_type("i1");
-    const std::string result = stores ? "void" : vectors;
-    declare(stores ? text("declare void ", function, "(", vectors, ", ", pointers, ", i32, ", masks, ")")
-                   : text("declare ", vectors, " ", function, "(", pointers, ", i32, ", masks, ", ", vectors, ")"));
-    const auto call = [&](const std::string& v, const std::string& p, const std::string& mask) {
-        return text("call ", result, " ", function, "(", stores ? text(vectors, " ", v, ", ") : "", pointers, " ", p, ", i32 ",
-                    a.align, ", ", masks, " ", mask, stores ? "" : text(", ", vectors, " zeroinitializer"), ")");
-    };
-    const auto emit = [&](const std::string& instruction) {
-        if (!stores) return let(instruction);
-        line(instruction);
-        return std::string();
-    };
-    if (!outlined) return emit(call(value, a.pointer, mask_text(running)));
-
+/// A masked load or gather of the active lanes, or with a `value` a masked store or scatter.
+std::string LlvmEmitter::masked_access(const Inst& i, const Address& a, const std::string& element, const std::string& value) {
+    const bool stores = !value.empty(), masked = !running.all();
+    if (!is_outlined(i, a)) {
+        if (!stores) return masked_read(element, a, mask_text(running));
+        masked_write(element, value, a, mask_text(running));
+        return "";
+    }
     // "@llvm.masked.gather.v16i16.v16p0" becomes "@outlined.masked.gather.v16i16.v16p0.2.all".
-    const std::string bits = text("i", width),
-                      name = text("@outlined", function.substr(function.find('.')), ".", a.align, masked ? "" : ".all");
+    const std::string of = masked_function(element, a, stores);
+    const std::string name = text("@outlined", of.substr(of.find('.')), ".", a.align, masked ? "" : ".all");
+    const std::string pointers = a.how == Address::How::scattered ? vector_type("ptr") : "ptr", masks = vector_type("i1");
+    const std::string whole = vector_type(element), result = stores ? "void" : whole, bits = text("i", width);
     std::string all =
-        text("define internal ", result, " ", name, "(", stores ? vectors + " %value, " : "", pointers, " %at",
+        text("define internal ", result, " ", name, "(", stores ? whole + " %value, " : "", pointers, " %at",
              masked ? text(", ", bits, " %bits") : "", ") noinline nounwind memory(", stores ? "write" : "read", ") {\n");
     if (masked) all += text("  %mask = bitcast ", bits, " %bits to ", masks, "\n");
-    all += text("  ", stores ? "" : "%loaded = ", call("%value", "%at", masked ? "%mask" : mask_text({})), "\n  ret ", result,
-                stores ? "" : " %loaded", "\n}");
+    const std::string one =
+        masked_call(element, {a.how, "%at", a.align}, masked ? "%mask" : mask_text({}), stores ? "%value" : "");
+    all += text("  ", stores ? "" : "%loaded = ", one, "\n  ret ", result, stores ? "" : " %loaded", "\n}");
     declare(all);
     const std::string given = masked ? let(text("bitcast ", masks, " ", running.text, " to ", bits)) : "";
-    return emit(text("call ", result, " ", name, "(", stores ? text(vectors, " ", value, ", ") : "", pointers, " ", a.pointer,
-                     masked ? text(", ", bits, " ", given) : "", ")"));
+    const std::string call = text("call ", result, " ", name, "(", stores ? text(whole, " ", value, ", ") : "", pointers, " ",
+                                  a.pointer, masked ? text(", ", bits, " ", given) : "", ")");
+    if (!stores) return let(call);
+    line(call);
+    return "";
 }
 
 }  // namespace pumice::cpu

@@ -7,7 +7,7 @@
 //     b(lane, n)                 after:  load double, ptr %p; load double, ptr %p + 136; ...      and 7 insertions
 //
 // Cost: an access and an insertion or extraction for each lane. On Zen 4 that takes a third of the time of a gather of 8 doubles
-// and half of one of 16 floats, 0.65 and 0.8 of that of scatters; on processors with the fastest gathers, about the same time.
+// and half of one of 16 floats, 0.65 and 0.8 of that of scatters. Other processors were not measured.
 // Limits: complete packets; arrays and local memory. Constant strides of at most 16 words are interleaved groups
 // (interleaved_group.cpp) and adjacent words lane rows (lane_rows.cpp): both move more than a word at once.
 // Textbook name: scalarisation of strided accesses (LLVM's LoopVectorize: CM_Scalarize).

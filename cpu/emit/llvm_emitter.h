@@ -163,14 +163,14 @@ private:
     void load(ir::InstId id);
     std::string masked_load(const ir::Inst& i, const Address& a);
     std::string masked_function(const std::string& element, const Address& a, bool stores) const;
+    std::string masked_call(const std::string& element, const Address& a, const std::string& mask, const std::string& value = "");
     std::string masked_read(const std::string& element, const Address& a, const std::string& mask);
     void masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask);
     void store(ir::InstId id);
     // Accesses that LLVM takes apart (outlined_accesses.cpp).
     bool is_scalarised(const ir::Inst& i, const Address& a) const;
     bool is_outlined(const ir::Inst& i, const Address& a);
-    std::string masked_access(const ir::Inst& i, const Address& a, const std::string& function, const std::string& vectors,
-                              const std::string& value = "");
+    std::string masked_access(const ir::Inst& i, const Address& a, const std::string& element, const std::string& value = "");
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }

@@ -235,8 +235,11 @@ void CpuDevice::launch(const std::shared_ptr<Executable>& executable, const Laun
     for (size_t i = 0; i < launch.arguments.size(); ++i)
         if (Allocation* const memory = launch.arguments[i].array.memory)
             uses.push_back({&memory_of(*memory), (*program.kernel)[program.kernel->params[i].memory].access != ir::Access::in});
-    CpuProgram::Code code = program.code(launch, threads, true);
-    if (!code.native && !compiler->in_background()) code = {code.later.get(), {}};
+    CpuProgram::Code code;
+    if (compiler->in_background())
+        code = program.code(launch, threads, true);
+    else
+        code.native = program.variant(launch, threads);
     if (indirect) {
         uses.push_back({&memory_of(*asked.counts.memory), false});
         // When its turn comes, the variant of the code, the group's size and the partition among threads are chosen.

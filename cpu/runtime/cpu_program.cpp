@@ -389,7 +389,7 @@ CpuProgram::Code CpuProgram::code(const Launch& launch, int threads, bool backgr
     interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
     Compiler::Begun begun = begin(wanted);
     Code code{begun.native, {}};
-    if (!code.native && background && compiler->in_background()) {
+    if (!code.native && background) {
         struct Compilation {
             explicit Compilation(std::function<std::shared_ptr<Native>()> of) : task(std::move(of)) {}
             std::packaged_task<std::shared_ptr<Native>()> task;
