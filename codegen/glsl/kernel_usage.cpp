@@ -1,4 +1,4 @@
-// What a lowered kernel uses of the device: how it accesses each memory, which indices, reports and subgroup operations it has.
+// Memory accesses and device features of a lowered kernel: accesses to each memory, indices, reports and subgroup operations.
 // Why: the emitter declares a memory by the accesses that there are, and the indices that are named. It has to know all that
 // before it writes the first line.
 //

@@ -1,4 +1,4 @@
-// What a kernel uses of the device, which the GLSL emitter needs before it writes the first line.
+// Memory accesses and device features of a kernel. The GLSL emitter needs them before it writes the first line.
 #pragma once
 #include <vector>
 

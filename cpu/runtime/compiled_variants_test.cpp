@@ -132,7 +132,7 @@ TEST_F(CompiledVariants, are_compiled_in_the_background) {
     EXPECT_EQ(compiled(), 1);
 }
 
-/// Where compilation fails in the background, the wait for it reports that; the next launch tries again.
+/// The wait for a compilation in the background reports its failure. The next launch tries again.
 TEST_F(CompiledVariants, that_fail_are_tried_again) {
     const auto scale = kernel("scale", [](InOut<float> x) { x[global_index()] *= 2.0f; });
     CpuProgram program(std::make_shared<Compiler>(4, Machine{"nowhere-unknown-linux-gnu", "", ""}),
@@ -148,7 +148,7 @@ TEST_F(CompiledVariants, that_fail_are_tried_again) {
     EXPECT_EQ(compiled(), 0);
 }
 
-/// What is wrong with the kernel is an error of the launch itself, with nothing done.
+/// An invalid kernel is an error of the launch itself. Nothing has been done.
 TEST_F(CompiledVariants, of_invalid_kernels_are_refused_at_once) {
     const auto early = kernel("early", static_group<64>, whole_groups, [](InOut<float> x) {
         Local<float, 64> all;

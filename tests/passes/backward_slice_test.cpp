@@ -1,4 +1,4 @@
-// What slices of small kernels hold.
+// Backward slices of small kernels: the instructions and memories that they hold.
 #include "core/analysis/backward_slice.h"
 
 #include <gtest/gtest.h>
