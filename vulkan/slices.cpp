@@ -1,15 +1,19 @@
 // Slicing of long launches: a launch is split into submissions, so that none takes longer than a system's watchdog allows.
 //
-// A pipeline's pace, the seconds for one group, is measured with time stamps. The first launch of a pipeline probes about one
+// A pipeline's pace, the seconds for one group, is measured with time stamps. The first launch of a pipeline probes at most one
 // group in 64; later launches are sliced by the last measurement. Launches that take less than a thousandth of the limit by that
 // are measured again one time in 16, the others each time.
 //
 //   pace 0.1 ms a group, limit 0.25 s  ->  at most 2500 groups a slice
-//   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1
+//   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1; a probe of 100 x 1 x 1
 //
 // slice_extents() cuts along the slowest axis first, so slices are whole planes or rows if these fit, and run in the order of the
-// groups. Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of
-// earlier arguments; a group that alone exceeds the limit cannot be split. Launches of fewer than 256 groups are not measured.
+// groups. The probe is the first such box; up to three boxes remain: of its row, of its plane, and the other planes.
+//
+// Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
+// arguments; a group that alone exceeds the limit cannot be split. Neither measured nor sliced are launches of fewer than 256
+// groups, indirect ones, those inside a call and those recorded for an application. An application's device, and a queue behind
+// a pending host call, take no probe: a launch of unknown pace is then one submission, which is measured.
 #include "vulkan/slices.h"
 
 #include <algorithm>
@@ -30,10 +34,14 @@ std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_group
 }
 
 Probe probe(const std::array<int64_t, 3>& groups) {
-    size_t axis = 2;
-    while (axis > 0 && groups[axis] < 2) --axis;
-    Probe parts{{{}, groups}, {{}, groups}};
-    parts.first.end[axis] = parts.others.begin[axis] = std::max<int64_t>(groups[axis] / 64, 1);
+    const GroupRange all{{}, groups};
+    Probe parts{{{}, slice_extents(all, all.groups() / 64)}, {}};
+    GroupRange beside = parts.first;  // behind the probe along one axis after the other
+    for (size_t axis = 0; axis < 3; ++axis) {
+        beside.begin[axis] = parts.first.end[axis], beside.end[axis] = groups[axis];
+        parts.others[axis] = beside;
+        beside.begin[axis] = 0;
+    }
     return parts;
 }
 
@@ -56,9 +64,10 @@ void VulkanDevice::read_pace(Pace& pace) {
 }
 
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
-GroupRange VulkanDevice::take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace) {
+std::array<GroupRange, 3> VulkanDevice::take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
+                                                   Pace& pace) {
     const Probe parts = probe(groups_of(launch));
-    const uint64_t value = record_slices(recorded, launch, parts.first, pace, true);
+    const uint64_t value = record_slices(recorded, launch, {&parts.first, 1}, pace, true);
     {
         const std::lock_guard lock(queue.mutex);
         queue.submit();

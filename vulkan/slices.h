@@ -1,5 +1,6 @@
 // Slicing of launches: each slice is a submission of its own, so that none takes longer than a watchdog allows.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -19,9 +20,24 @@ struct GroupRange {
 /// that has more groups is split.
 std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_groups);
 
-/// The probe of a launch of unknown pace: about one group in 64 is timed before the others.
+/// Calls `record` with each of these boxes.
+template <typename F> void for_each_slice(const GroupRange& range, int64_t most_groups, const F& record) {
+    const std::array<int64_t, 3> step = slice_extents(range, most_groups);
+    GroupRange slice;
+    for (slice.begin[2] = range.begin[2]; slice.begin[2] < range.end[2]; slice.begin[2] += step[2])
+        for (slice.begin[1] = range.begin[1]; slice.begin[1] < range.end[1]; slice.begin[1] += step[1])
+            for (slice.begin[0] = range.begin[0]; slice.begin[0] < range.end[0]; slice.begin[0] += step[0]) {
+                for (size_t axis = 0; axis < 3; ++axis)
+                    slice.end[axis] = std::min(slice.begin[axis] + step[axis], range.end[axis]);
+                record(slice);
+            }
+}
+
+/// The probe of a launch of unknown pace: a box of at most one group in 64 (at least one group), which is timed before the
+/// others. `others` are the boxes that remain, in the order of the groups; some may be empty.
 struct Probe {
-    GroupRange first, others;
+    GroupRange first;
+    std::array<GroupRange, 3> others;
 };
 Probe probe(const std::array<int64_t, 3>& groups);
 /// Launches of fewer groups are not timed.

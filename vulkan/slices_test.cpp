@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace pumice::vulkan {
 namespace {
 
@@ -19,15 +21,39 @@ TEST(Slices, AreRowsThenPlanes) {
     EXPECT_EQ(slice_extents(GroupRange{{0, 3, 0}, {8, 4, 2}}, 16), (Extents{8, 1, 2}));
 }
 
-TEST(Slices, AProbeIsOneIn64AlongTheSlowestAxis) {
-    const auto parts = [](const Extents& groups) {
-        const Probe p = probe(groups);
-        EXPECT_EQ(p.first.groups() + p.others.groups(), groups[0] * groups[1] * groups[2]);
-        return std::pair(p.first.groups(), p.others.begin);
+TEST(Slices, AProbeIsAtMostOneGroupIn64) {
+    const auto probed = [](const Extents& groups) {
+        const Probe parts = probe(groups);
+        EXPECT_EQ(parts.first.begin, Extents{});
+        EXPECT_LE(parts.first.groups() * 64, groups[0] * groups[1] * groups[2]);
+        return parts.first.end;
     };
-    EXPECT_EQ(parts({6400, 1, 1}), (std::pair(int64_t(100), Extents{100, 0, 0})));
-    EXPECT_EQ(parts({10, 128, 1}), (std::pair(int64_t(20), Extents{0, 2, 0})));
-    EXPECT_EQ(parts({10, 10, 10}), (std::pair(int64_t(100), Extents{0, 0, 1})));
+    EXPECT_EQ(probed({6400, 1, 1}), (Extents{100, 1, 1}));
+    EXPECT_EQ(probed({10, 128, 1}), (Extents{10, 2, 1}));
+    EXPECT_EQ(probed({10, 10, 10}), (Extents{10, 1, 1}));
+    EXPECT_EQ(probed({10, 10, 128}), (Extents{10, 10, 2}));
+    EXPECT_EQ(probed({1000, 1000, 2}), (Extents{1000, 31, 1}));  // not a plane, half of the groups
+    EXPECT_EQ(probed({1000, 3, 1}), (Extents{46, 1, 1}));
+    EXPECT_EQ(probed({1000, 1, 3}), (Extents{46, 1, 1}));
+}
+
+TEST(Slices, AProbeAndTheOthersAreEachGroupOnce) {
+    for (const Extents& groups :
+         {Extents{300, 1, 1}, {1, 300, 1}, {1, 1, 300}, {7, 40, 1}, {100, 3, 2}, {5, 9, 12}, {3, 2, 130}}) {
+        const Probe parts = probe(groups);
+        std::map<Extents, int> times;
+        const auto count = [&](const GroupRange& slice) {
+            Extents at;
+            for (at[2] = slice.begin[2]; at[2] < slice.end[2]; ++at[2])
+                for (at[1] = slice.begin[1]; at[1] < slice.end[1]; ++at[1])
+                    for (at[0] = slice.begin[0]; at[0] < slice.end[0]; ++at[0]) ++times[at];
+        };
+        count(parts.first);
+        for (const GroupRange& part : parts.others) for_each_slice(part, 10, count);
+        EXPECT_EQ(int64_t(times.size()), groups[0] * groups[1] * groups[2]);
+        for (const auto& [at, n] : times) EXPECT_EQ(n, 1) << at[0] << ", " << at[1] << ", " << at[2];
+        EXPECT_EQ(parts.others.back().end, groups);
+    }
 }
 
 }  // namespace

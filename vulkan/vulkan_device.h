@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -191,12 +192,12 @@ private:
 
     using BufferRanges = ShaderPermutation::BufferRanges;
     void launch_now(const VulkanProgram& program, const Launch& launch, std::atomic<uint64_t>* last = nullptr);
-    uint64_t record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, const GroupRange& groups,
-                           Pace& pace, bool timed, std::atomic<uint64_t>* last = nullptr);
+    uint64_t record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
+                           std::span<const GroupRange> parts, Pace& pace, bool timed, std::atomic<uint64_t>* last = nullptr);
     bool launch_again(const std::shared_ptr<Executable>& executable, const Launch& launch, CommandRecorder* recorder);
     void keep_launch(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch);
     KeptSet* take_set(ShaderPermutation& permutation);
-    GroupRange take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
+    std::array<GroupRange, 3> take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     bool has_pace(const Launch& launch) const;

@@ -259,6 +259,40 @@ TEST_P(DeviceTest, LongLaunchesAreSeveralSubmissions) {
     EXPECT_EQ(download(y), expected);
 }
 
+/// Adds 1 to an element for each item of a range of three dimensions.
+Shader counting_shader(const codegen::Options&) {
+    Shader s;
+    s.name = "count";
+    const std::string glsl = std::string(head) +
+                             "layout(binding = 0) buffer Y { float y[]; };\n"
+                             "layout(push_constant) uniform Push { ivec4 start; ivec4 end; };\n"
+                             "void main() { ivec3 i = start.xyz + ivec3(gl_GlobalInvocationID); "
+                             "if (all(lessThan(i, end.xyz))) y[(i.z * end.y + i.y) * end.x + i.x] += 1; }\n";
+    s.glsl = glsl;
+    s.spirv = codegen::assemble(glsl, "count");
+    s.bindings = {{0, 0, ir::Access::inout}};
+    for (uint32_t axis = 0; axis < 3; ++axis) {
+        s.push.push_back({Field::Kind::start, 0, int(axis), 4 * axis, Scalar::i32});
+        s.push.push_back({Field::Kind::end, 0, int(axis), 16 + 4 * axis, Scalar::i32});
+    }
+    s.push_bytes = 32;
+    return s;
+}
+
+/// The first launch is a probe and what remains of its row, of its plane, and the other planes.
+TEST_P(DeviceTest, SlicesOfThreeDimensionsAreEachItemOnce) {
+    const int64_t x = 99, y = 7, z = 5;
+    auto counts = upload(std::vector<float>(size_t(x * y * z), 0.0f));
+    auto program = device->compile(kernel("count", {{true}}), counting_shader);
+    Launch launch;
+    launch.extent = {x, y, z};
+    launch.rank = 3;
+    launch.group = {4, 2, 1};
+    launch.arguments = {whole(counts)};
+    for (int times = 0; times < 3; ++times) device->launch(program, launch);
+    EXPECT_EQ(download(counts), std::vector<float>(size_t(x * y * z), 3.0f));
+}
+
 TEST_P(DeviceTest, EventsAndStreams) {
     auto program = device->compile(saxpy_kernel(), saxpy_shader);
     auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));

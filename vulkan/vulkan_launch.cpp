@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "codegen/artifact/source_debug_info.h"
@@ -105,7 +107,8 @@ void VulkanDevice::launch_now(const VulkanProgram& program, const Launch& launch
     if (permutation->locks && !locks.made) make_locks();
     const ShaderPermutation::RecordedLaunch recorded{*program.permutations, *permutation, pipeline, buffer_ranges,
                                                      block ? &*block : nullptr};
-    GroupRange groups{{}, groups_of(launch)};
+    const GroupRange groups{{}, groups_of(launch)};
+    std::optional<std::array<GroupRange, 3>> others;
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     const bool is_timed = has_pace(launch) && !pipeline.pace->is_brief(groups.groups(), context.plan.most_seconds);
     if (is_timed) {
@@ -114,9 +117,10 @@ void VulkanDevice::launch_now(const VulkanProgram& program, const Launch& launch
         // An application's device may depend on work that is not submitted yet.
         const bool waits = !context.wrapped && !queue.held_back();
         if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on)
-            groups = take_probe(recorded, launch, *pipeline.pace);
+            others = take_probe(recorded, launch, *pipeline.pace);
     }
-    record_slices(recorded, launch, groups, *pipeline.pace, is_timed, last);
+    const std::span<const GroupRange> parts = others ? std::span<const GroupRange>(*others) : std::span(&groups, 1);
+    record_slices(recorded, launch, parts, *pipeline.pace, is_timed, last);
 }
 
 /// True if the launch is sliced by its pace. The host does not know how many groups of an indirect launch run.
@@ -125,15 +129,13 @@ bool VulkanDevice::has_pace(const Launch& launch) const {
            GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call() && !queue.recorder();
 }
 
-/// Records the groups in as many submissions as needed, and times the first if `timed`: the lock of the pace is held then.
-/// Returns the value of the last.
+/// Records the groups of the parts in as many submissions as needed, and times the first if `timed`: the lock of the pace is held
+/// then. Returns the value of the last.
 uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
-                                     const GroupRange& groups, Pace& pace, bool timed, std::atomic<uint64_t>* last) {
+                                     std::span<const GroupRange> parts, Pace& pace, bool timed, std::atomic<uint64_t>* last) {
     ShaderPermutation& permutation = recorded.permutation;
-    const double most =
-        timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
+    const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(1LL << 62);
     if (timed) pace.unmeasured = 0;
-    const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
     list_accesses(permutation, launch, recorded.buffer_ranges);
     const auto also_read = [this](const MemoryBlock& block, int64_t offset, int64_t bytes) {
@@ -149,38 +151,35 @@ uint64_t VulkanDevice::record_slices(const ShaderPermutation::RecordedLaunch& re
     if (permutation.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
     list_images(recorded, launch);
     uint64_t value = 0;
-    GroupRange slice;
-    for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
-        for (slice.begin[1] = groups.begin[1]; slice.begin[1] < groups.end[1]; slice.begin[1] += step[1])
-            for (slice.begin[0] = groups.begin[0]; slice.begin[0] < groups.end[0]; slice.begin[0] += step[0]) {
-                for (size_t axis = 0; axis < 3; ++axis)
-                    slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
-                if (value > 0) queue.submit();
-                Transitions transitions = transitions_for(permutation, launch);
-                const bool ahead = queue.in_call() && may_go_ahead(permutation, launch);
-                const VkCommandBuffer commands = queue.begin(accesses, ahead, transitions.barriers());
-                transitions.done();
-                const bool times = timed && value == 0 && !pace.timing.is_on;
-                value = queue.value();
-                const bool traces = !queue.recorder();
-                if (traces && slice.begin == groups.begin) traced.begin(commands, queue.batch(), queue.recorded());
-                const Query begin = times ? queries.write(commands) : Query();
-                {
-                    const Label label(context.names, commands, permutation.label);
-                    queue.bind(recorded.pipeline.handle);
-                    bind_arrays(commands, permutation, launch, recorded.buffer_ranges, recorded.block);
-                    dispatch(commands, recorded, launch, slice);
-                }
-                if (times) pace.timing = {true, begin, queries.write(commands), value, slice.groups()};
-                for (const ShaderPermutation::ArrayUse& use : permutation.uses)
-                    if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
-                        used(static_cast<Buffer&>(*memory), use.write);
-                used_images(permutation, launch, transitions);
-                if (recorded.block) recorded.block->until(value);
-                if (traces && slice.end == groups.end) traced.end(commands, value);
-                touched(launch.stream);
-                queue.end();
-            }
+    const auto record = [&](const GroupRange& slice) {
+        const bool is_first = value == 0;
+        if (!is_first) queue.submit();
+        Transitions transitions = transitions_for(permutation, launch);
+        const bool ahead = queue.in_call() && may_go_ahead(permutation, launch);
+        const VkCommandBuffer commands = queue.begin(accesses, ahead, transitions.barriers());
+        transitions.done();
+        const bool times = timed && is_first && !pace.timing.is_on;
+        value = queue.value();
+        const bool traces = !queue.recorder();
+        if (traces && is_first) traced.begin(commands, queue.batch(), queue.recorded());
+        const Query begin = times ? queries.write(commands) : Query();
+        {
+            const Label label(context.names, commands, permutation.label);
+            queue.bind(recorded.pipeline.handle);
+            bind_arrays(commands, permutation, launch, recorded.buffer_ranges, recorded.block);
+            dispatch(commands, recorded, launch, slice);
+        }
+        if (times) pace.timing = {true, begin, queries.write(commands), value, slice.groups()};
+        for (const ShaderPermutation::ArrayUse& use : permutation.uses)
+            if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+                used(static_cast<Buffer&>(*memory), use.write);
+        used_images(permutation, launch, transitions);
+        if (recorded.block) recorded.block->until(value);
+        if (traces && slice.end == parts.back().end) traced.end(commands, value);
+        touched(launch.stream);
+        queue.end();
+    };
+    for (const GroupRange& part : parts) for_each_slice(part, int64_t(std::min(most, double(part.groups()))), record);
     if (last) *last = value;
     keep_launch(recorded, launch);
     return value;

@@ -1,10 +1,11 @@
 // Slicing of long launches by time stamps, after vulkan/slices.cpp.
 //
 //   pace 0.1 ms a group, limit 0.25 s  ->  at most 2500 groups a slice
-//   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1
+//   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1; a probe of 100 x 1 x 1
 //
-// The first launch of a pipeline waits for a probe; later launches are sliced by the last measurement, and measured again. The
-// pace is that of earlier arguments; a group that alone exceeds the limit cannot be split.
+// The first launch of a pipeline waits for a probe of at most one group in 64; later launches are sliced by the last measurement,
+// and measured again. The pace is that of earlier arguments; a group that alone exceeds the limit cannot be split. Neither
+// measured nor sliced are launches of fewer than 256 groups and indirect ones. An application's device takes no probe.
 #include "runtime/vulkan/rt_slices.h"
 
 #include "runtime/vulkan/rt_vulkan_device.h"
@@ -21,12 +22,17 @@ void slice_extents(const GroupRange& range, int64_t most_groups, int64_t (&exten
     }
 }
 
-GroupRange take_probe(GroupRange& range) {
-    int axis = 2;
-    while (axis > 0 && range.end[axis] - range.begin[axis] < 2) --axis;
-    const int64_t all = range.end[axis] - range.begin[axis];
-    GroupRange first = range;
-    first.end[axis] = range.begin[axis] += all / 64 > 1 ? all / 64 : 1;
+GroupRange take_probe(const GroupRange& all, GroupRange (&others)[3]) {
+    int64_t extents[3];
+    slice_extents(all, all.groups() / 64, extents);
+    GroupRange first = all;
+    for (int axis = 0; axis < 3; ++axis) first.end[axis] = first.begin[axis] + extents[axis];
+    GroupRange beside = first;  // behind the probe along one axis after the other
+    for (int axis = 0; axis < 3; ++axis) {
+        beside.begin[axis] = first.end[axis], beside.end[axis] = all.end[axis];
+        others[axis] = beside;
+        beside.begin[axis] = all.begin[axis];
+    }
     return first;
 }
 
@@ -69,6 +75,26 @@ void VulkanDevice::read_pace(Pace& pace) {
     times.unused |= 1u << pace.timing;
 }
 
+/// Records the groups of a range in slices of at most `most` groups, each a submission. `first`: the launch has no part yet.
+pumice_status VulkanDevice::record_slices(RecordedLaunch& r, const GroupRange& range, double most, bool& first) {
+    int64_t step[3];
+    slice_extents(range, most < double(range.groups()) ? int64_t(most) : range.groups(), step);
+    GroupRange part;
+    for (part.begin[2] = range.begin[2]; part.begin[2] < range.end[2]; part.begin[2] += step[2])
+        for (part.begin[1] = range.begin[1]; part.begin[1] < range.end[1]; part.begin[1] += step[1])
+            for (part.begin[0] = range.begin[0]; part.begin[0] < range.end[0]; part.begin[0] += step[0]) {
+                for (int axis = 0; axis < 3; ++axis) {
+                    const int64_t end = part.begin[axis] + step[axis];
+                    part.end[axis] = end < range.end[axis] ? end : range.end[axis];
+                }
+                if (!first) RT_TRY(queue.submit());
+                RT_TRY(queue.make_room());
+                RT_TRY(record_part(r, part, first && !r.pipeline.pace.is_timed));
+                first = false;
+            }
+    return PUMICE_OK;
+}
+
 /// Records a launch in as many submissions as needed. The mutex is held, and released while a probe runs.
 pumice_status VulkanDevice::record_launch(RecordedLaunch& r) {
     GroupRange all{};
@@ -80,30 +106,21 @@ pumice_status VulkanDevice::record_launch(RecordedLaunch& r) {
     Pace& pace = r.pipeline.pace;
     if (pace.is_brief(all.groups(), context.plan.most_seconds)) return record_part(r, all, false);
     read_pace(pace);
+    GroupRange others[3];
+    const GroupRange* parts = &all;
+    int count = 1;
     // An application's device may depend on work that is not submitted yet.
     if (!context.wrapped && pace.seconds_a_group == 0 && !pace.is_timed) {
-        RT_TRY(record_part(r, take_probe(all), true));
+        RT_TRY(record_part(r, take_probe(all, others), true));
+        parts = others, count = 3;
         RT_TRY(queue.submit());
         RT_TRY(queue.await(r.value, true));
         read_pace(pace);
     }
     const double most = pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(all.groups());
-    int64_t step[3];
-    slice_extents(all, most < double(all.groups()) ? int64_t(most) : all.groups(), step);
     bool first = true;
-    GroupRange part;
-    for (part.begin[2] = all.begin[2]; part.begin[2] < all.end[2]; part.begin[2] += step[2])
-        for (part.begin[1] = all.begin[1]; part.begin[1] < all.end[1]; part.begin[1] += step[1])
-            for (part.begin[0] = all.begin[0]; part.begin[0] < all.end[0]; part.begin[0] += step[0]) {
-                for (int axis = 0; axis < 3; ++axis) {
-                    const int64_t end = part.begin[axis] + step[axis];
-                    part.end[axis] = end < all.end[axis] ? end : all.end[axis];
-                }
-                if (!first) RT_TRY(queue.submit());
-                RT_TRY(queue.make_room());
-                RT_TRY(record_part(r, part, first && !pace.is_timed));
-                first = false;
-            }
+    for (const GroupRange* one = parts; one < parts + count; ++one)
+        if (one->groups() > 0) RT_TRY(record_slices(r, *one, most, first));
     return PUMICE_OK;
 }
 

@@ -36,7 +36,8 @@ constexpr int64_t fewest_timed_groups = 256;
 /// The extents of boxes that have at most `most_groups` groups (at least 1) and cover the range in the order of the groups. A row
 /// that has more groups is split.
 void slice_extents(const GroupRange& range, int64_t most_groups, int64_t (&extents)[3]);
-/// Splits about one group in 64 off the beginning of the range, for a first measurement.
-GroupRange take_probe(GroupRange& range);
+/// Splits a launch for a first measurement: a box of at most one group in 64 (at least one group), and the boxes that remain, in
+/// the order of the groups, of which some may be empty.
+GroupRange take_probe(const GroupRange& all, GroupRange (&others)[3]);
 
 }  // namespace pumice_rt::vulkan

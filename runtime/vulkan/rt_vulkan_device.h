@@ -115,6 +115,7 @@ private:
 
     // rt_slices.cpp
     pumice_status record_launch(RecordedLaunch& recorded);
+    pumice_status record_slices(RecordedLaunch& recorded, const GroupRange& range, double most, bool& first);
     void write_time(VkCommandBuffer commands, uint32_t query);
     bool begin_timing(VkCommandBuffer commands, Pace& pace);
     void read_pace(Pace& pace);

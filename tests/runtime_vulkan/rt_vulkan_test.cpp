@@ -256,9 +256,15 @@ TEST(RuntimeVulkan, LongLaunchesAreSliced) {
     EXPECT_EQ(sliced(31), (std::vector<int64_t>{8, 3, 1}));
     EXPECT_EQ(sliced(7), (std::vector<int64_t>{7, 1, 1}));
     EXPECT_EQ(sliced(0), (std::vector<int64_t>{1, 1, 1}));
-    vulkan::GroupRange range{{0, 0, 0}, {10, 128, 1}};
-    EXPECT_EQ(vulkan::take_probe(range).groups(), 20);
-    EXPECT_EQ(range.groups(), 1260);
+    const auto probed = [](const vulkan::GroupRange& all) {
+        vulkan::GroupRange others[3];
+        const int64_t first = vulkan::take_probe(all, others).groups();
+        EXPECT_EQ(first + others[0].groups() + others[1].groups() + others[2].groups(), all.groups());
+        return first;
+    };
+    EXPECT_EQ(probed({{0, 0, 0}, {10, 128, 1}}), 20);
+    EXPECT_EQ(probed({{0, 0, 0}, {1000, 1000, 2}}), 31000);  // not a plane, half of the groups
+    EXPECT_EQ(probed({{0, 0, 0}, {1000, 3, 1}}), 46);
 
     setenv("PUMICE_VULKAN_SLICES", "1", 1);  // as if every launch were too long for a watchdog
     {
