@@ -25,8 +25,8 @@ struct Frame {
 static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 &&
               offsetof(Frame, columns) == 64);
 
-/// A compiled kernel: runs `count` groups of Frame::columns, from the linear index `first` on (axis 0 is the fastest). Other
-/// threads see the stores of a streaming variant only after a fence.
+/// A compiled kernel: runs `count` groups that lie in Frame::columns. `first` is the linear index of the first of them among all
+/// groups of the launch (axis 0 is the fastest). Other threads see the stores of a streaming variant only after a fence.
 using Entry = void(const Frame* frame, int64_t first, int64_t count);
 
 }  // namespace pumice::cpu

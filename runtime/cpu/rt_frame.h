@@ -1,5 +1,5 @@
-// The arguments of native functions, in the layout that compiled code reads (cpu/native/frame.h of the library; a test compares
-// both).
+// The arguments of native functions. Their layout is that of cpu/native/frame.h, by whose offsets the library's LLVM emitter
+// makes the code read them; rt_choice_test.cpp compares both.
 #pragma once
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ struct Frame {
     int32_t columns[2];  ///< the groups [columns[0], columns[1]) along axis 0 that are run in each row
 };
 
-/// Runs `count` groups of Frame::columns, from the linear index `first` on.
+/// Runs `count` groups that lie in Frame::columns. `first` is the linear index of the first of them among all groups.
 using Entry = void(const Frame* frame, int64_t first, int64_t count);
 
 }  // namespace pumice_rt

@@ -1,9 +1,13 @@
-// The choice of a shipped kernel's native function for a launch.
+// The choice of a shipped kernel's native function for a launch, and the layout of that function's arguments.
 #include "runtime/cpu/rt_choice.h"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <vector>
+
+#include "cpu/native/frame.h"
+#include "runtime/cpu/rt_frame.h"
 
 extern "C" const pumice_library rt_shipped_library;
 
@@ -34,6 +38,24 @@ uint32_t sums_of_sparse(int64_t rows, int64_t values, pumice_stream stream) {
     const NativeCode* const code = choose_native(launch, codes.data(), best_level, 2, 32 << 20);
     EXPECT_TRUE(code);
     return code ? code->record->sum_kind : ~0u;
+}
+
+/// Compiled code reads the frame by the offsets of the library's.
+TEST(RuntimeFrame, HasTheLayoutOfTheLibrarys) {
+    using Library = pumice::cpu::Frame;
+    using LibraryArgument = pumice::cpu::FrameArgument;
+    EXPECT_EQ(sizeof(FrameArgument), sizeof(LibraryArgument));
+    EXPECT_EQ(offsetof(FrameArgument, bits), offsetof(LibraryArgument, bits));
+    EXPECT_EQ(offsetof(FrameArgument, extents), offsetof(LibraryArgument, extents));
+    EXPECT_EQ(sizeof(Frame), sizeof(Library));
+    EXPECT_EQ(offsetof(Frame, arguments), offsetof(Library, arguments));
+    EXPECT_EQ(offsetof(Frame, scratch), offsetof(Library, scratch));
+    EXPECT_EQ(offsetof(Frame, ring), offsetof(Library, ring));
+    EXPECT_EQ(offsetof(Frame, start), offsetof(Library, start));
+    EXPECT_EQ(offsetof(Frame, extent), offsetof(Library, extent));
+    EXPECT_EQ(offsetof(Frame, count), offsetof(Library, count));
+    EXPECT_EQ(offsetof(Frame, launch), offsetof(Library, launch));
+    EXPECT_EQ(offsetof(Frame, columns), offsetof(Library, columns));
 }
 
 TEST(RuntimeChoice, SumsOverRangesThatItemsOwnNeedNeitherAtomicsNorCopies) {
