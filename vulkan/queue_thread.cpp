@@ -22,7 +22,7 @@ constexpr int longest_open = 8;  // ticks that a batch stays open while commands
 constexpr uint64_t reserved = 1 << 24, longest_leap = 1 << 30;
 
 /// All existing queues. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers.
-/// Our handler is registered after the first use of a device, and so runs while they still exist.
+/// Our handler is registered after the first device has run an empty batch, and so runs while they still exist.
 struct Running {
     std::mutex mutex;
     std::set<Queue*> queues;

@@ -83,8 +83,8 @@ struct DeviceFunctions {
 const GlobalFunctions* global_functions(std::string& reason);
 InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
 DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
-/// Replaces all functions by ones that do nothing, and whose results are VK_ERROR_DEVICE_LOST: for static objects of an
-/// application that are destroyed at exit after those of drivers and layers.
+/// Replaces all functions by ones that do nothing, for static objects of an application that are destroyed at exit after those of
+/// drivers and layers. Those that return a VkResult give VK_ERROR_DEVICE_LOST, others zero. Null entries stay null.
 void end_functions(DeviceFunctions& functions);
 /// The name of the first missing function that is not optional as marked above; "" if none is missing.
 std::string missing(const InstanceFunctions& functions);

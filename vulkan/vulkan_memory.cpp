@@ -168,7 +168,8 @@ void DeviceMemory::release(const MemoryRange& range) {
 
 void DeviceMemory::release_empty() { trim(0); }
 
-/// Frees empty blocks, newest first, until the rest hold at most `keep` bytes: new blocks cost page faults.
+/// Keeps empty blocks, the oldest first, as far as they fit into `keep` bytes in all, and frees the other empty ones. New blocks
+/// cost page faults.
 void DeviceMemory::trim(int64_t keep) {
     int64_t kept = 0;
     std::erase_if(blocks, [&](const std::unique_ptr<MemoryBlock>& block) {

@@ -11,8 +11,8 @@ namespace pumice::derive {
 Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load,
                           std::vector<ItemLimit>* limits = nullptr);
 
-/// True if the kernel knows no more of its range and its groups than the index of each item. Parts of the range can then run
-/// as separate launches.
+/// True if items use nothing of the launch but their global indices, arguments and extents, and do not cooperate: no local
+/// memory, barriers or subgroups, no whole groups. Parts of the range can then run as separate launches.
 bool knows_indices_only(const ir::Kernel& k);
 /// True for pure instructions that depend on no index, and on no size of the range and its groups.
 constexpr bool is_launch_constant(ir::Op op) {

@@ -5,8 +5,8 @@
 
 namespace pumice::derive {
 
-/// Adds a memory that is no parameter. Its name gets a number where it is taken already (the primal may be a derivative
-/// itself).
+/// Adds a memory that is no parameter. If a memory of `to` has that name already, as in a derivative of a derivative, a number is
+/// added: "x_2".
 ir::MemoryId add_own_memory(ir::Kernel& to, ir::Memory memory);
 
 /// Lays out the parameters of a derivative kernel. Memories of the primal keep their ids.

@@ -20,7 +20,8 @@
 // reverse of the loop's body fills again (refilled()).
 // Cost: one traversal from the active instructions; at run time a pure expression may be computed once more.
 // Limits: the choice is a rule, not a cost model: a costly pure expression is computed again, however long it is. In a split
-// derivative (`split_mode`) nothing is live, and no load is repeated: the arrays may have changed.
+// derivative (`split_mode`) only the index of a reversed for is live, there are no variables, and no load from an array or from
+// private memory is repeated: the arrays may have changed.
 // See Griewank and Walther, "Evaluating Derivatives"; Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode
 // automatic differentiation", 2005.
 #include "autodiff/analysis/tape.h"

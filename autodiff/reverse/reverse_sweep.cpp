@@ -3,15 +3,17 @@
 // The rule of y = f(x) adds dy * df/dx to the adjoint of x (adjoint_accumulators.cpp); df/dx comes from the columns of
 // ops.def. An if is reversed by an if with the same condition; a loop by a loop that counts its iterations back, or in its own
 // order where it only carries sums. The adjoint of a loop-carried value is a variable. At the start of a block, provide()
-// makes the values of the primal that its reverse needs: live, rematerialised or popped.
+// makes the values of the primal that its reverse needs: live, rematerialised, read from a variable, counted by induction, or
+// popped from a tape (tape.cpp).
 //
 //     primal                     reverse
 //     %x = load arg1[%i]         %d = load d3[%i];  store d3[%i], 0
 //     %y = sin %x                %t = mul %d, (cos %x)
 //     store arg3[%i], %y         %s = load d1[%i];  store d1[%i], %s + %t
 //
-// A store consumes the shadow of its element. The zero is held back until another access may meet the element: for a[i] = f(a[i])
-// the addition that follows replaces the zero, and one load and one store remain.
+// A store consumes the shadow of its element. The zero is held back until another access may meet the element, and at the latest
+// until the next barrier, construct or end of a block. For a[i] = f(a[i]) the addition that follows replaces the zero, and one
+// load and one store remain.
 //
 // Cost: proportional to the active instructions of the primal. Limits: atomics other than add and sub have no rule (tape.cpp).
 // Textbook name: the adjoint (reverse) sweep; Griewank and Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapters 3

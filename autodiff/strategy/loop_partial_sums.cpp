@@ -10,12 +10,14 @@
 //     total       item c: dw[c] += cell[c][0];       dm[c] += w[c] * cell[c][1]
 //
 // After the interchange an item takes one iteration and a chunk of the items, and sums up in registers; the values of the items
-// that the loop needs are recomputed or handed over in memory. emit_loop_partial_sums.cpp emits the kernels,
-// launch_loop_partial_sums.cpp chooses between them.
+// that the loop needs are recomputed or handed over in memory. autodiff/reverse/emit_loop_partial_sums.cpp emits the kernels,
+// autodiff/api/launch_loop_partial_sums.cpp chooses between them.
 //
 // Cost: one or two more kernels, and memory for the cells; the order of additions changes.
-// Limits: not under Math::strict and not in halves; a for outside of other constructs with step 1 and an i32 index that may be
-// reversed in any order, with bounds that are the same for all items; loads directly in its body, of arrays that are not written.
+// Limits: not under Math::strict, not in split derivatives, not for loads of f16 and bf16. The kernel knows indices only
+// (knows_indices_only). The loop is a for outside of other constructs with step 1 and an i32 index that may be reversed in any
+// order, with bounds that are the same for all items. The loads stand directly in its body, and read arrays that are not written
+// at indices that the iteration alone determines. Of several such loops the one with the most such loads is taken.
 // Not interchanged if the reverse of the loop reads private memory as the primal has left it, which another kernel does not have.
 // Textbook names: factorisation by distributivity, loop interchange, partial reduction.
 #include "autodiff/strategy/loop_partial_sums.h"

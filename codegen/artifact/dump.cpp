@@ -1,5 +1,5 @@
-// Offline dump: every stage of a kernel's compilation as a file, for readers and for hosts that launch the kernel without this
-// library.
+// Offline dump: recorded IR, GLSL, SPIR-V with its disassembly, and the manifest of a kernel as files, for readers and for hosts
+// that launch the kernel without this library. The IR between the passes is not among them (PUMICE_DUMP prints it).
 //
 //   dump(saxpy, "out")    out/saxpy.ir        the kernel as recorded
 //                         out/saxpy.comp      GLSL, with the source lines as comments
@@ -10,7 +10,8 @@
 // The folder is made before compilation, so that an unwritable one is reported at once. A name that is no file name is changed
 // (file_name in core/support/files.h).
 // Cost: one compilation without the disk cache, and one more assembly for spirv-opt, since an offline dump is not urgent.
-// Limits: the default options, not those of a device at hand.
+// Limits: the default options, not those of a device at hand, except for comments and for long_extents, which is set because the
+// program that launches the kernel may give arrays of any extent.
 #include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"

@@ -7,9 +7,9 @@
 //   atomic add arg2[%0], %3 : i16   a compare-exchange loop: extract, add, bitfieldInsert, atomicCompSwap
 //
 // A store is two atomics, so that concurrent stores to the other elements of the word are preserved; between the two atomics the
-// element is briefly 0. A store of zeros or ones is shorter. Cost: a store is up to two atomics, an atomic a loop. Limits: two
-// items that store to one element at once are a race, as for any other element. A struct of sub-word
-// members is addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
+// element is briefly 0. A store is one atomic if all its bits are 0 or all are 1. Cost: a store is up to two atomics, an atomic a
+// loop. Limits: two items that store to one element at once are a race, as for any other element. A struct of sub-word members is
+// addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
 // Textbook name: read-modify-write of the containing word, compare-exchange loop.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"

@@ -15,7 +15,8 @@
 namespace pumice::codegen {
 
 /// Writes main and the functions that only this kernel has. A value with one use, in the block that defines it, becomes part of
-/// its user's expression; until then the value is pending. Other values become const variables. Values that control flow carries
+/// its user's expression, unless it is strict or its text exceeds 96 characters; until then the value is pending. A pending load
+/// becomes a const variable before a write to its memory. Other values become const variables. Values that control flow carries
 /// (results of if and loops) become mutable variables, which are assigned only where a block ends.
 class GlslEmitter {
 public:

@@ -1,13 +1,16 @@
-// Precedence-aware expression printer: fills a template with operand texts, and adds only the parentheses that the meaning needs.
+// Precedence-aware expression printer: fills a template with operand texts, and adds the parentheses that the meaning needs, and
+// those that readers expect.
 //
 //   fill("$0 * $1", {"a + b" (additive), "c"})   ->   (a + b) * c
 //   fill("$0 + $1", {"a * b" (multiplicative), "c"})   ->   a * b + c
 //   fill("pm_div($0, $1)", ...)   ->   no parentheses: the holes stand between commas
 //
-// A small tokenizer finds the operators beside each hole and their precedence in GLSL's table; an operand gets parentheses if its
-// own outermost operator binds no tighter, or where C programmers expect them (shifts, bit operators, mixed comparisons). The
-// result's precedence is that of the template's loosest operator outside of parentheses. The memories and variables that the
-// operands read are united, so that the emitter knows what must not be written before the result. Cost: linear in the template.
+// A small tokenizer finds the operators beside each hole and their precedence in GLSL's table. An operand gets parentheses if the
+// operator to its left binds at least as tightly as its own outermost operator, or the one to its right more tightly. For
+// readability it gets them also beside shifts and bit operators, in comparisons of comparisons, and where && stands beside || or
+// ^^. The result's precedence is that of the template's loosest operator outside of parentheses. The memories and variables that
+// the operands read are united, so that the emitter knows what must not be written before the result.
+// Cost: linear in the template.
 // Limits: the templates of ops.def and the emitter: one expression, no literals in quotes.
 // Textbook name: unparsing with precedence (Ramsey, "Unparsing Expressions with Prefix and Postfix Operators", 1998).
 #include "codegen/glsl_text/expression.h"

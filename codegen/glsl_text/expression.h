@@ -38,8 +38,10 @@ struct Expression {
     bool is_atom() const { return precedence == primary && memories.empty(); }
 };
 
-/// Fills $0 $1 $2 of `pattern` ("$0 + $1", "pm_div($0, $1)", "$0 ? $1 : $2") with operands, in parentheses only where the
-/// operators beside the hole bind as tightly as the operand's own, or where C programmers would want them.
+/// Fills $0 $1 $2 of `pattern` ("$0 + $1", "pm_div($0, $1)", "$0 ? $1 : $2") with operands. An operand gets parentheses if the
+/// operator to the left of the hole binds at least as tightly as the operand's own, or the one to the right more tightly; chains
+/// of one logical operator need none. For readability also any operator beside a shift or a bit operator, comparisons beside
+/// comparisons, and mixed logical operators.
 Expression fill(std::string_view pattern, std::span<const Expression> operands);
 inline Expression fill(std::string_view pattern, std::initializer_list<Expression> operands) {
     return fill(pattern, std::span(operands.begin(), operands.size()));

@@ -8,10 +8,10 @@
 //   op(add, {2, 3})                 constant 5
 //   op(add, {a, b}), op(add, {b, a})    one instruction: both give the same value
 //
-// Why: the recorder and the rewriter emit through it, so every pass leaves folded code. Identities hold in IEEE arithmetic only:
-// x + -0.0 is x, x + 0.0 is not, and 0.0 * x is not folded. Cost: one hash look-up for an instruction. Limits: no reassociation,
-// no folding over two instructions; memory operations, variables and subgroup operations are appended as they are; only some
-// commutative operations are recognised in both orders.
+// Why: the recorder and the rewriter emit through it, so every pass leaves folded code. Only identities that hold for every
+// operand in IEEE arithmetic are used: x + -0.0 is x, x + 0.0 is not, and 0.0 * x is not folded. Cost: one hash look-up for an
+// instruction. Limits: no reassociation, no folding over two instructions; memory operations, variables and subgroup operations
+// are appended as they are; only some commutative operations are recognised in both orders.
 #include "core/ir/builder.h"
 
 #include "core/ir/evaluate.h"

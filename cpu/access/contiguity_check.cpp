@@ -37,8 +37,9 @@ namespace {
 constexpr int most_nested = 8;  ///< instructions between the index with step 1 and the access
 }  // namespace
 
-/// The step of a value from lane to lane in most packets; none if there is none that is likely. `narrow`: not of xor, nor of sums
-/// of two values that vary.
+/// The probable step of a value: its difference from one lane to the next in most packets; none if no step is likely. `narrow`
+/// refuses xor, and sums of two values that both vary with the lane. It holds for operands of min, max and select, and for the
+/// whole index where Rule::checked_stores is off.
 std::optional<int64_t> LlvmEmitter::probable_step(Value v, bool narrow, int depth) const {
     if (kind_of(v) == ValueKind::uniform) return 0;
     if (kind_of(v) == ValueKind::affine) return lane_step(v);

@@ -11,13 +11,14 @@
 //     others, with other words    short vectors of each lane's row, transposed (lane_rows.cpp)
 //     of the lane's row beside
 //     at one other distance       load float a lane, and insertions (strided_lanes.cpp)
+//     vector, probable step 1     a test: load <8 x float>, or a gather (contiguity_check.cpp)
 //     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
 //
 // Constants that are added to an index (up to 1024) become a byte offset of the address, so that neighbouring accesses share the
 // rest. Private memory is laid out lane-interleaved: element e of lane l is at e * width + l, so a uniform index is contiguous.
 // Tails of 1, 2, 4 or 8 items use short vectors, since masked loads do not take part in store-to-load forwarding.
 // Cost: addresses are i32 arithmetic unless an array has 2^31 elements (Variant::wide_offsets). Limits: a vector index that the
-// affine analysis does not know is a gather, even if it happens to be contiguous at run time.
+// affine analysis does not know is a gather, even if it happens to be contiguous at run time, unless its probable step is 1.
 // Textbook: memory access widening in loop vectorisation (Allen and Kennedy; LLVM LoopVectorize: widen, interleave, scalarise).
 #include <algorithm>
 

@@ -12,6 +12,9 @@
 // The largest number of live vectors (register pressure) says how many would be spilled; the arithmetic must outweigh these, too.
 // Four vectors need 32 registers and more arithmetic still. One item at a time (scalar_items) where that takes less time than
 // packets by the model of packet_cost.cpp.
+// Four vectors are never taken on processors that run the widest vectors in two passes (Target::splits_vectors: AVX-512 on Zen
+// 4), which hides half of the latency already. Where atomics in memory of the thread go lane by lane (adds_lane_by_lane()), a
+// packet has at most tuning::most_lanes_taken_apart lanes.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
 // Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With vectors of 64-bit lanes, or local
 // memory and barriers, the width is never raised.

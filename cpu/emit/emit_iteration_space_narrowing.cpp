@@ -6,8 +6,10 @@
 //     before:  for x = 0 to 64 step 8 { %m = x + lane < 16; masked code }
 //     after:   for x = 0 to 16 step 8 { code without mask }               a partial last packet keeps its mask
 //
-// Cost: none at run time. Limits: kernels with barriers; the region must be one if without else, whose condition is
-// `local_index 0 < limit` or `== 0` (or an `and` with that), the limit being a constant or uniform in the group.
+// Cost: one smin a region, where the limit is no constant. Limits: kernels with barriers. The region consists of pure
+// instructions, loads, and one if without else and results. Neither arm leaves early, and no value of the region is used behind
+// it. The condition is `local_index 0 < limit` or `== 0` (or an `and` with that), the limit being a constant or uniform in the
+// group.
 // Textbook: iteration-space splitting, loop bound reduction by guard conditions (index-set splitting, Banerjee 1993).
 #include <algorithm>
 

@@ -4,7 +4,8 @@
 //     subgroup inclusive_add %x  x += shift(x, 1);  x += shift(x, 2);  x += shift(x, 4)       shifted-in lanes: neutral element
 //     subgroup shuffle %x, %l    store x to the stack; gather with index l
 //
-// Inactive lanes hold the neutral element. Cost: log2(width) shuffles and operations; a shuffle by varying lanes is a gather.
+// Inactive lanes hold the neutral element. Cost: log2(width) shuffles and operations; each subgroup shuffle is a store and a
+// gather.
 // Reports (print, require) call the host once for each active lane.
 // Limits: float scans and reductions are rounded in tree order. Textbook: butterfly reduction; Hillis-Steele scan (1986).
 #include "core/host/ring.h"

@@ -8,7 +8,8 @@
 // Condition and loop bounds are uniform in the group, so they are taken from what the last packet exported, or from packet 0's
 // save area. Values that a loop carries are in allocas if uniform, else in the packets' save areas (see
 // plan_barrier_regions.cpp). Cost: a loop over the packets to initialise carried values that differ between items. Limits:
-// conditions must be uniform in the group; predicate_range_tail rejects others before.
+// conditions must be uniform in the group; refuse_divergent_barriers (barrier_divergence.cpp) rejects others when a kernel is
+// recorded.
 // Textbook: deep fission / region formation around barriers (MCUDA: Stratton et al. 2008; pocl: Jaaskelainen et al. 2015).
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"

@@ -5,8 +5,12 @@
 // waited for.
 //
 //     $for(e, range(begin[i], begin[i + 1])) { sum += value[e] * x[column[e]]; }       three gathers for one multiply-add
-//         packet of 8:  (3 * 8 gathered lanes + 2 vector instructions) / 8 * 2  =  8 cycles an item and iteration
-//         item:         max(5 scalar instructions + 1, latency of the sum)        =  4
+//         packet of 8:  (3 * 8 lanes * 1.3 + 2 * 0.6 + 1) / 8 * 1.75  =  7 cycles an item and iteration
+//         item:         max(3 * 1.5 * 0.3 + 2 * 0.3 + 1, 4)           =  4
+//
+// 1.3 is a gathered lane, 0.6 a vector instruction, 0.3 a scalar one and 1.5 times that a load, 1 the loop's counter and branch,
+// 4 the latency of the sum. 1.75 is iterations_of_longest(8): the lanes leave the loop at different times, and the packet runs
+// the iterations of the longest.
 //
 // Each instruction adds its time in both forms, from cpu/plan/tuning.h. Loops of unknown length count as often as
 // `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill

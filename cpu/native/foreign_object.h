@@ -15,7 +15,9 @@ struct ForeignObject {
 };
 /// Optimises LLVM text and makes an object. Functions with `alwaysinline` disappear in their callers. Throws Error, as sentences
 /// without a kernel's name, if LLVM has no such target or processor, or if the target cannot do what the text asks for.
-/// Thread-safe.
+/// Thread-safe. While LLVM reads the names of processor and features, which it reports to stderr alone if it does not know them,
+/// the process's stderr is redirected. LLVM works in a thread of its own: after a fatal error of LLVM, which becomes an Error,
+/// that thread sleeps until the process ends, with all that LLVM had begun.
 ForeignObject make_foreign_object(const std::string& text, const Machine& machine, bool assembly);
 
 /// The triple with all its parts: "riscv64-unknown-linux-gnu" for "riscv64-linux-gnu".

@@ -33,18 +33,19 @@ bool never_decrease(std::span<const int32_t> bounds);
 class OwnershipPartition {
 public:
     OwnershipPartition() = default;
-    /// `owners`: axis_of_owners for each argument, or -1; `ranges`: owned_ranges for each argument, or without bounds; `groups`:
-    /// number of groups along each axis.
+    /// `owners`: an axis for each argument of the kernel, by axis_of_owners(); -1 where none is known or it is no array.
+    /// `ranges`: likewise by owned_ranges(); OwnedRanges::bounds is -1 where none are known. It may be empty. `groups`: number of
+    /// groups along each axis.
     OwnershipPartition(std::vector<int> owners, std::vector<OwnedRanges> ranges, const std::array<int64_t, 3>& groups,
                        int threads);
 
     /// True if some array has owners of rows, and there are enough groups for all threads.
     bool any() const { return count > 0; }
-    /// True if threads may add to this argument in place.
+    /// True if threads may add to this argument without a private copy: each owns rows of it, or its items own ranges.
     bool cover(int argument) const { return covers_rows(argument) || ranges_of(argument).bounds >= 0; }
-    /// The same, because threads own rows.
+    /// True if each thread owns rows of this argument.
     bool covers_rows(int argument) const { return any() && cut(owners[size_t(argument)]); }
-    /// The ranges that make items owners of this argument's elements if they are disjoint; without bounds if there are none.
+    /// The ranges of this argument that items own if the launch finds the bounds in order; `bounds` is -1 if there are none.
     OwnedRanges ranges_of(int argument) const { return ranges.empty() ? OwnedRanges() : ranges[size_t(argument)]; }
 
     /// Wavefronts of the schedule, which run one after the other: the diagonals of the blocks.

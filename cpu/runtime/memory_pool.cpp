@@ -12,9 +12,10 @@ namespace {
 
 constexpr size_t huge_page = 2 << 20, line_bytes = 64;
 
-/// Offset of memory in its first page. It differs from that of the mappings before and after by about the golden ratio of a page:
-/// if arrays have equal page offsets, a load waits for stores to other arrays, from whose addresses it differs only in the high
-/// bits (4K aliasing). In pairs of lines, which the processor fetches together.
+/// The offset of a new block in its first page. Why: a load waits for an earlier store whose address has the same offset in its
+/// page (4K aliasing), and equal indices of arrays that begin at equal offsets have such addresses. Each offset is 19 of 32 pairs
+/// of lines behind the one before, about the golden ratio of a page, so that blocks made one after another begin far apart. Pairs
+/// of lines, since the processor fetches both lines of a pair.
 size_t next_shift() {
     static std::atomic<size_t> count = 0;
     constexpr size_t pairs = 32, apart = 19;

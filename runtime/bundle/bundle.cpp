@@ -1,4 +1,4 @@
-// Reading of bundles: every size, reference, text and number is checked once, here.
+// Reading of bundles: every size, reference, text and number is checked once, here; those of programs in program_checks.cpp.
 //
 //   bytes -> header (magic, version, size, checksum) -> sections (copied into this version's layout) -> check of all references
 //

@@ -145,7 +145,8 @@ void DeviceMemory::release(const MemoryRange& range) {
     if (range.block->ranges.empty()) trim(sixteenth > usual_block_bytes ? sixteenth : usual_block_bytes);
 }
 
-/// Frees empty blocks, newest last, until the rest hold at most `keep` bytes: new blocks cost page faults.
+/// Keeps empty blocks, the newest first, as far as they fit into `keep` bytes in all, and frees the other empty ones. New blocks
+/// cost page faults.
 void DeviceMemory::trim(int64_t keep) {
     int64_t kept = 0;
     for (MemoryBlock** link = &blocks; *link;) {

@@ -1,8 +1,11 @@
 // The queue's thread, which submits batches that nobody else submits; the end of the process, and its forks.
 //
-// The thread is started with the first batch that stays open. It looks once a millisecond while there are commands, and sleeps
-// else. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers. The handler
-// here is registered after the first use of a device, and so finishes the work of open devices while they still exist.
+// The thread is started with the first batch that stays open. It looks once a millisecond. It submits the open batch if no
+// command came since the last look, or if the batch is open for 8 looks. After 50 looks without a command it sleeps until one
+// comes.
+// At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers, which construct them
+// at their first use. The exit handler is registered after the first device has run an empty batch (rt_queue.cpp), and so
+// finishes the work of open devices while these objects still exist.
 // A forked process has neither this thread nor the driver's. Its devices refuse all work, and leave their objects to the parent.
 #include <stdlib.h>
 #include <time.h>

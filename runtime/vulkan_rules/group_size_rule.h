@@ -18,8 +18,8 @@ struct GroupLimits {
 inline int64_t floor_power(int64_t n) { return int64_t(1) << (63 - __builtin_clzll(uint64_t(n > 1 ? n : 1))); }
 inline int64_t ceil_power(int64_t n) { return n <= 1 ? 1 : int64_t(1) << (64 - __builtin_clzll(uint64_t(n - 1))); }
 
-/// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. A row of 8 items, and
-/// one item along the other axes, is always taken.
+/// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. The search halves, and
+/// stops at 8 items along axis 0 and at 1 along the others: these are taken however far they exceed the extent.
 inline int64_t fitting(int64_t extent, int64_t most, int axis) {
     int64_t group = extent > most ? most : std::min(most, ceil_power(extent));
     const auto padded = [&] { return (extent + group - 1) / group * group; };
