@@ -107,9 +107,9 @@ Place place_of(const detail::ArrayState& array);
 std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
                                          const Element& element);
 
-/// The place of an array's elements, valid while a handle of the array lives. Submits the commands on the array so far. The
-/// buffer may be used for transfers, and as a storage, uniform, vertex, index or indirect buffer, by queues of the wrapped one's
-/// family.
+/// The place of an array's elements, valid until the array's last handle is gone or it is released. Submits the commands on the
+/// array so far. The buffer may be used for transfers, and as a storage, uniform, vertex, index or indirect buffer, by queues of
+/// the wrapped one's family.
 template <class T, int N> Place place(const Array<T, N>& array) { return place_of(detail::held(array.state)); }
 
 /// An array in a buffer of the application, which keeps the buffer until the device is done with it. The buffer needs the usages
@@ -166,7 +166,7 @@ template <class T> Image<T, 2, ImageLayout::cube> image_cube(const pumice::Devic
     return Image<T, 2, ImageLayout::cube>(lend(device, place, shape, detail::element_of<T>()));
 }
 /// The VkImage of an image of Pumice's. From now on, each submit() leaves the image in this VkImageLayout, in which the
-/// application has to leave it, too. Valid while a handle of the image lives.
+/// application has to leave it, too. Valid until the image's last handle is gone or it is released.
 template <class T, int N, ImageLayout L> ImagePlace place(const Image<T, N, L>& image, int32_t layout) {
     return place_of(image.binding, layout);
 }

@@ -6,8 +6,8 @@
 //
 //     launch 0 .. n, dx          =>    launch 0 .. n/2, dx;   launch n/2 .. n, part;   dx += part
 //
-// Cost: a launch and a shadow for each part. Limits: only shadows of `in` arrays with atomic accumulation, of kernels that know
-// no more of their range than the index; not where the shadows are larger than the work, and not on streams.
+// Cost: a launch and a shadow for each part. Limits: only shadows of `in` arrays with atomic accumulation, of kernels for
+// which knows_indices_only() holds; not where the shadows are larger than the work, and not on streams.
 // Textbook name: blocked (pairwise) summation; Higham, "The Accuracy of Floating Point Summation", SISC 1993.
 #include <algorithm>
 

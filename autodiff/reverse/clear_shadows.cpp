@@ -10,8 +10,8 @@
 // clears 8 rows: on GPUs the launch of an item costs as much as one store. On the cpu an item clears one row, so that the launch
 // follows the gathering one through the caches.
 //
-// Cost: a launch and one store an element. Limits: RowByRow needs a kernel that knows no more of its range than the index,
-// without early return.
+// Cost: a launch and one store an element. Limits: RowByRow needs a kernel for which knows_indices_only() holds, without early
+// return.
 // Textbook name: loop fission (the clearing is split from the sweep) with dead-code elimination; strip-mining over rows.
 #include <algorithm>
 

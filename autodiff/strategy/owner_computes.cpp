@@ -17,8 +17,8 @@
 // stands outside of other loops, has step 1, and may be reversed in any order (TapePlan::any_order). Where its bounds depend on
 // the indices of the item, as in products with triangles, an owner tests in each iteration whether that item's loop reaches the
 // element. The host refuses where that takes much longer than the loops themselves, as for a narrow band.
-// Cost: the loop runs once for each load, instead of once. Limits: one loop around the load; kernels that know no more of their
-// range than the index; adjoints in one piece, not in halves.
+// Cost: the loop runs once for each load, instead of once. Limits: one loop around the load; kernels for which
+// knows_indices_only() holds; adjoints in one piece, not in halves.
 // Textbook name: the owner-computes rule (Callahan and Kennedy, 1988), with loop interchange of a parallel loop and a sequential
 // one.
 #include "autodiff/strategy/owner_computes.h"

@@ -52,8 +52,8 @@ public:
     /// True if an element outside of the range is read by at most one item. Two items that read it by two offsets would lie
     /// on the same side of it along an axis.
     static bool alone_beyond(const Loads& list);
-    /// True if every active load is gathered, by plain offsets, and the kernel knows no more of its range than the index of
-    /// each item: the adjoint can then run over a halo-extended range.
+    /// True if every active load is gathered, by plain offsets, and knows_indices_only() holds for the kernel: the adjoint can
+    /// then run over a halo-extended range.
     bool can_extend_range() const;
     /// True if all gathered loads stand outside of ifs.
     bool always() const;
