@@ -150,7 +150,7 @@ std::string LlvmEmitter::column_text(int which) {
 void LlvmEmitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
-    if (interior_value(i)) return;
+    if (passed(r) || interior_value(i)) return;
     if (const auto known = row_values.find(r.id); known != row_values.end()) {
         values[r.id] = known->second;
         has_value[r.id] = true;

@@ -189,7 +189,8 @@ TEST(Emit, rows_of_items_use_a_row_tile) {
 TEST(Emit, uniform_conditions_are_branches) {
     const auto with = [](const char* condition) {
         return emitted(text("%2 = constant 5 : i32\n%3 = lt ", condition,
-                            ", %2 : bool\nif %3 {\nstore arg1[%0], %2 : i32\nyield\n} else {\nyield\n}\n"));
+                            ", %2 : bool\nif %3 {\nstore arg1[%0], %2 : i32\nyield\n} else {\nyield\n}\n"),
+                       8, {16, 1, 1});
     };
     EXPECT_EQ(count(with("%1"), "call void @llvm.masked.store"), 1);  // in the tail alone
     EXPECT_EQ(count(with("%0"), "call void @llvm.masked.store"), 2);
@@ -297,6 +298,23 @@ TEST(Emit, narrowed_regions_run_over_their_packets_alone) {
         8, {64, 1, 1}, true);
     EXPECT_EQ(count(t, "masked"), 0);
     EXPECT_EQ(count(t, ", 16\n"), 1) << t;  // the end of the row
+}
+
+TEST(Emit, guarded_rows_compare_once_a_row) {
+    const auto guarded = [](const std::string& condition, int64_t items = 64) {
+        return emitted("%2 = " + condition + " : bool\nif %2 {\nstore arg1[%0], %1 : i32\nyield\n} else {\nyield\n}\n", 8,
+                       {items, 1, 1});
+    };
+    // Full packets store without a comparison; the rest of the row has its own mask and compares.
+    const std::string t = guarded("lt %0, %1");
+    EXPECT_EQ(count(t, "icmp slt <8 x i32>"), 2) << t;
+    EXPECT_EQ(count(t, "store <8 x i32>"), 1) << t;
+    EXPECT_EQ(count(t, "@llvm.masked.store.v8i32.p0(<8 x i32>"), 2) << t;  // a call, and its declaration
+    EXPECT_EQ(count(guarded("eq %0, %1"), "store <8 x i32>"), 1);
+    // Not where rows are short, nor for a condition that an item between passing ones may miss.
+    EXPECT_EQ(count(guarded("lt %0, %1", 16), "icmp sle i64"), 0);
+    EXPECT_EQ(count(guarded("ne %0, %1"), "icmp sle i64"), 0);
+    EXPECT_GT(count(t, "icmp sle i64"), 0);  // whether x = a + t wraps round
 }
 
 TEST(Emit, large_arrays_stream) {

@@ -127,11 +127,16 @@ void LlvmEmitter::packets_of_row(const std::string& end, bool trimmed, const Bod
     local_at[0] = let(text("load i32, ptr ", slot), "x");
     branch(let(text("icmp slt i32 ", local_at[0], ", ", end)), tail, done);
     start(tail);
+    partial_packet(end, body);
+    jump(done);
+    start(done);
+}
+
+/// Emits a packet at local_at of which the items before `end` are active.
+void LlvmEmitter::partial_packet(const std::string& end, const Body& body) {
     const std::string left = let(text("sub i32 ", end, ", ", local_at[0])), v = vector_type("i32");
     const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
     packet({exists, 0, "0", left}, body);
-    jump(done);
-    start(done);
 }
 
 // ---- alignment peeling: rows that begin at a line ----
@@ -176,17 +181,31 @@ std::string LlvmEmitter::peel_of_row() {
 }
 
 /// Emits the packets of a row that begins early. Items are counted from `most_peeled` before the group's first one, so that
-/// indices in the row are not negative; the next group begins where this one ends.
+/// indices in the row are not negative; the next group begins where this one ends. With guards, the row begins with the packet
+/// of the first item that passes, and ends with the last one.
 void LlvmEmitter::peeled_row(const Body& body) {
-    const std::string first = let(text("sub i32 ", most_peeled, ", ", peel_of_row()));
-    const std::string begin =
-        let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_peeled, ", i32 0"));
+    std::string first = let(text("sub i32 ", most_peeled, ", ", peel_of_row()));
+    std::string begin = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_peeled, ", i32 0"));
     const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
     const std::string range_end =
         let(text("add i32 ", let(text("sub i32 ", axis_text("extent", 0), ", ", base)), ", ", most_peeled));
     const std::string group_end = let(text("add i32 ", first, ", ", variant.group[0]));
     declare("declare i32 @llvm.smin.i32(i32, i32)");
-    const std::string end = let(text("call i32 @llvm.smin.i32(i32 ", range_end, ", i32 ", group_end, ")"));
+    std::string end = let(text("call i32 @llvm.smin.i32(i32 ", range_end, ", i32 ", group_end, ")")), exact;
+    if (!row_guards.empty()) {
+        declare("declare i32 @llvm.smax.i32(i32, i32)");
+        const std::string item = let(text("call i32 @llvm.smax.i32(i32 ", begin, ", i32 ", first, ")"));
+        const PassingItems passing = passing_items(item, end);
+        const auto if_exact = [&](const std::string& then, const std::string& otherwise) {
+            return let(text("select i1 ", passing.exact, ", i32 ", then, ", i32 ", otherwise));
+        };
+        exact = passing.exact, begin = if_exact(passing.first, begin);
+        const std::string some = let(text("icmp slt i32 ", passing.first, ", ", passing.end));
+        end = if_exact(let(text("select i1 ", some, ", i32 ", passing.end, ", i32 ", first)), end);
+        const std::string skipped = let(text("sub i32 ", if_exact(passing.first, first), ", ", first));
+        const std::string in_packet_of_it = let(text("urem i32 ", skipped, ", ", width));
+        first = let(text("add i32 ", first, ", ", let(text("sub i32 ", skipped, ", ", in_packet_of_it))));
+    }
 
     const std::string slot = alloca_of("i32", "x"), row = label("row"), loop = label("loop"), whole = label("packet"),
                       rest = label("rest"), part = label("part"), exit = label("exit");
@@ -194,14 +213,18 @@ void LlvmEmitter::peeled_row(const Body& body) {
     start(row);
     // Full packets, unless the first one is partial.
     std::string x = let(text("load i32, ptr ", slot));
-    const std::string until = let(text("select i1 ", let(text("icmp slt i32 ", x, ", ", begin)), ", i32 ", x, ", i32 ", end));
+    std::string part_first = let(text("icmp slt i32 ", x, ", ", begin));
+    if (!exact.empty()) part_first = let(text("or i1 ", part_first, ", ", let(text("xor i1 ", exact, ", true"))));
+    const std::string until = let(text("select i1 ", part_first, ", i32 ", x, ", i32 ", end));
     start(loop);
     x = let(text("load i32, ptr ", slot), "x");
     std::string next = let(text("add nsw i32 ", x, ", ", width));
     branch(let(text("icmp sle i32 ", next, ", ", until)), whole, rest);
     start(whole);
     local_at[0] = x;
+    all_pass = true;
     packet({}, body);
+    all_pass = false;
     line(text("store i32 ", next, ", ptr ", slot));
     jump(loop);
     start(rest);
@@ -247,11 +270,14 @@ void LlvmEmitter::plain_rows(const std::array<std::string, 3>& counts, bool trim
         counted("y", counts[1], [&](const std::string& y) {
             local_at[1] = y;
             compute_row_values();
+            row_guards = find_row_guards();
             if (main)
                 peeled_row(body);
+            else if (!row_guards.empty())
+                guarded_row(counts[0], body);
             else
                 packets_of_row(counts[0], trimmed, body);
-            row_values.clear();
+            row_values.clear(), row_guards.clear();
         });
     });
 }

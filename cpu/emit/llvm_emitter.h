@@ -427,6 +427,17 @@ private:
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void repeat(const std::string& loop);
     void packet(const Mask& items, const Body& body);
+    void partial_packet(const std::string& end, const Body& body);
+
+    // ---- rows whose items do nothing outside of guards (emit_guarded_rows.cpp) ----
+    bool has_effect(const ir::Inst& i) const;
+    bool known_in_row(ir::Value v) const;
+    bool add_guards(ir::Value condition, bool holds, std::vector<RowGuard>& all) const;
+    void add_guards_of(std::span<const ir::InstId> insts, std::vector<RowGuard>& all) const;
+    std::vector<RowGuard> find_row_guards() const;
+    PassingItems passing_items(const std::string& begin, const std::string& end);
+    void guarded_row(const std::string& end, const Body& body);
+    bool passed(ir::Value v);
 
     // ---- rows that run together (emit_jammed_rows.cpp) ----
     void plan_jammed_rows();
@@ -544,6 +555,8 @@ private:
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
     std::map<uint32_t, ValueRep> row_values;        ///< what all packets of the row share, computed before them
+    std::vector<RowGuard> row_guards;               ///< of the row that is being emitted
+    bool all_pass = false;                          ///< all items of the packet pass them
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
     std::vector<ValueRep> values;
     std::vector<bool> has_value;

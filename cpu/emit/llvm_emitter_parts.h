@@ -120,6 +120,21 @@ struct ItemTime {
     ItemTime operator*(double times) const { return {in_packet * times, alone * times}; }
 };
 
+/// A condition that an item must pass if it is to do anything (emit_guarded_rows.cpp).
+struct RowGuard {
+    ir::Value condition;
+    bool holds;  ///< the outcome that passes
+    /// The comparison `x how limit` that passes; if_: the condition is the same for the row; and_: it follows from other guards.
+    ir::Op how;
+    ir::Value x, limit;
+    int step = 0;  ///< of x from item to item: 1 or -1
+};
+
+/// The items of a row that pass its guards: i32s, and an i1 that tells if they are known.
+struct PassingItems {
+    std::string first, end, exact;
+};
+
 /// A loop within a packet (emit_masked_control.cpp).
 struct LoopState {
     const ir::Inst* inst = nullptr;
