@@ -11,11 +11,13 @@
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 #include "runtime/vulkan_rules/fork_rule.h"
+#include "runtime/vulkan_rules/object_rules.h"
 
 namespace pumice::vulkan {
 namespace {
 
-constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
+namespace rules = pumice_rt::vulkan;
+using rules::validation_layer;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
@@ -23,16 +25,6 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
     std::fprintf(stderr, "pumice: Vulkan validation: %s\n", data->pMessage);
     static_cast<Messages*>(user)->add(data->pMessage);
     return VK_FALSE;
-}
-
-VkDebugUtilsMessengerCreateInfoEXT messenger_info(Messages& messages) {
-    auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
-    info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-    // Without the general type, by which the loader reports other vendors' drivers that find no device.
-    info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
-    info.pfnUserCallback = on_message;
-    info.pUserData = &messages;
-    return info;
 }
 
 template <class Property, class Enumerate> std::vector<Property> enumerate(Enumerate&& call) {
@@ -60,15 +52,6 @@ bool has_extension(const GlobalFunctions& vk, const char* name) {
 }
 
 }  // namespace
-
-bool is_fault(const char* rule) {
-    // Allocations above maxMemoryAllocationSize are valid (plan_memory). The layer reports them all the same, as a recommendation
-    // of its authors: since January 2025 by the first name, for a month before by the second (Vulkan-ValidationLayers, pull
-    // requests 9231 and 9052).
-    constexpr std::string_view dropped[] = {"UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize",
-                                            "WARNING-CoreValidation-AllocateMemory-maxMemoryAllocationSize"};
-    return !rule || std::find(std::begin(dropped), std::end(dropped), rule) == std::end(dropped);
-}
 
 void Messages::add(std::string message) {
     const std::lock_guard lock(mutex);
@@ -119,7 +102,7 @@ std::string Instance::create(const GlobalFunctions& global, bool validate) {
     auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
     features.enabledValidationFeatureCount = 1;
     features.pEnabledValidationFeatures = enable;
-    VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info(messages);
+    VkDebugUtilsMessengerCreateInfoEXT debug = rules::messenger_info(on_message, &messages);
     if (validate) {
         if (!has_layer(global, validation_layer))
             return text("PUMICE_VALIDATE is set, but the Vulkan layer ", validation_layer,
@@ -153,7 +136,7 @@ namespace {
 std::atomic<int> open_contexts = 0;
 std::atomic<bool> forked_while_open = false;  ///< drivers wait for threads that this process lacks
 
-using pumice_rt::vulkan::after_fork;
+using rules::after_fork;
 
 }  // namespace
 
@@ -187,7 +170,7 @@ Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::strin
         fail("the device ", name, " cannot be used: ", reason);
     };
     if (const std::string none = missing(vk); !none.empty()) refuse("its driver has no " + none);
-    snapshot.buffer_memory_types = buffer_memory_types();
+    snapshot.buffer_memory_types = rules::memory_types_of(vk, device, buffer_info(plan.alignment));
     plan_memory(snapshot, plan);
     if (!plan.unusable.empty()) refuse(plan.unusable);
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
@@ -212,12 +195,7 @@ bool Context::reads_both_clocks(const Origin& origin) const {
 }
 
 void Context::make_device(const Origin& origin) {
-    const float priority = 1.0f;
-    auto queue_info = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-    queue_info.queueFamilyIndex = plan.queue_family;
-    queue_info.queueCount = 1;
-    queue_info.pQueuePriorities = &priority;
-
+    const VkDeviceQueueCreateInfo queue_info = rules::queue_info(plan.queue_family);
     auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
     atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.options.float_atomics;
@@ -256,28 +234,7 @@ void Context::make_device(const Origin& origin) {
     check(origin.vk.CreateDevice(origin.physical, &info, nullptr, &device), "vkCreateDevice");
 }
 
-VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
-    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-    info.size = VkDeviceSize(bytes);
-    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (plan.device_addresses) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    if (wrapped)  // the application may use it in any way
-        info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
-    return info;
-}
-
-/// A bit for each memory type that buffers may have. By the specification, it depends only on a buffer's usage and flags, not on
-/// its size. All bits if the driver does not say.
-uint32_t Context::buffer_memory_types() {
-    const VkBufferCreateInfo info = buffer_info(plan.alignment);
-    VkBuffer buffer{};
-    if (vk.CreateBuffer(device, &info, nullptr, &buffer) != VK_SUCCESS) return ~0u;
-    VkMemoryRequirements needs{};
-    vk.GetBufferMemoryRequirements(device, buffer, &needs);
-    vk.DestroyBuffer(device, buffer, nullptr);
-    return needs.memoryTypeBits;
-}
+VkBufferCreateInfo Context::buffer_info(int64_t bytes) const { return rules::buffer_info(bytes, plan.device_addresses, wrapped); }
 
 Context::~Context() {
     --open_contexts;

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "runtime/vulkan_rules/object_rules.h"
 #include "vulkan/object_names.h"
 #include "vulkan/plan.h"
 #include "vulkan/wrap.h"
 
 namespace pumice::vulkan {
 
-/// True if a message of the validation layer reports a fault, by the name of its rule; may be null. Others are dropped.
-bool is_fault(const char* rule);
+using pumice_rt::vulkan::is_fault;
 
 /// Messages of the validation layer, of all devices. Thread-safe.
 class Messages {
@@ -102,7 +102,6 @@ public:
 private:
     void make_device(const Origin& origin);
     bool reads_both_clocks(const Origin& origin) const;
-    uint32_t buffer_memory_types();
 
     Messages* const messages;            // null without validation
     std::function<void()> lock, unlock;  // lock the queue if the application uses it, too

@@ -85,11 +85,9 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     if (s.subgroup_extended_types && plan.int64) options.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) options.subgroups = 0;
     options.subgroup_sums = (options.subgroups & codegen::Subgroups::arithmetic) != 0;
-    const rules::SubgroupSizes sizes{uint32_t(s.subgroup_size), uint32_t(s.min_subgroup_size), uint32_t(s.max_subgroup_size),
-                                     s.max_group_subgroups};
     if (options.subgroups != 0 && s.subgroup_size_control)
         plan.required_subgroup_size =
-            int(rules::required_subgroup_size(sizes, s.vendor, s.limits.maxComputeWorkGroupInvocations));
+            int(rules::required_subgroup_size(s.subgroup_sizes(), s.vendor, s.limits.maxComputeWorkGroupInvocations));
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
     // Vulkan allows division an error of 2.5 units in the last place, and cards make use of it. These two drivers compute with
     // the processor's instructions, which round correctly.
@@ -156,17 +154,11 @@ Switches Switches::from_environment() {
         return value && *value && std::strcmp(value, "0") != 0;
     };
     Switches switches;
+    switches.read(set);
     switches.validate = debug::validate();
     switches.trace = !debug::value("PUMICE_TRACE").empty();
-    switches.pairs = set("PUMICE_VULKAN_PAIRS");
-    switches.bare = set("PUMICE_VULKAN_BARE");
-    switches.staging = set("PUMICE_VULKAN_STAGING");
-    switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
     switches.wide = set("PUMICE_VULKAN_WIDE");
-    switches.divides = set("PUMICE_VULKAN_DIVIDE");
-    switches.loops = set("PUMICE_VULKAN_LOOPS");
-    switches.slices = set("PUMICE_VULKAN_SLICES");
     return switches;
 }
 
@@ -238,7 +230,7 @@ DevicePlan make_plan(const Snapshot& s, const Switches& switches) {
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
-    const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : s.subgroup_size;
+    const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : int(s.subgroup_size);
     plan.limits.subgroup_size = plan.options.subgroups & codegen::Subgroups::basic ? subgroup_size : 1;
     return plan;
 }

@@ -6,24 +6,15 @@
 
 #include "codegen/glsl/codegen.h"
 #include "core/host/backend.h"
-#include "runtime/vulkan_rules/device_rules.h"
+#include "runtime/vulkan_rules/device_facts.h"
 #include "vulkan/snapshot.h"
 
 namespace pumice::vulkan {
 
-/// Switches from the environment. Those named PUMICE_VULKAN_ force code paths that a driver would not take otherwise.
-struct Switches {
-    bool validate = false;         ///< PUMICE_VALIDATE=1
-    bool pairs = false;            ///< PUMICE_VULKAN_PAIRS=1: 64-bit integers by pairs of 32-bit ones
-    bool bare = false;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no float atomics, no bytes in buffers
-    bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
-    bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
-    bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
-    bool wide = false;             ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
-    bool divides = false;  ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
-    bool loops = false;    ///< PUMICE_VULKAN_LOOPS=1: check at a kernel's end that the driver has not ended loops
-    bool trace = false;    ///< PUMICE_TRACE: calibrated time stamps, where the driver has them
-    bool slices = false;   ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
+struct Switches : pumice_rt::vulkan::SharedSwitches {
+    bool addresses = false;  ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    bool wide = false;       ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
+    bool trace = false;      ///< PUMICE_TRACE: calibrated time stamps, where the driver has them
     static Switches from_environment();
 };
 

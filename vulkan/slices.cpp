@@ -22,31 +22,9 @@
 
 namespace pumice::vulkan {
 
-std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_groups) {
-    std::array<int64_t, 3> extents;
-    int64_t left = std::max<int64_t>(most_groups, 1);
-    for (size_t axis = 0; axis < 3; ++axis) {
-        const int64_t all = range.end[axis] - range.begin[axis];
-        extents[axis] = std::clamp<int64_t>(left, 1, std::max<int64_t>(all, 1));
-        left = extents[axis] == all ? left / std::max<int64_t>(all, 1) : 1;
-    }
-    return extents;
-}
-
-Probe probe(const std::array<int64_t, 3>& groups) {
-    const GroupRange all{{}, groups};
-    Probe parts{{{}, slice_extents(all, all.groups() / 64)}, {}};
-    GroupRange beside = parts.first;  // behind the probe along one axis after the other
-    for (size_t axis = 0; axis < 3; ++axis) {
-        beside.begin[axis] = parts.first.end[axis], beside.end[axis] = groups[axis];
-        parts.others[axis] = beside;
-        beside.begin[axis] = 0;
-    }
-    return parts;
-}
-
 bool Pace::is_brief(int64_t groups, double most_seconds) {
     const double seconds = seconds_a_group * double(groups);
+    using namespace pumice_rt::vulkan;
     if (seconds <= 0 || seconds * shortest_measured >= most_seconds || unmeasured + 1 >= launches_a_measurement) return false;
     ++unmeasured;
     return true;
@@ -66,15 +44,16 @@ void VulkanDevice::read_pace(Pace& pace) {
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
 std::array<GroupRange, 3> VulkanDevice::take_probe(const ShaderPermutation::RecordedLaunch& recorded, const Launch& launch,
                                                    Pace& pace) {
-    const Probe parts = probe(groups_of(launch));
-    const uint64_t value = record_slices(recorded, launch, {&parts.first, 1}, pace, true);
+    GroupRange others[3];
+    const GroupRange first = pumice_rt::vulkan::take_probe(GroupRange{{}, groups_of(launch)}, others);
+    const uint64_t value = record_slices(recorded, launch, {&first, 1}, pace, true);
     {
         const std::lock_guard lock(queue.mutex);
         queue.submit();
     }
     queue.wait(value);
     read_pace(pace);
-    return parts.others;
+    return std::to_array(others);
 }
 
 }  // namespace pumice::vulkan

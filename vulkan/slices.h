@@ -6,23 +6,18 @@
 #include <cstdint>
 #include <mutex>
 
+#include "runtime/vulkan_rules/slice_rule.h"
 #include "vulkan/time_stamps.h"
 
 namespace pumice::vulkan {
 
-/// Groups of a launch, along each axis; the end is excluded.
-struct GroupRange {
-    std::array<int64_t, 3> begin{}, end{};
-    int64_t groups() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
-};
-
-/// The extents of boxes that have at most `most_groups` groups (at least 1) and cover the box in the order of the groups. A row
-/// that has more groups is split.
-std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_groups);
+using pumice_rt::vulkan::fewest_timed_groups;
+using GroupRange = pumice_rt::vulkan::GroupBox<std::array<int64_t, 3>>;
 
 /// Calls `record` with each of these boxes.
 template <typename F> void for_each_slice(const GroupRange& range, int64_t most_groups, const F& record) {
-    const std::array<int64_t, 3> step = slice_extents(range, most_groups);
+    std::array<int64_t, 3> step;
+    pumice_rt::vulkan::slice_extents(range, most_groups, step);
     GroupRange slice;
     for (slice.begin[2] = range.begin[2]; slice.begin[2] < range.end[2]; slice.begin[2] += step[2])
         for (slice.begin[1] = range.begin[1]; slice.begin[1] < range.end[1]; slice.begin[1] += step[1])
@@ -33,22 +28,9 @@ template <typename F> void for_each_slice(const GroupRange& range, int64_t most_
             }
 }
 
-/// The probe of a launch of unknown pace: a box of at most one group in 64 (at least one group), which is timed before the
-/// others. `others` are the boxes that remain, in the order of the groups; some may be empty.
-struct Probe {
-    GroupRange first;
-    std::array<GroupRange, 3> others;
-};
-Probe probe(const std::array<int64_t, 3>& groups);
-/// Launches of fewer groups are not timed.
-constexpr int64_t fewest_timed_groups = 256;
-
 /// A pipeline's time for one group, measured on its last timed slice. The time depends on the arguments, so every launch that is
 /// large enough is timed, unless a timing is in progress or the launch is brief.
 struct Pace {
-    static constexpr double shortest_measured = 1000;       // a brief launch is shorter than the longest slice by this factor
-    static constexpr unsigned launches_a_measurement = 16;  // of brief launches
-
     /// True if a launch of so many groups needs neither slices nor a measurement. Without the mutex.
     bool is_brief(int64_t groups, double most_seconds);
 

@@ -5,34 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "runtime/vulkan_rules/device_facts.h"
 #include "vulkan/vulkan_functions.h"
 
 namespace pumice::vulkan {
 
-struct Snapshot {
+struct Snapshot : pumice_rt::vulkan::DeviceFacts {
     std::string name;    ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
     std::string driver;  ///< driver's name and version as text; may be empty
     VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
-    uint32_t api_version = 0;
     uint32_t vendor = 0, device = 0, driver_version = 0;
-    VkDriverId driver_id{};  ///< 0: unknown
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};
-    int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory; the driver may refuse larger ones
-    int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 if unknown
-    uint32_t max_push_descriptors = 0;
-    int subgroup_size = 1;
-    int min_subgroup_size = 0, max_subgroup_size = 0;  ///< sizes that a compute pipeline may require; 0: none
-    uint32_t max_group_subgroups = 0;                  ///< of one work-group with a required size
-    uint32_t subgroup_operations = 0;                  ///< VkSubgroupFeatureFlagBits of compute shaders
-
-    uint32_t float_modes = 0;  ///< bits of codegen::FloatModes that shaders may request for one width alone
-
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;
-    VkPhysicalDeviceMemoryProperties memory{};
-    uint32_t buffer_memory_types = ~0u;  ///< a bit for each memory type that a buffer may have: known once the device is open
 
     /// A format of images, and what the device does with it where the tiling is optimal: none of it for a format that it lacks.
     struct FormatSupport {

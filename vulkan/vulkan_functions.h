@@ -4,21 +4,18 @@
 // variables: a library must not define symbols such as vkCreateInstance, which would replace functions that a host application
 // links to. A table a device also lets a test replace an entry by a failing function.
 #pragma once
-#define VK_NO_PROTOTYPES
-#include <vulkan/vulkan_core.h>
-
 #include <string>
+
+#include "runtime/vulkan_rules/vulkan_calls.h"
 
 namespace pumice::vulkan {
 
-// clang-format off
-#define PUMICE_VULKAN_GLOBAL_FUNCTIONS(X) \
-    X(CreateInstance) X(EnumerateInstanceExtensionProperties) X(EnumerateInstanceLayerProperties) X(EnumerateInstanceVersion)
+using pumice_rt::vulkan::chain;
+using pumice_rt::vulkan::structure;
 
+// clang-format off
 #define PUMICE_VULKAN_INSTANCE_FUNCTIONS(X) \
-    X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) \
-    X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties) \
-    X(GetPhysicalDeviceFormatProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
+    PUMICE_VULKAN_SHARED_INSTANCE_FUNCTIONS(X) X(DestroyInstance) X(GetPhysicalDeviceFormatProperties)
 
 // Only with VK_EXT_debug_utils.
 #define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) \
@@ -30,34 +27,13 @@ namespace pumice::vulkan {
 #define PUMICE_VULKAN_CLOCK_INSTANCE_FUNCTIONS(X) X(GetPhysicalDeviceCalibrateableTimeDomainsEXT)
 
 #define PUMICE_VULKAN_DEVICE_FUNCTIONS(X) \
-    X(DestroyDevice) X(GetDeviceQueue) X(QueueWaitIdle) X(QueueSubmit) \
-    X(AllocateMemory) X(FreeMemory) X(MapMemory) X(BindBufferMemory) X(CreateBuffer) X(DestroyBuffer) \
-    X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) \
+    PUMICE_VULKAN_SHARED_DEVICE_FUNCTIONS(X) \
     X(CreateImage) X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView) X(DestroyImageView) \
-    X(CreateSampler) X(DestroySampler) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdCopyImage) X(CmdClearColorImage) \
-    X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \
-    X(BeginCommandBuffer) X(EndCommandBuffer) \
-    X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) \
-    X(CmdDispatchIndirect) X(CmdPipelineBarrier) \
-    X(CmdFillBuffer) X(CmdCopyBuffer) X(CmdResetQueryPool) X(CmdWriteTimestamp) \
-    X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(WaitSemaphores) X(SignalSemaphore) \
-    X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) \
-    X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) \
-    X(CreateQueryPool) X(DestroyQueryPool) X(GetQueryPoolResults) X(InvalidateMappedMemoryRanges) \
-    X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData) \
-    X(CreateDescriptorPool) X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)
+    X(CreateSampler) X(DestroySampler) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdCopyImage) X(CmdClearColorImage)
 
 // Only with VK_KHR_push_descriptor.
 #define PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(X) X(CmdPushDescriptorSetKHR)
 // clang-format on
-
-/// An empty structure of this type.
-template <class T> T structure(VkStructureType type, decltype(T::pNext) next = nullptr) {
-    T made{};
-    made.sType = type;
-    made.pNext = next;
-    return made;
-}
 
 #define PUMICE_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
 

@@ -8,13 +8,10 @@
 namespace pumice::vulkan {
 namespace {
 
+using pumice_rt::vulkan::out_of_memory;
+
 constexpr int64_t block_bytes = int64_t(64) << 20;
 constexpr int64_t smallest_block_bytes = int64_t(1) << 20;
-
-bool out_of_memory(VkResult result) {
-    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
-           result == VK_ERROR_TOO_MANY_OBJECTS;
-}
 
 }  // namespace
 

@@ -12,30 +12,6 @@
 
 namespace pumice_rt::vulkan {
 
-void slice_extents(const GroupRange& range, int64_t most_groups, int64_t (&extents)[3]) {
-    int64_t left = most_groups > 1 ? most_groups : 1;
-    for (int axis = 0; axis < 3; ++axis) {
-        const int64_t all = range.end[axis] - range.begin[axis];
-        extents[axis] = left < all ? left : all;
-        left = extents[axis] == all ? left / all : 1;
-        if (left < 1) left = 1;
-    }
-}
-
-GroupRange take_probe(const GroupRange& all, GroupRange (&others)[3]) {
-    int64_t extents[3];
-    slice_extents(all, all.groups() / 64, extents);
-    GroupRange first = all;
-    for (int axis = 0; axis < 3; ++axis) first.end[axis] = first.begin[axis] + extents[axis];
-    GroupRange beside = first;  // behind the probe along one axis after the other
-    for (int axis = 0; axis < 3; ++axis) {
-        beside.begin[axis] = first.end[axis], beside.end[axis] = all.end[axis];
-        others[axis] = beside;
-        beside.begin[axis] = all.begin[axis];
-    }
-    return first;
-}
-
 /// Writes a time stamp: the first or the second one of a timing.
 void VulkanDevice::write_time(VkCommandBuffer commands, uint32_t query) {
     context.vk.CmdResetQueryPool(commands, times.pool, query, 1);

@@ -2,6 +2,7 @@
 #include "runtime/vulkan_context/rt_context.h"
 
 #include "runtime/vulkan_rules/fork_rule.h"
+#include "runtime/vulkan_rules/object_rules.h"
 
 namespace pumice_rt::vulkan {
 
@@ -24,19 +25,14 @@ pumice_status Context::open(const Origin& origin) {
     if (const char* none = load_device(origin.vk, device, vk))
         return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: its driver has no %s", name, none);
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
-    facts.buffer_memory_types = buffer_memory_types();
+    facts.buffer_memory_types = memory_types_of(vk, device, buffer_info(plan.alignment));
     plan_memory(facts, plan);
     if (plan.unusable[0]) return fail(PUMICE_ERROR_DEVICE, "the device %s cannot be used: %s", name, plan.unusable);
     return PUMICE_OK;
 }
 
 pumice_status Context::make_device(const Origin& origin) {
-    const float priority = 1.0f;
-    auto queue_info = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-    queue_info.queueFamilyIndex = plan.queue_family;
-    queue_info.queueCount = 1;
-    queue_info.pQueuePriorities = &priority;
-
+    const VkDeviceQueueCreateInfo queue_info = vulkan::queue_info(plan.queue_family);
     auto atomics = structure<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
     auto sizes =
@@ -62,26 +58,7 @@ pumice_status Context::make_device(const Origin& origin) {
 }
 
 VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
-    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-    info.size = VkDeviceSize(bytes);
-    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (plan.features & feature::buffer_device_address) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    if (wrapped)  // the application may use it in any way
-        info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
-    return info;
-}
-
-/// A bit for each memory type that buffers may have, which depends on a buffer's usage, not on its size. All bits if the driver
-/// does not say.
-uint32_t Context::buffer_memory_types() const {
-    const VkBufferCreateInfo info = buffer_info(plan.alignment);
-    VkBuffer buffer{};
-    if (vk.CreateBuffer(device, &info, nullptr, &buffer) != VK_SUCCESS) return ~0u;
-    VkMemoryRequirements needs{};
-    vk.GetBufferMemoryRequirements(device, buffer, &needs);
-    vk.DestroyBuffer(device, buffer, nullptr);
-    return needs.memoryTypeBits;
+    return vulkan::buffer_info(bytes, plan.features & feature::buffer_device_address, wrapped);
 }
 
 Context::~Context() {

@@ -65,7 +65,6 @@ private:
     pumice_status make_device(const Origin& origin);
     pumice_status lost_error() const;
     pumice_status raise_messages() const;
-    uint32_t buffer_memory_types() const;
 
     void* user = nullptr;  // locks the queue if the application uses it, too
     void (*lock)(void*) = nullptr;

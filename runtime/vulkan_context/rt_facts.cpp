@@ -22,13 +22,6 @@ constexpr FeatureSwitch switches[] = {
 };
 #undef FEATURE
 
-/// Prepends `item` to a pNext chain. All chained structures begin as VkBaseOutStructure does.
-template <class Item> void chain(void*& head, Item& item, VkStructureType type) {
-    item.sType = type;
-    item.pNext = head;
-    head = &item;
-}
-
 pumice_status read_extensions(const InstanceFunctions& vk, VkPhysicalDevice device, const pumice_hooks& hooks, Facts& f) {
     uint32_t count = 0;
     vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
@@ -42,66 +35,6 @@ pumice_status read_extensions(const InstanceFunctions& vk, VkPhysicalDevice devi
 }
 
 bool sizes_subgroups(const Facts& f) { return f.api_version >= VK_API_VERSION_1_3 || (f.extensions & extension::subgroup_sizes); }
-
-int64_t clamped(VkDeviceSize size) { return size > VkDeviceSize(INT64_MAX) ? INT64_MAX : int64_t(size); }
-
-void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Facts& f) {
-    VkPhysicalDeviceMaintenance3Properties allocation{};
-    VkPhysicalDeviceSubgroupProperties subgroup{};
-    VkPhysicalDeviceDriverProperties driver{};
-    VkPhysicalDeviceMaintenance4Properties buffer{};
-    VkPhysicalDeviceFloatControlsProperties floats{};
-    VkPhysicalDeviceSubgroupSizeControlProperties sizes{};
-    VkPhysicalDevicePushDescriptorPropertiesKHR push{};
-    void* head = nullptr;
-    chain(head, allocation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
-    chain(head, subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
-    if (f.api_version >= VK_API_VERSION_1_2) chain(head, driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
-    if (f.api_version >= VK_API_VERSION_1_2) chain(head, floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
-    if (f.api_version >= VK_API_VERSION_1_3) chain(head, buffer, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
-    if (sizes_subgroups(f)) chain(head, sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
-    if (f.extensions & extension::push_descriptor)
-        chain(head, push, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
-    VkPhysicalDeviceProperties2 all{};
-    chain(head, all, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
-    vk.GetPhysicalDeviceProperties2(device, &all);
-
-    f.max_allocation_bytes = clamped(allocation.maxMemoryAllocationSize);
-    f.max_buffer_bytes = clamped(buffer.maxBufferSize);
-    if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) f.subgroup_operations = subgroup.supportedOperations;
-    f.subgroup_size = subgroup.subgroupSize > 0 ? subgroup.subgroupSize : 1;
-    if (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) {
-        f.min_subgroup_size = sizes.minSubgroupSize;
-        f.max_subgroup_size = sizes.maxSubgroupSize;
-        f.max_group_subgroups = sizes.maxComputeWorkgroupSubgroups;
-    }
-    if (floats.shaderSignedZeroInfNanPreserveFloat32) f.float_modes |= property::float_specials;
-    const bool own_subnormals = floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
-    const bool own_rounding = floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
-    if (floats.shaderSignedZeroInfNanPreserveFloat64) f.float_modes |= property::double_specials;
-    if (floats.shaderDenormPreserveFloat32 && own_subnormals) f.float_modes |= property::float_subnormals;
-    if (floats.shaderRoundingModeRTEFloat32 && own_rounding) f.float_modes |= property::float_to_even;
-    f.max_push_descriptors = push.maxPushDescriptors;
-    f.driver = driver.driverID;
-    memcpy(f.driver_info, driver.driverInfo, sizeof f.driver_info);
-}
-
-void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Facts& f) {
-    VkPhysicalDeviceVulkan11Features v11{};
-    VkPhysicalDeviceVulkan12Features v12{};
-    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
-    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
-    void* head = nullptr;
-    chain(head, v11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
-    chain(head, v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    if (sizes_subgroups(f)) chain(head, sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
-    if (f.extensions & extension::atomic_float)
-        chain(head, atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
-    VkPhysicalDeviceFeatures2 all{};
-    chain(head, all, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
-    vk.GetPhysicalDeviceFeatures2(device, &all);
-    f.features = features_in(&all);
-}
 
 }  // namespace
 
@@ -135,16 +68,19 @@ void switch_on(void* head, uint32_t features) {
 
 pumice_status read_facts(const InstanceFunctions& vk, VkPhysicalDevice device, const pumice_hooks& hooks, Facts& f) {
     f = {};
-    f.subgroup_size = 1;
-    f.buffer_memory_types = ~0u;
     vk.GetPhysicalDeviceProperties(device, &f.basic);
     f.api_version = f.basic.apiVersion;
     vk.GetPhysicalDeviceMemoryProperties(device, &f.memory);
     f.family_count = sizeof f.families / sizeof *f.families;
     vk.GetPhysicalDeviceQueueFamilyProperties(device, &f.family_count, f.families);
     RT_TRY(read_extensions(vk, device, hooks, f));
-    if (f.api_version >= VK_API_VERSION_1_1) read_properties(vk, device, f);
-    if (f.api_version >= VK_API_VERSION_1_2) read_features(vk, device, f);
+    if (f.api_version >= VK_API_VERSION_1_1) {
+        const auto driver = read_properties(vk, device, sizes_subgroups(f), f.extensions & extension::push_descriptor, f);
+        memcpy(f.driver_info, driver.driverInfo, sizeof f.driver_info);
+    }
+    if (f.api_version >= VK_API_VERSION_1_2)
+        read_features(vk, device, sizes_subgroups(f), f.extensions & extension::atomic_float,
+                      [&](const void* chain) { f.features = features_in(chain); });
     return PUMICE_OK;
 }
 

@@ -9,9 +9,9 @@ namespace {
 
 // Names one after another, each with a zero byte, in the order of the members.
 #define PUMICE_RT_NAME(name) "vk" #name "\0"
-constexpr const char* global_names = PUMICE_RT_GLOBAL_FUNCTIONS(PUMICE_RT_NAME);
-constexpr const char* instance_names = PUMICE_RT_INSTANCE_FUNCTIONS(PUMICE_RT_NAME);
-constexpr const char* device_names = PUMICE_RT_DEVICE_FUNCTIONS(PUMICE_RT_NAME);
+constexpr const char* global_names = PUMICE_VULKAN_GLOBAL_FUNCTIONS(PUMICE_RT_NAME);
+constexpr const char* instance_names = PUMICE_VULKAN_SHARED_INSTANCE_FUNCTIONS(PUMICE_RT_NAME);
+constexpr const char* device_names = PUMICE_VULKAN_SHARED_DEVICE_FUNCTIONS(PUMICE_RT_NAME);
 #undef PUMICE_RT_NAME
 
 /// Fills a table whose members are pointers to functions; returns the first name that has none, or null.
@@ -59,31 +59,8 @@ const char* load_device(const InstanceFunctions& instance, VkDevice device, Devi
 }
 
 const char* name_of(VkResult result) {
-    switch (int(result)) {
-#define PUMICE_RT_RESULT(name) \
-    case name: return #name;
-        PUMICE_RT_RESULT(VK_NOT_READY)
-        PUMICE_RT_RESULT(VK_TIMEOUT)
-        PUMICE_RT_RESULT(VK_INCOMPLETE)
-        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_HOST_MEMORY)
-        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_DEVICE_MEMORY)
-        PUMICE_RT_RESULT(VK_ERROR_INITIALIZATION_FAILED)
-        PUMICE_RT_RESULT(VK_ERROR_DEVICE_LOST)
-        PUMICE_RT_RESULT(VK_ERROR_MEMORY_MAP_FAILED)
-        PUMICE_RT_RESULT(VK_ERROR_LAYER_NOT_PRESENT)
-        PUMICE_RT_RESULT(VK_ERROR_EXTENSION_NOT_PRESENT)
-        PUMICE_RT_RESULT(VK_ERROR_FEATURE_NOT_PRESENT)
-        PUMICE_RT_RESULT(VK_ERROR_INCOMPATIBLE_DRIVER)
-        PUMICE_RT_RESULT(VK_ERROR_TOO_MANY_OBJECTS)
-        PUMICE_RT_RESULT(VK_ERROR_FRAGMENTED_POOL)
-        PUMICE_RT_RESULT(VK_ERROR_UNKNOWN)
-        PUMICE_RT_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
-        PUMICE_RT_RESULT(VK_ERROR_FRAGMENTATION)
-        PUMICE_RT_RESULT(VK_ERROR_VALIDATION_FAILED_EXT)
-        PUMICE_RT_RESULT(VK_ERROR_INVALID_SHADER_NV)
-#undef PUMICE_RT_RESULT
-        default: return "an unknown result";
-    }
+    const char* const known = known_name(result);
+    return known ? known : "an unknown result";
 }
 
 }  // namespace pumice_rt::vulkan

@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "runtime/vulkan_context/rt_context.h"
+#include "runtime/vulkan_rules/object_rules.h"
 
 namespace pumice_rt::vulkan {
 namespace {
-
-constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
 
 /// The process's objects. Zero-initialised, never destroyed.
 struct Process {
@@ -30,13 +29,6 @@ struct Held {
     Held& operator=(const Held&) = delete;
     pthread_mutex_t& held;
 };
-
-/// False for messages that report no fault. Allocations above maxMemoryAllocationSize are valid, and the layer reports them all
-/// the same, by these names (Vulkan-ValidationLayers, pull requests 9231 and 9052).
-bool is_fault(const char* rule) {
-    return !rule || (strcmp(rule, "UNASSIGNED-vkAllocateMemory-maxMemoryAllocationSize") != 0 &&
-                     strcmp(rule, "WARNING-CoreValidation-AllocateMemory-maxMemoryAllocationSize") != 0);
-}
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
@@ -66,15 +58,6 @@ bool has_extension(const GlobalFunctions& vk, const char* name) {
     return false;
 }
 
-VkDebugUtilsMessengerCreateInfoEXT messenger_info() {
-    auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
-    info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-    // Without the general type, by which the loader reports other vendors' drivers that find no device.
-    info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
-    info.pfnUserCallback = on_message;
-    return info;
-}
-
 pumice_status create_instance(const GlobalFunctions& global, bool validate, VkInstance& handle) {
     auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
     application.pEngineName = "pumice";
@@ -88,7 +71,7 @@ pumice_status create_instance(const GlobalFunctions& global, bool validate, VkIn
     auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
     features.enabledValidationFeatureCount = 1;
     features.pEnabledValidationFeatures = enable;
-    const VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info();
+    const VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info(on_message);
     if (validate) {
         if (!has_layer(global, validation_layer))
             return fail(PUMICE_ERROR_DEVICE,
@@ -133,7 +116,7 @@ pumice_status instance_devices(bool validate, InstanceFunctions& vk, VkPhysicalD
         if (const char* none = load_instance(process.global.GetInstanceProcAddr, handle, instance.vk))
             return fail(PUMICE_ERROR_DEVICE, "the Vulkan loader has no %s", none);
         instance.handle = handle;
-        const VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info();
+        const VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info(on_message);
         VkDebugUtilsMessengerEXT messenger;
         if (validate && instance.vk.CreateDebugUtilsMessengerEXT)
             instance.vk.CreateDebugUtilsMessengerEXT(handle, &debug, nullptr, &messenger);

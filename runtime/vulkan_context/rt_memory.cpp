@@ -7,11 +7,6 @@ namespace {
 constexpr int64_t usual_block_bytes = int64_t(64) << 20;
 constexpr int64_t smallest_block_bytes = int64_t(1) << 20;
 
-bool out_of_memory(VkResult result) {
-    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
-           result == VK_ERROR_TOO_MANY_OBJECTS;
-}
-
 /// The buffer and the memory of a block. VK_SUCCESS with a null buffer, memory or mapping: the driver has no memory for it.
 VkResult fill_block(Context& context, uint32_t memory_type, bool map, MemoryBlock& block, const char*& call) {
     const VkBufferCreateInfo buffer = context.buffer_info(block.bytes);

@@ -50,7 +50,7 @@ uint64_t abilities(const Facts& f, const Switches& switches) {
 /// The properties that say that the driver is correct: all but the defects of known drivers. No test can tell a defect in
 /// advance.
 uint64_t correctness(const Facts& f, const Switches& switches) {
-    const bool lavapipe = f.driver == VK_DRIVER_ID_MESA_LLVMPIPE, swiftshader = f.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    const bool lavapipe = f.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE, swiftshader = f.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     const int mesa = mesa_version(f.driver_info);
     uint64_t p = 0;
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier in divergent control flow, which gives wrong results. Its
@@ -64,7 +64,7 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
     if (mesa == 0 || mesa >= 25) p |= property::signed_order;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, float to half to float in 25.0.
     // NVIDIA's (580) folds float to half to float.
-    if (mesa == 0 && f.driver != VK_DRIVER_ID_NVIDIA_PROPRIETARY) p |= property::conversions;
+    if (mesa == 0 && f.driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY) p |= property::conversions;
     // SwiftShader (of Chromium 156) converts the low 31 bits, which rounds, and adds 2^31, which rounds again.
     if (!swiftshader) p |= property::unsigned_to_float;
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` (llvm-project issue 157929).
@@ -72,27 +72,26 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
     // SwiftShader's loop unrolling copies a body without its decorations.
     if (!swiftshader) p |= property::precise_unrolled;
     // SwiftShader's spirv-opt replaces a phi wrongly in a module that declares a float mode.
-    if (!swiftshader) p |= f.float_modes;
+    if (!swiftshader) p |= f.float_modes * property::float_specials;
     // These two compute with the processor's instructions, which round correctly; cards are allowed 2.5 units in the last place.
     if ((lavapipe || swiftshader) && !switches.divides) p |= property::rounded_division;
     // MoltenVK translates a memory barrier in divergent control flow to a barrier of the group, which hangs (MoltenVK issue 973).
-    if (f.driver != VK_DRIVER_ID_MOLTENVK) p |= property::locks;
+    if (f.driver_id != VK_DRIVER_ID_MOLTENVK) p |= property::locks;
     return p;
 }
 
 void plan_features(const Facts& f, const Switches& switches, DevicePlan& plan) {
     plan.properties |= abilities(f, switches) | correctness(f, switches);
     const bool uses_subgroups = (plan.properties & property::subgroup_basic) != 0;
-    const SubgroupSizes sizes{f.subgroup_size, f.min_subgroup_size, f.max_subgroup_size, f.max_group_subgroups};
     if (uses_subgroups && (f.features & feature::subgroup_size_control))
         plan.required_subgroup_size =
-            required_subgroup_size(sizes, f.basic.vendorID, f.basic.limits.maxComputeWorkGroupInvocations);
-    if (has_linear_subgroups(f.driver)) {
+            required_subgroup_size(f.subgroup_sizes(), f.basic.vendorID, f.basic.limits.maxComputeWorkGroupInvocations);
+    if (has_linear_subgroups(f.driver_id)) {
         plan.properties |= property::linear_subgroups;
         // Some versions of lavapipe begin a new subgroup with each row of the group. Without a required size, Intel's subgroups
         // may be smaller than the reported size.
         const bool has_true_size = f.basic.vendorID != intel || plan.required_subgroup_size > 0;
-        if (f.driver != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size) plan.properties |= property::packed_subgroups;
+        if (f.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size) plan.properties |= property::packed_subgroups;
     }
     plan.features = f.features;
     if (plan.required_subgroup_size == 0) plan.features &= ~(feature::subgroup_size_control | feature::full_subgroups);
@@ -138,15 +137,8 @@ Switches switches_from_environment() {
         const char* const value = environment(name);
         return *value && strcmp(value, "0") != 0;
     };
-    Switches s{};
-    s.validate = set("PUMICE_VALIDATE");
-    s.pairs = set("PUMICE_VULKAN_PAIRS");
-    s.bare = set("PUMICE_VULKAN_BARE");
-    s.staging = set("PUMICE_VULKAN_STAGING");
-    s.descriptor_sets = set("PUMICE_VULKAN_SETS");
-    s.divides = set("PUMICE_VULKAN_DIVIDE");
-    s.loops = set("PUMICE_VULKAN_LOOPS");
-    s.slices = set("PUMICE_VULKAN_SLICES");
+    Switches s;
+    s.read(set);
     return s;
 }
 

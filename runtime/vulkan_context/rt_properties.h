@@ -7,7 +7,7 @@
 
 #include "runtime/support/hook_memory.h"
 #include "runtime/vulkan_context/rt_functions.h"
-#include "runtime/vulkan_rules/device_rules.h"
+#include "runtime/vulkan_rules/device_facts.h"
 
 namespace pumice_rt::vulkan {
 
@@ -27,24 +27,12 @@ constexpr uint32_t push_descriptor = 1, atomic_float = 2, subgroup_sizes = 4, po
 /// The name of the extension with this bit.
 const char* extension_name(uint32_t bit);
 
-struct Facts {
-    VkPhysicalDeviceProperties basic;  ///< name, type, limits
-    uint32_t api_version;              ///< at most the one that the application has asked for
-    VkDriverId driver;                 ///< 0: unknown
-    char driver_info[VK_MAX_DRIVER_INFO_SIZE];
-    int64_t max_allocation_bytes;  ///< of one VkDeviceMemory; the driver may refuse larger ones
-    int64_t max_buffer_bytes;      ///< of one VkBuffer; 0 if unknown
-    uint32_t max_push_descriptors;
-    uint32_t subgroup_size;
-    uint32_t min_subgroup_size, max_subgroup_size;  ///< sizes that a compute pipeline may require; 0: none
-    uint32_t max_group_subgroups;                   ///< of one work-group with a required size
-    uint32_t subgroup_operations;                   ///< VkSubgroupFeatureFlagBits of compute shaders
-    uint64_t float_modes;  ///< the properties float_specials, float_subnormals, float_to_even, double_specials
-    uint32_t features, extensions;
-    uint32_t family_count;
-    VkQueueFamilyProperties families[16];
-    VkPhysicalDeviceMemoryProperties memory;
-    uint32_t buffer_memory_types;  ///< a bit for each memory type that a buffer may have: known once the device is open
+struct Facts : DeviceFacts {
+    VkPhysicalDeviceProperties basic{};  ///< name, type, limits
+    char driver_info[VK_MAX_DRIVER_INFO_SIZE] = "";
+    uint32_t features = 0, extensions = 0;
+    uint32_t family_count = 0;
+    VkQueueFamilyProperties families[16]{};
 };
 
 /// The rules by which commands are collected in batches. Each batch is one submission.
@@ -57,17 +45,7 @@ struct Batching {
     uint32_t most_in_flight;  ///< largest number of batches; a host that runs further ahead waits. At most 64
 };
 
-/// Switches from the environment, as the library has them: they force paths that a driver would not take otherwise.
-struct Switches {
-    bool validate;         ///< PUMICE_VALIDATE=1
-    bool pairs;            ///< PUMICE_VULKAN_PAIRS=1: no 64-bit integers
-    bool bare;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no float atomics, no bytes in buffers
-    bool staging;          ///< PUMICE_VULKAN_STAGING=1: never map arrays
-    bool descriptor_sets;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
-    bool divides;          ///< PUMICE_VULKAN_DIVIDE=1: the driver's division does not round correctly
-    bool loops;            ///< PUMICE_VULKAN_LOOPS=1: the driver may end loops
-    bool slices;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
-};
+using Switches = SharedSwitches;
 Switches switches_from_environment();
 
 struct DevicePlan : MemoryPlan {

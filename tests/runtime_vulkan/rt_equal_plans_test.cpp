@@ -110,14 +110,10 @@ TEST(RuntimePlans, EveryDeviceOfThisMachineHasTheLibrarysProperties) {
 runtime::Facts facts_of(const library::Snapshot& s) {
     runtime::Facts f{};
     f.basic.limits = s.limits, f.basic.deviceType = s.type, f.basic.vendorID = s.vendor;
-    f.basic.apiVersion = f.api_version = s.api_version, f.driver = s.driver_id;
+    static_cast<runtime::DeviceFacts&>(f) = s;
+    f.basic.apiVersion = s.api_version;
     const std::string info = s.driver.substr(0, sizeof f.driver_info - 1);
     std::copy(info.begin(), info.end(), f.driver_info);
-    f.max_allocation_bytes = s.max_allocation_bytes, f.max_buffer_bytes = s.max_buffer_bytes;
-    f.max_push_descriptors = s.max_push_descriptors, f.subgroup_size = uint32_t(s.subgroup_size);
-    f.min_subgroup_size = uint32_t(s.min_subgroup_size), f.max_subgroup_size = uint32_t(s.max_subgroup_size);
-    f.max_group_subgroups = s.max_group_subgroups, f.subgroup_operations = s.subgroup_operations;
-    f.float_modes = uint64_t(s.float_modes) << 48;
 #define FEATURE(type, structure, member, name) f.features |= s.name ? feature::name : 0;
 #include "runtime/vulkan_rules/device_features.def"
 #undef FEATURE
@@ -125,7 +121,6 @@ runtime::Facts facts_of(const library::Snapshot& s) {
         if (s.has(runtime::extension_name(1u << one))) f.extensions |= 1u << one;
     f.family_count = uint32_t(s.queue_families.size());
     std::copy(s.queue_families.begin(), s.queue_families.end(), f.families);
-    f.memory = s.memory, f.buffer_memory_types = s.buffer_memory_types;
     return f;
 }
 
@@ -157,8 +152,8 @@ public:
         s.limits.maxPerStageResources = uint32_t(4 + below(40));
         s.max_push_descriptors = uint32_t(4 + below(40));
         s.max_buffer_bytes = chance(2) ? 0 : int64_t(1) << (28 + below(8));
-        s.subgroup_size = 4 << below(5);
-        s.min_subgroup_size = 4 << below(3), s.max_subgroup_size = s.min_subgroup_size << below(3);
+        s.subgroup_size = 4u << below(5);
+        s.min_subgroup_size = 4u << below(3), s.max_subgroup_size = s.min_subgroup_size << below(3);
         if (chance(4)) s.min_subgroup_size = s.max_subgroup_size = 0;
         s.max_group_subgroups = 8u << below(4);
         s.subgroup_operations = uint32_t(below(256)) | VK_SUBGROUP_FEATURE_BASIC_BIT,
