@@ -14,10 +14,106 @@
 #include "autodiff/program/program_buffers.h"
 
 #include "autodiff/api/check_annotations.h"
+#include "autodiff/api/custom_rules.h"
 #include "autodiff/api/reverse_step.h"
 #include "autodiff/api/shadow_arrays.h"
+#include "core/kernel/indirect.h"
 
 namespace pumice::derive {
+namespace {
+
+std::span<const std::byte> bytes_at(const void* data, int64_t bytes) {
+    return {static_cast<const std::byte*>(data), size_t(bytes)};
+}
+
+}  // namespace
+
+bool ProgramBuffers::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
+    if (range.counts && !find_rules(kernel)) {
+        const detail::DirectLaunch direct = detail::direct_launch(kernel, range);
+        std::vector<HostArgument> all(arguments.begin(), arguments.end());
+        all.push_back(direct.last);
+        return launching(direct.kernel, direct.range, all);
+    }
+    const detail::ScopedTraceHook aside(outer);
+    return launch(kernel, range, arguments);
+}
+
+void ProgramBuffers::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
+    const detail::ScopedTraceHook aside(outer);
+    if (array->memory) allocate(enter_inside(array, zero));
+    if (outer) outer->allocated(array, zero);
+}
+
+void ProgramBuffers::image_allocated(const ImageState& image) {
+    const detail::ScopedTraceHook aside(outer);
+    allocate(enter_inside(image));
+    if (outer) outer->image_allocated(image);
+}
+
+void ProgramBuffers::writing(const ArrayState& to, const void* from, int stream) {
+    const detail::ScopedTraceHook aside(outer);
+    write(span_of(to), bytes_at(from, to.bytes), 0, 0, stream ? to.device : nullptr);
+    if (outer) outer->writing(to, from, stream);
+}
+
+void ProgramBuffers::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
+    const detail::ScopedTraceHook aside(outer);
+    write(span_of(to, level, layer), bytes_at(pixels, to.shape.bytes(level)), level, layer, nullptr);
+    if (outer) outer->image_writing(to, level, layer, pixels);
+}
+
+void ProgramBuffers::note_read(const BufferSpan& s) {
+    if (is_varied(s) && !derivatives_off()) read_what_varies = true;
+}
+
+void ProgramBuffers::reading(const ArrayState& from) {
+    if (from.memory) note_read(span_of(from));
+    const detail::ScopedTraceHook aside(outer);
+    if (outer) outer->reading(from);
+}
+
+void ProgramBuffers::image_reading(const ImageState& from) {
+    if (from.allocation()) note_read(span_of(from));
+    const detail::ScopedTraceHook aside(outer);
+    if (outer) outer->image_reading(from);
+}
+
+void ProgramBuffers::filling(const ArrayState& to, const void* value, int size) {
+    const detail::ScopedTraceHook aside(outer);
+    fill(span_of(to), bytes_at(value, size));
+    if (outer) outer->filling(to, value, size);
+}
+
+void ProgramBuffers::copying(const ArrayState& from, const ArrayState& to, int stream) {
+    const detail::ScopedTraceHook aside(outer);
+    const BufferSpan source = span_of(from);
+    copy(source, span_of(to), stream ? to.device : nullptr);
+    if (outer) outer->copying(from, to, stream);
+}
+
+void ProgramBuffers::image_copying(const ImageState& from, const ImageState& to) {
+    const detail::ScopedTraceHook aside(outer);
+    // By level, as the shadow of an image has level 0 only where that of a texture has all.
+    for (int level = 0; level < from.shape.levels; ++level) {
+        const BufferSpan source = span_of_level(from, level);
+        copy(source, span_of_level(to, level), nullptr);
+    }
+    if (outer) outer->image_copying(from, to);
+}
+
+bool ProgramBuffers::calling(const detail::HostCall& step, std::span<const HostArgument> arguments) {
+    const detail::ScopedTraceHook aside(outer);
+    std::vector<BufferSpan> spans = spans_of(arguments);
+    const bool varies = std::ranges::any_of(spans, [&](const BufferSpan& s) { return is_varied(s); });
+    const bool active = varies && !step.inactive && !derivatives_off();
+    if (const char* const mode = active ? missing_rule(step) : nullptr)
+        fail("the host step \"", step.name, "\" works on arrays that depend on what is differentiated and has no rule for ", mode,
+             " mode: add .", mode, "(rule) or .inactive()");
+    call(step, arguments, std::move(spans), active);
+    if (!outer || !outer->calling(step, arguments)) step.primal(arguments);
+    return true;
+}
 
 void ProgramBuffers::annotate(const std::vector<ArgumentSlot>& slots, bool forward) {
     for (const ArgumentSlot& slot : slots) {

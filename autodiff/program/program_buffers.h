@@ -61,6 +61,17 @@ public:
     }
 
     bool keeps_program() const override { return outer && outer->keeps_program(); }
+    bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) final;
+    void allocated(const std::shared_ptr<ArrayState>& array, bool zero) final;
+    void writing(const ArrayState& to, const void* from, int stream) final;
+    void reading(const ArrayState& from) final;
+    void filling(const ArrayState& to, const void* value, int size) final;
+    bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) final;
+    void copying(const ArrayState& from, const ArrayState& to, int stream) final;
+    void image_allocated(const ImageState& image) final;
+    void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) final;
+    void image_reading(const ImageState& from) final;
+    void image_copying(const ImageState& from, const ImageState& to) final;
 
     /// Enters the annotations of the caller, before the run. Throws Error for an argument that cannot be differentiated like
     /// that.
@@ -70,6 +81,21 @@ public:
     const std::shared_ptr<HostScalars> scalars;  ///< the differentiated scalars
 
 protected:
+    // The calls, with spans for arrays and images; this thread's hook is `outer` meanwhile.
+    using Device = std::shared_ptr<detail::DeviceState>;
+    /// Returns true if the launch is done.
+    virtual bool launch(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
+    virtual void call(const detail::HostCall& call, std::span<const HostArgument> arguments, std::vector<BufferSpan> spans,
+                      bool active) = 0;
+    virtual void allocate(int /*buffer*/) {}
+    /// `level`, `layer`: of an image. `streaming`: the device, if the write is on a stream other than the default one.
+    virtual void write(const BufferSpan& to, std::span<const std::byte> data, int level, int64_t layer,
+                       const Device& streaming) = 0;
+    virtual void fill(const BufferSpan& to, std::span<const std::byte> value) = 0;
+    virtual void copy(const BufferSpan& from, const BufferSpan& to, const Device& streaming) = 0;
+    /// What a host step lacks if it works on active data: the name of a mode of derivatives, or null.
+    virtual const char* missing_rule(const detail::HostCall& call) const = 0;
+
     /// True inside a no_derivative() of this program, not of one around it.
     bool derivatives_off() const { return derivatives_off_depth() > off_around; }
     /// Throws Error: the host has written elements that the result depends on after it has read active data.
@@ -118,8 +144,10 @@ protected:
     std::vector<ProgramBuffer> buffers;
     detail::TraceHook* const outer;
     const int off_around = derivatives_off_depth();
+    bool read_what_varies = false;  ///< by the host
 
 private:
+    void note_read(const BufferSpan& s);
     int buffer_of(const ImageState& image);
     int known_buffer(const std::shared_ptr<Allocation>& memory) const;
     int enter(ProgramBuffer&& buffer, const std::shared_ptr<Allocation>& memory);

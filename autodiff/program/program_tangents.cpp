@@ -27,12 +27,8 @@ void ProgramTangents::end(const BufferSpan& s) {
     set_varied(s, false);
 }
 
-void ProgramTangents::note_read(const BufferSpan& s) {
-    if (is_varied(s) && !derivatives_off()) read_what_varies = true;
-}
-
 /// A write from the host.
-void ProgramTangents::write(const BufferSpan& s) {
+void ProgramTangents::write(const BufferSpan& s, std::span<const std::byte>, int, int64_t, const Device&) {
     end(s);
     const bool is = read_what_varies && s.any() && has_floats(*s.element) && !derivatives_off();
     if (is && lost_elements == 0) lost_elements = s.bytes / int64_t(s.element->size);
@@ -77,13 +73,7 @@ std::shared_ptr<ArrayState> ProgramTangents::tangent(const HostArgument& of, int
     return copy;
 }
 
-bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
-    if (range.counts && !find_rules(kernel)) {
-        const detail::DirectLaunch direct = detail::direct_launch(kernel, range);
-        std::vector<HostArgument> all(arguments.begin(), arguments.end());
-        all.push_back(direct.last);
-        return launching(direct.kernel, direct.range, all);
-    }
+bool ProgramTangents::launch(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const std::vector<BufferSpan> spans = spans_of(arguments);
     const Signature signature = activity(kernel, arguments, spans);
@@ -92,7 +82,6 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
         !is_inactive(kernel) && !derivatives_off(), spans,
         [&](size_t i) { return spans[i].any() && access(i) != ir::Access::out; },
         [&](size_t i) { return access(i) != ir::Access::in; });
-    detail::ScopedTraceHook aside(outer);
     if (signature.params.empty()) {
         for (size_t i = 0; i < spans.size(); ++i)
             if (spans[i].any() && access(i) != ir::Access::in) end(spans[i]);
@@ -119,84 +108,20 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
     return true;
 }
 
-void ProgramTangents::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
-    if (array->memory) enter_inside(array, zero);
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->allocated(array, zero);
+void ProgramTangents::fill(const BufferSpan& to, std::span<const std::byte>) {
+    end(to);
+    set_lost(to, false);
 }
 
-void ProgramTangents::image_allocated(const ImageState& image) {
-    enter_inside(image);
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_allocated(image);
-}
-
-void ProgramTangents::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
-    detail::ScopedTraceHook aside(outer);
-    write(span_of(to, level, layer));
-    if (outer) outer->image_writing(to, level, layer, pixels);
-}
-
-void ProgramTangents::image_reading(const ImageState& from) {
-    if (from.allocation()) note_read(span_of(from));
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_reading(from);
-}
-
-void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
-    detail::ScopedTraceHook aside(outer);
-    write(span_of(to));
-    if (outer) outer->writing(to, from, stream);
-}
-
-void ProgramTangents::reading(const ArrayState& from) {
-    if (from.memory) note_read(span_of(from));
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->reading(from);
-}
-
-void ProgramTangents::filling(const ArrayState& to, const void* value, int size) {
-    detail::ScopedTraceHook aside(outer);
-    const BufferSpan span = span_of(to);
-    end(span);
-    set_lost(span, false);
-    if (outer) outer->filling(to, value, size);
-}
-
-void ProgramTangents::copy_tangents(const BufferSpan& from, const BufferSpan& to) {
+void ProgramTangents::copy(const BufferSpan& from, const BufferSpan& to, const Device&) {
     set_lost(to, is_lost(from) && !is_constant(to) && !derivatives_off());
     if (!is_varied(from) || is_constant(to) || derivatives_off()) return end(to);
     for (int w = 0; w < width; ++w) detail::copy(*shadow_of(from, w), *shadow_of(to, w));
     set_varied(to, true);
 }
 
-void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
-    detail::ScopedTraceHook aside(outer);
-    const BufferSpan source = span_of(from);
-    copy_tangents(source, span_of(to));
-    if (outer) outer->copying(from, to, stream);
-}
-
-void ProgramTangents::image_copying(const ImageState& from, const ImageState& to) {
-    detail::ScopedTraceHook aside(outer);
-    // By level, as the shadow of an image has level 0 only where that of a texture has all.
-    for (int level = 0; level < from.shape.levels; ++level) {
-        const BufferSpan source = span_of_level(from, level);
-        copy_tangents(source, span_of_level(to, level));
-    }
-    if (outer) outer->image_copying(from, to);
-}
-
-bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
-    const std::vector<BufferSpan> spans = spans_of(arguments);
-    detail::ScopedTraceHook aside(outer);
-    bool varies = false;
-    for (const BufferSpan& s : spans) varies = varies || is_varied(s);
-    const bool active = varies && !call.inactive && !derivatives_off();
-    if (active && !call.forward)
-        fail("the host step \"", call.name,
-             "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or "
-             ".inactive()");
+void ProgramTangents::call(const detail::HostCall& call, std::span<const HostArgument> arguments, std::vector<BufferSpan> spans,
+                           bool active) {
     const bool passes = !call.inactive && !derivatives_off();
     pass_loss(passes, spans, [](size_t) { return true; }, [&](size_t i) { return bool(call.written[i]); });
     for (int w = 0; w < width && active; ++w) {
@@ -214,8 +139,6 @@ bool ProgramTangents::calling(const detail::HostCall& call, std::span<const Host
         if (!call.written[i] || !spans[i].any()) continue;
         active&& has_floats(*spans[i].element) && !is_constant(spans[i]) ? set_varied(spans[i], true) : end(spans[i]);
     }
-    if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
-    return true;
 }
 
 }  // namespace pumice::derive

@@ -64,7 +64,6 @@ void ProgramTape::overwrite(const BufferSpan& s, ProgramCommand& command) {
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;
     u.written = true;
-    detail::ScopedTraceHook aside(outer);
     const auto save = [&](const BufferSpan& what) {
         Contents copy = kept(what);
         saved_bytes += copy.bytes();
@@ -88,13 +87,7 @@ void ProgramTape::push(ProgramCommand&& command) {
     commands.push_back(std::move(command));
 }
 
-bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
-    if (range.counts && !find_rules(kernel)) {
-        const detail::DirectLaunch direct = detail::direct_launch(kernel, range);
-        std::vector<HostArgument> all(arguments.begin(), arguments.end());
-        all.push_back(direct.last);
-        return launching(direct.kernel, direct.range, all);
-    }
+bool ProgramTape::launch(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     ProgramCommand c(ProgramCommand::Kind::launch);
     c.kernel.emplace(kernel);
@@ -131,7 +124,6 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     after_launch(*primal, c.spans, c.signature);
     for (size_t i = 0; i < c.spans.size(); ++i) c.varied[i] = c.varied[i] || is_varied(c.spans[i]);
     push(std::move(c));
-    detail::ScopedTraceHook aside(outer);
     return outer && outer->launching(kernel, range, arguments);
 }
 
@@ -150,89 +142,44 @@ void ProgramTape::keep_arguments(ProgramCommand& command, std::span<const HostAr
     }
 }
 
-void ProgramTape::record_allocation(int buffer) {
+void ProgramTape::allocate(int buffer) {
     ProgramCommand c(ProgramCommand::Kind::allocate);
     c.spans = {whole(buffer)};
     if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
     push(std::move(c));
 }
 
-void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
-    if (array->memory) record_allocation(enter_inside(array, zero));
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->allocated(array, zero);
-}
-
-void ProgramTape::image_allocated(const ImageState& image) {
-    record_allocation(enter_inside(image));
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_allocated(image);
-}
-
-/// A write from the host. `may_vary`: of floats; after a read it may carry a derivative.
-void ProgramTape::record_write(ProgramCommand&& c, bool may_vary) {
-    c.cut = read_what_varies && may_vary && !derivatives_off();
-    if (is_varied(c.spans[0])) c.ended = c.spans;
-    open_group(c, c.spans);
-    overwrite(c.spans[0], c);
-    set_varied(c.spans[0], false);
-    // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
-    if (c.cut) set_varied(c.spans[0], true);
-    push(std::move(c));
-}
-
-void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
+/// A write of floats after a read may carry a derivative.
+void ProgramTape::write(const BufferSpan& to, std::span<const std::byte> data, int level, int64_t layer,
+                        const Device& streaming) {
     ProgramCommand c(ProgramCommand::Kind::write);
-    c.spans = {span_of(to)};
-    c.data.assign(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + to.bytes);
-    streams_used = streams_used || stream;
-    const int64_t before = saved_bytes;
-    record_write(std::move(c), has_floats(*to.element));
-    if (stream && saved_bytes > before) to.device->backend->synchronize();
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->writing(to, from, stream);
-}
-
-void ProgramTape::image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) {
-    ProgramCommand c(ProgramCommand::Kind::write);
-    c.spans = {span_of(to, level, layer)};
+    c.spans = {to};
     c.level = level, c.layer = layer;
-    const auto* const bytes = static_cast<const std::byte*>(pixels);
-    c.data.assign(bytes, bytes + to.shape.bytes(level));
-    const bool floats = has_floats(*c.spans[0].element);
-    record_write(std::move(c), floats);
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_writing(to, level, layer, pixels);
-}
-
-void ProgramTape::image_reading(const ImageState& from) {
-    if (from.allocation() && is_varied(span_of(from)) && !derivatives_off()) read_what_varies = true;
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_reading(from);
-}
-
-void ProgramTape::reading(const ArrayState& from) {
-    if (from.memory && is_varied(span_of(from)) && !derivatives_off()) read_what_varies = true;
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->reading(from);
-}
-
-void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
-    ProgramCommand c(ProgramCommand::Kind::fill);
-    c.spans = {span_of(to)};
-    c.data.assign(static_cast<const std::byte*>(value), static_cast<const std::byte*>(value) + size);
-    if (is_varied(c.spans[0])) c.ended = c.spans;
+    c.data.assign(data.begin(), data.end());
+    c.cut = read_what_varies && to.any() && has_floats(*to.element) && !derivatives_off();
+    streams_used = streams_used || streaming;
+    const int64_t before = saved_bytes;
+    if (is_varied(to)) c.ended = c.spans;
     open_group(c, c.spans);
-    overwrite(c.spans[0], c);
-    set_varied(c.spans[0], false);
+    overwrite(to, c);
+    // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
+    set_varied(to, c.cut);
     push(std::move(c));
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->filling(to, value, size);
+    if (streaming && saved_bytes > before) streaming->backend->synchronize();
 }
 
-/// `streaming`: the device, if the copy is on a stream other than the default one.
-void ProgramTape::record_copy(const BufferSpan& from, const BufferSpan& to,
-                              const std::shared_ptr<detail::DeviceState>& streaming) {
+void ProgramTape::fill(const BufferSpan& to, std::span<const std::byte> value) {
+    ProgramCommand c(ProgramCommand::Kind::fill);
+    c.spans = {to};
+    c.data.assign(value.begin(), value.end());
+    if (is_varied(to)) c.ended = c.spans;
+    open_group(c, c.spans);
+    overwrite(to, c);
+    set_varied(to, false);
+    push(std::move(c));
+}
+
+void ProgramTape::copy(const BufferSpan& from, const BufferSpan& to, const Device& streaming) {
     ProgramCommand c(ProgramCommand::Kind::copy);
     c.spans = {from, to};
     const bool varies = is_varied(from) && !is_constant(to) && !derivatives_off();
@@ -247,35 +194,12 @@ void ProgramTape::record_copy(const BufferSpan& from, const BufferSpan& to,
     push(std::move(c));
 }
 
-void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
-    const BufferSpan source = span_of(from);
-    record_copy(source, span_of(to), stream ? to.device : nullptr);
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->copying(from, to, stream);
-}
-
-void ProgramTape::image_copying(const ImageState& from, const ImageState& to) {
-    // By level, as the shadow of an image has level 0 only where that of a texture has all.
-    for (int level = 0; level < from.shape.levels; ++level) {
-        const BufferSpan source = span_of_level(from, level);
-        record_copy(source, span_of_level(to, level), nullptr);
-    }
-    detail::ScopedTraceHook aside(outer);
-    if (outer) outer->image_copying(from, to);
-}
-
-bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
+void ProgramTape::call(const detail::HostCall& call, std::span<const HostArgument> arguments, std::vector<BufferSpan> spans,
+                       bool active) {
     ProgramCommand c(ProgramCommand::Kind::call);
     c.host = call;
     keep_arguments(c, arguments);
-    c.spans = spans_of(arguments);
-    bool varies = false;
-    for (const BufferSpan& s : c.spans) varies = varies || is_varied(s);
-    const bool active = varies && !call.inactive && !derivatives_off();
-    if (active && !call.reverse)
-        fail("the host step \"", call.name,
-             "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or "
-             ".inactive()");
+    c.spans = std::move(spans);
     std::vector<BufferSpan> outputs;
     for (size_t i = 0; i < c.spans.size(); ++i)
         if (call.written[i]) outputs.push_back(c.spans[i]);
@@ -293,9 +217,6 @@ bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgu
         set_varied(c.spans[i], c.varied[i]);
     }
     push(std::move(c));
-    detail::ScopedTraceHook aside(outer);
-    if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
-    return true;
 }
 
 }  // namespace pumice::derive

@@ -47,27 +47,20 @@ public:
     /// Reverses the tape, once. Throws Error, before any shadow has changed, where a derivative was cut.
     void reverse();
 
-    bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
-    void allocated(const std::shared_ptr<ArrayState>& array, bool zero) override;
-    void writing(const ArrayState& to, const void* from, int stream) override;
-    void reading(const ArrayState& from) override;
-    void filling(const ArrayState& to, const void* value, int size) override;
-    bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
-    void copying(const ArrayState& from, const ArrayState& to, int stream) override;
-    void image_allocated(const ImageState& image) override;
-    void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels) override;
-    void image_reading(const ImageState& from) override;
-    void image_copying(const ImageState& from, const ImageState& to) override;
-
 private:
     // Recording: program_tape.cpp.
+    bool launch(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
+    void call(const detail::HostCall& call, std::span<const HostArgument> arguments, std::vector<BufferSpan> spans,
+              bool active) override;
+    void allocate(int buffer) override;
+    void write(const BufferSpan& to, std::span<const std::byte> data, int level, int64_t layer, const Device& streaming) override;
+    void fill(const BufferSpan& to, std::span<const std::byte> value) override;
+    void copy(const BufferSpan& from, const BufferSpan& to, const Device& streaming) override;
+    const char* missing_rule(const detail::HostCall& call) const override { return call.reverse ? nullptr : "reverse"; }
     void need(const BufferSpan& s);
     void open_group(ProgramCommand& command, std::span<const BufferSpan> written);
     Contents kept(const BufferSpan& s) const;
     void keep_arguments(ProgramCommand& command, std::span<const HostArgument> arguments);
-    void record_allocation(int buffer);
-    void record_copy(const BufferSpan& from, const BufferSpan& to, const std::shared_ptr<detail::DeviceState>& streaming);
-    void record_write(ProgramCommand&& command, bool may_vary);
     void overwrite(const BufferSpan& s, ProgramCommand& command);
     void push(ProgramCommand&& command);
     // The reverse sweep: program_reverse.cpp.
@@ -101,7 +94,7 @@ private:
     const int states;
     std::vector<ProgramCommand> commands;
     std::vector<BufferSpan> seeds;
-    bool read_what_varies = false, next_starts_group = false, streams_used = false;
+    bool next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
     /// The adjoint of a host scalar from one launch; read when all launches are reversed.
