@@ -7,8 +7,8 @@
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/api/check_annotations.h"
 #include "autodiff/reverse/adjoint_emitter.h"
+#include "core/host/trace_hook.h"
 #include "core/kernel/host_argument.h"
-#include "core/kernel/launch_hook.h"
 #include "core/passes/inlining.h"
 #include "core/support/error.h"
 #include "core/tools/explain_kernel.h"
@@ -137,7 +137,7 @@ std::string explain(const KernelBase& kernel) {
 namespace {
 
 /// Notes the launches of a program, which run as they would without it.
-class LaunchNotes : public detail::LaunchHook {
+class LaunchNotes : public detail::TraceHook {
 public:
     struct KernelLaunches {
         KernelBase kernel;

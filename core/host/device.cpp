@@ -14,6 +14,12 @@ namespace {
 thread_local int running_calls = 0;
 bool inside_call() { return running_calls > 0; }
 
+void TraceHook::allocated(const std::shared_ptr<ArrayState>&, bool) {}
+void TraceHook::writing(const ArrayState&, const void*, int) {}
+void TraceHook::reading(const ArrayState&) {}
+void TraceHook::filling(const ArrayState&, const void*, int) {}
+bool TraceHook::calling(const HostCall&, std::span<const HostArgument>) { return false; }
+void TraceHook::copying(const ArrayState&, const ArrayState&, int) {}
 bool TraceHook::scanning(const ArrayState&, int64_t, int64_t&) { return false; }
 bool TraceHook::summing(const ArrayState&, const void*, int) { return false; }
 void TraceHook::image_allocated(const ImageState&) {}

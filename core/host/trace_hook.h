@@ -37,22 +37,21 @@ public:
     virtual ~TraceHook() = default;
     /// Returns true if the hook has done the launch itself.
     virtual bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
-    virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero) = 0;  ///< after the allocation, unlike the others
-    virtual void writing(const ArrayState& to, const void* from, int stream) = 0;     ///< from the host
-    virtual void reading(const ArrayState& from) = 0;                                 ///< to the host
-    virtual void filling(const ArrayState& to, const void* value, int size) = 0;
+    // The defaults of all others leave everything to the caller.
+    virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero);  ///< after the allocation, unlike the others
+    virtual void writing(const ArrayState& to, const void* from, int stream);     ///< from the host
+    virtual void reading(const ArrayState& from);                                 ///< to the host
+    virtual void filling(const ArrayState& to, const void* value, int size);
     /// Returns true if the hook has made the call itself.
-    virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments) = 0;
-    virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
-    // Images. The defaults do nothing.
+    virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments);
+    virtual void copying(const ArrayState& from, const ArrayState& to, int stream);
     virtual void image_allocated(const ImageState& image);  ///< after the allocation; all texels are 0
     /// Pixels in the image's format, of one layer of a level.
     virtual void image_writing(const ImageState& to, int level, int64_t layer, const void* pixels);
     virtual void image_reading(const ImageState& from);
     virtual void image_copying(const ImageState& from, const ImageState& to);  ///< of one shape, all levels and layers
 
-    // For hooks that keep the program for later runs with other values (ship/program). The defaults leave everything to the
-    // caller.
+    // For hooks that keep the program for later runs with other values (ship/program).
     /// True if values of traced numbers must not reach the host's own code.
     virtual bool keeps_program() const { return false; }
     /// An array of i32 counts becomes their exclusive prefix sums, which add up to at most `most`. Returns true if the hook has

@@ -13,7 +13,6 @@
 #include "core/kernel/image_arguments.h"
 #include "core/kernel/indirect.h"
 #include "core/kernel/launch_check.h"
-#include "core/kernel/launch_hook.h"
 #include "core/kernel/prepare.h"
 #include "core/kernel/traced_launch.h"
 #include "core/lowering/barrier_divergence.h"
@@ -310,7 +309,7 @@ const KernelBase& KernelBase::for_images(std::span<const detail::HostArgument> a
 namespace {
 
 /// Tells a hook of a launch as the program made it, in place of the launch over resolved images or words.
-class LaunchAsGiven final : public detail::LaunchHook {
+class LaunchAsGiven final : public detail::TraceHook {
 public:
     LaunchAsGiven(TraceHook& hook, const KernelBase& kernel, std::span<const detail::HostArgument> arguments)
         : hook(hook), kernel(kernel), arguments(arguments) {}

@@ -93,11 +93,6 @@ public:
             refuse(text("allocates an array on ", array->device->name,
                         ": it takes the device from its arguments, as in u.device()"));
     }
-    void writing(const detail::ArrayState&, const void*, int) override {}
-    void reading(const detail::ArrayState&) override {}
-    void filling(const detail::ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
-    void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
     void image_allocated(const detail::ImageState&) override { refuse_images(); }
     void image_writing(const detail::ImageState&, int, int64_t, const void*) override { refuse_images(); }
     void image_reading(const detail::ImageState&) override { refuse_images(); }

@@ -287,11 +287,6 @@ public:
         most = std::max(most, bytes);
         std::erase_if(alive, [](const auto& a) { return a.first.expired(); });
     }
-    void writing(const detail::ArrayState&, const void*, int) override {}
-    void reading(const detail::ArrayState&) override {}
-    void filling(const detail::ArrayState&, const void*, int) override {}
-    bool calling(const detail::HostCall&, std::span<const detail::HostArgument>) override { return false; }
-    void copying(const detail::ArrayState&, const detail::ArrayState&, int) override {}
 
     int launches = 0;
     int64_t most = 0;

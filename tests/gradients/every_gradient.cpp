@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
+#include "core/host/trace_hook.h"
 #include "core/ir/evaluate.h"
-#include "core/kernel/launch_hook.h"
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -145,7 +145,7 @@ private:
     rng::Splittable random;
 };
 
-class EveryKernel : public detail::LaunchHook, public testing::Environment {
+class EveryKernel : public detail::TraceHook, public testing::Environment {
 public:
     void SetUp() override {
         // A second range has code of its own, which drivers take long to compile.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-#include "core/kernel/launch_hook.h"
+#include "core/host/trace_hook.h"
 #include "tests/device/suite.h"
 #include "tests/radv/pipelines.h"
 
@@ -21,7 +21,7 @@ using detail::HostArgument;
 
 namespace {
 
-class EveryKernel : public detail::LaunchHook, public testing::Environment {
+class EveryKernel : public detail::TraceHook, public testing::Environment {
 public:
     void SetUp() override {
         pipelines.emplace();
