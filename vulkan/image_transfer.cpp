@@ -1,17 +1,12 @@
 // Copies between host and images, through staging memory. Texels are packed, in the image's format; axis 0 is the fastest.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "core/support/error.h"
 #include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 namespace {
-
-BufferAccess access(const Staging::Piece& piece, bool write) {
-    return {piece.block->id, piece.offset, piece.offset + piece.bytes, write};
-}
 
 void require_usage(const Image& image, VkImageUsageFlags usage, const char* what, const char* flag) {
     if (!(image.usage & usage)) fail("an image of the application is ", what, ", and it was made without the usage ", flag);
@@ -99,30 +94,17 @@ void VulkanDevice::write_image(Allocation& allocation, const ImageShape&, int le
         VkBufferImageCopy region = part.region;
         region.bufferOffset = VkDeviceSize(piece.offset);
         const std::lock_guard lock(queue.mutex);
-        copy_texels(to, access(piece, false), piece.block->buffer, region, true);
+        copy_texels(to, piece.access(false), piece.block->buffer, region, true);
         piece.until(queue.value());
         queue.end();
     }
 }
 
-/// Pipelined: the device copies one part while the host empties the previous one.
 void VulkanDevice::read_image(Allocation& allocation, const ImageShape&, int level, int64_t layer, void* to) {
     refuse_download();
     queue.make_room();
     auto& from = static_cast<Image&>(allocation);
-    struct PendingPiece {
-        Staging::Piece piece;
-        uint64_t value;
-        std::byte* to;
-        int64_t bytes;
-    };
-    std::optional<PendingPiece> before;
-    const auto take_out = [&] {
-        if (!before) return;
-        queue.wait(before->value);
-        std::memcpy(before->to, before->piece.received(), size_t(before->bytes));
-        before.reset();
-    };
+    PipelinedDownload received(queue);
     for (const ImagePart& part : parts_of(from.shape, level, layer, Staging::largest_piece)) {
         Staging::Piece piece = download.take((part.bytes + 3) / 4 * 4);
         VkBufferImageCopy region = part.region;
@@ -130,16 +112,15 @@ void VulkanDevice::read_image(Allocation& allocation, const ImageShape&, int lev
         uint64_t value;
         {
             const std::lock_guard lock(queue.mutex);
-            copy_texels(from, access(piece, true), piece.block->buffer, region, false);
+            copy_texels(from, piece.access(true), piece.block->buffer, region, false);
             value = queue.value();
             piece.until(value);
             queue.end();
             if (value > queue.last_submitted()) queue.submit();
         }
-        take_out();
-        before.emplace(PendingPiece{std::move(piece), value, static_cast<std::byte*>(to) + part.begin, part.bytes});
+        received.add(std::move(piece), value, static_cast<std::byte*>(to) + part.begin, part.bytes);
     }
-    take_out();
+    received.end();
     settle();
 }
 

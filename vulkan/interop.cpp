@@ -7,6 +7,7 @@
 // payloads: both processes have the same one. Limits: Linux's file descriptors. Images: interop_images.cpp.
 #include "vulkan/interop.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "core/support/error.h"
@@ -273,26 +274,49 @@ void hand_over(const detail::ArrayState& array, bool take) {
     backend.hand_over(static_cast<Buffer&>(*array.memory), take);
 }
 
-/// Records the transfer of a buffer's ownership to or from the external queue family.
-void VulkanDevice::hand_over(Buffer& buffer, bool take) {
-    queue.make_room();
+/// Records the transfer of ownership of a buffer or an image to or from the external queue family. The queue's mutex is held.
+template <class Barrier> void VulkanDevice::record_ownership(const BufferAccess& all, Barrier barrier, bool take) {
     constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     constexpr VkAccessFlags any =
         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     const uint32_t own = context.plan.queue_family, other = VK_QUEUE_FAMILY_EXTERNAL;
-    auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
     barrier.srcAccessMask = take ? 0 : any;
     barrier.dstAccessMask = take ? any : 0;
     barrier.srcQueueFamilyIndex = take ? other : own;
     barrier.dstQueueFamilyIndex = take ? own : other;
+    const VkBufferMemoryBarrier* buffer = nullptr;
+    const VkImageMemoryBarrier* image = nullptr;
+    if constexpr (std::is_same_v<Barrier, VkBufferMemoryBarrier>)
+        buffer = &barrier;
+    else
+        image = &barrier;
+    context.vk.CmdPipelineBarrier(queue.begin({&all, 1}), take ? VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT) : stages,
+                                  take ? stages : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), 0, 0, nullptr,
+                                  buffer ? 1 : 0, buffer, image ? 1 : 0, image);
+}
+
+void VulkanDevice::hand_over(Buffer& buffer, bool take) {
+    queue.make_room();
+    auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
     barrier.buffer = buffer.range.block->buffer;
     barrier.size = VK_WHOLE_SIZE;
     const std::lock_guard lock(queue.mutex);
-    const BufferAccess all{buffer.range.block->id, 0, buffer.range.block->bytes, true};
-    context.vk.CmdPipelineBarrier(queue.begin({&all, 1}), take ? VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT) : stages,
-                                  take ? stages : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), 0, 0, nullptr, 1,
-                                  &barrier, 0, nullptr);
+    record_ownership({buffer.range.block->id, 0, buffer.range.block->bytes, true}, barrier, take);
     used(buffer, true);
+    queue.end();
+}
+
+void VulkanDevice::hand_over(Image& image, bool take) {
+    queue.make_room();
+    const std::lock_guard lock(queue.mutex);
+    auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
+    barrier.oldLayout = take ? VK_IMAGE_LAYOUT_GENERAL : image.layout;
+    barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+    barrier.image = image.handle;
+    barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, uint32_t(image.shape.levels), 0, uint32_t(image.shape.layers)};
+    record_ownership(image.access(0, image.shape.levels, true), barrier, take);
+    image.layout = VK_IMAGE_LAYOUT_GENERAL;
+    used(image, true);
     queue.end();
 }
 

@@ -114,32 +114,6 @@ std::shared_ptr<Image> VulkanDevice::shared_image(const ImageShape& shape, const
     }
 }
 
-/// Records the transfer of an image's ownership to or from the external queue family.
-void VulkanDevice::hand_over(Image& image, bool take) {
-    queue.make_room();
-    constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    constexpr VkAccessFlags any =
-        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    const uint32_t own = context.plan.queue_family, other = VK_QUEUE_FAMILY_EXTERNAL;
-    const std::lock_guard lock(queue.mutex);
-    auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-    barrier.srcAccessMask = take ? 0 : any;
-    barrier.dstAccessMask = take ? any : 0;
-    barrier.oldLayout = take ? VK_IMAGE_LAYOUT_GENERAL : image.layout;
-    barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
-    barrier.srcQueueFamilyIndex = take ? other : own;
-    barrier.dstQueueFamilyIndex = take ? own : other;
-    barrier.image = image.handle;
-    barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, uint32_t(image.shape.levels), 0, uint32_t(image.shape.layers)};
-    const BufferAccess all = image.access(0, image.shape.levels, true);
-    context.vk.CmdPipelineBarrier(queue.begin({&all, 1}), take ? VkPipelineStageFlags(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT) : stages,
-                                  take ? stages : VkPipelineStageFlags(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), 0, 0, nullptr, 0,
-                                  nullptr, 1, &barrier);
-    image.layout = VK_IMAGE_LAYOUT_GENERAL;
-    used(image, true);
-    queue.end();
-}
-
 std::shared_ptr<detail::ImageBinding> new_shared(const pumice::Device& device, ImageShape shape, const Element& texel,
                                                  const ImageOptions& options) {
     shape = checked(device, shape, texel, options, true);

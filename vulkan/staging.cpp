@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "core/support/error.h"
 
@@ -109,6 +110,18 @@ void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
         return;
     }
     uses[number - uses.front().number].value = value;  // an older piece that the host still holds keeps this one from reuse
+}
+
+void PipelinedDownload::end() {
+    if (!before) return;
+    queue.wait(before->value);
+    std::memcpy(before->to, before->piece.received(), size_t(before->bytes));
+    before.reset();
+}
+
+void PipelinedDownload::add(Staging::Piece piece, uint64_t value, std::byte* to, int64_t bytes) {
+    end();
+    before.emplace(PendingPiece{std::move(piece), value, to, bytes});
 }
 
 std::shared_ptr<MemoryBlock> StagingBlocks::take(int64_t bytes) {

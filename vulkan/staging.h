@@ -38,6 +38,7 @@ public:
         std::byte* data() const { return block->mapped + offset; }
         /// The bytes that the device has copied into the piece.
         const std::byte* received() const { return block->invalidate(offset, bytes), data(); }
+        BufferAccess access(bool write) const { return {block->id, offset, offset + bytes, write}; }
         /// Declares that the device uses the piece until the value is reached.
         void until(uint64_t value) { last = value; }
 
@@ -81,6 +82,26 @@ private:
     int64_t head = 0;           // where the next piece begins
     uint64_t pieces = 0;        // taken so far
     uint64_t earlier = 0;       // pieces of blocks that were replaced
+};
+
+/// Copies to the host in pieces, pipelined: the device copies one piece while the host empties the previous one.
+class PipelinedDownload {
+public:
+    explicit PipelinedDownload(Queue& queue) : queue(queue) {}
+    /// Empties the piece before this one, whose copy of the device ends with `value`.
+    void add(Staging::Piece piece, uint64_t value, std::byte* to, int64_t bytes);
+    /// Empties the last piece.
+    void end();
+
+private:
+    struct PendingPiece {
+        Staging::Piece piece;
+        uint64_t value;
+        std::byte* to;
+        int64_t bytes;
+    };
+    Queue& queue;
+    std::optional<PendingPiece> before;
 };
 
 /// Blocks of host-visible memory for one copy each, which are recycled. Thread-safe.

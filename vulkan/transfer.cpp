@@ -1,7 +1,6 @@
 // Copies between host and device, fills, and copies within the device.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "vulkan/command_recorder.h"
 #include "vulkan/vulkan_device.h"
@@ -15,10 +14,6 @@ constexpr int64_t small_write = 256 << 10;
 BufferAccess access(const Buffer& buffer, int64_t offset, int64_t bytes, bool write) {
     const int64_t begin = buffer.range.offset + offset;
     return {buffer.range.block->id, begin, begin + bytes, write};
-}
-
-BufferAccess access(const Staging::Piece& piece, bool write) {
-    return {piece.block->id, piece.offset, piece.offset + piece.bytes, write};
 }
 
 }  // namespace
@@ -132,7 +127,7 @@ void VulkanDevice::write_staged(Buffer& to, int64_t offset, const std::byte* fro
         Staging::Piece piece = take_upload(part);
         std::memcpy(piece.data(), from + done, size_t(part));
         const std::lock_guard lock(queue.mutex);
-        const BufferAccess both[] = {access(piece, false), access(to, offset + done, part, true)};
+        const BufferAccess both[] = {piece.access(false), access(to, offset + done, part, true)};
         const VkBufferCopy region{VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin), VkDeviceSize(part)};
         const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
         context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, 1, &region);
@@ -165,20 +160,8 @@ void VulkanDevice::read(Allocation& from, int64_t offset, void* to, int64_t byte
     settle();
 }
 
-/// Pipelined: the device copies one piece while the host empties the previous one.
 void VulkanDevice::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
-    struct PendingPiece {
-        Staging::Piece piece;
-        uint64_t value;
-        std::byte* to;
-    };
-    std::optional<PendingPiece> before;
-    const auto take_out = [&] {
-        if (!before) return;
-        queue.wait(before->value);
-        std::memcpy(before->to, before->piece.received(), size_t(before->piece.bytes));
-        before.reset();
-    };
+    PipelinedDownload received(queue);
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
         Staging::Piece piece = download.take(part);
@@ -187,16 +170,15 @@ void VulkanDevice::read_staged(Buffer& from, int64_t offset, std::byte* to, int6
             const std::lock_guard lock(queue.mutex);
             value = copy_out(from, offset + done, piece, queue.ahead(after(from, false, 0)));
         }
-        take_out();
-        before.emplace(PendingPiece{std::move(piece), value, to + done});
+        received.add(std::move(piece), value, to + done, part);
         done += part;
     }
-    take_out();
+    received.end();
 }
 
 /// Records a copy of the device into a piece; returns its value. The queue's mutex is held.
 uint64_t VulkanDevice::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
-    const BufferAccess both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
+    const BufferAccess both[] = {access(from, offset, piece.bytes, false), piece.access(true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(piece.bytes)};
     context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, piece.block->buffer, 1, &region);
     used(from, false);
@@ -252,7 +234,7 @@ void VulkanDevice::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const 
     Staging::Piece piece = take_upload(part);
     for (int64_t i = 0; i < part; i += pattern_size) std::memcpy(piece.data() + i, pattern, size_t(pattern_size));
     const std::lock_guard lock(queue.mutex);
-    const BufferAccess both[] = {access(piece, false), access(to, offset, bytes, true)};
+    const BufferAccess both[] = {piece.access(false), access(to, offset, bytes, true)};
     std::vector<VkBufferCopy> regions;
     for (int64_t done = 0; done < bytes; done += part)
         regions.push_back(

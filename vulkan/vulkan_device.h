@@ -169,6 +169,7 @@ private:
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
     Staging::Piece take_upload(int64_t bytes);
     void refuse_download() const;
+    template <class Barrier> void record_ownership(const BufferAccess& all, Barrier barrier, bool take);
     uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
     void used(Buffer& buffer, bool write);
     void used(TimelineUse& resource, bool write);
