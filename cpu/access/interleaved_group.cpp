@@ -261,6 +261,34 @@ std::string LlvmEmitter::word_mask(const InterleavedGroup& s, int first, int las
     return mask;
 }
 
+/// Keeps the words that were loaded, `parts` a word, for the loads of the group.
+void LlvmEmitter::keep_loaded(const InterleavedGroup& s, const std::vector<std::vector<std::string>>& parts) {
+    const std::string t = text("i", 8 * s.bytes);
+    for (const auto& [inst, word] : s.accesses) {
+        const std::string all = concatenated(t, s.lanes, parts[size_t(word)]);
+        loaded_before[inst] = convert("bitcast", vector_type(t), all, vector_type(memory_type(inst->type)));
+    }
+}
+
+/// The words to store as integers, from the values of the group's stores; poison for those of a gap.
+std::vector<std::string> LlvmEmitter::stored_words(const InterleavedGroup& s, const std::vector<std::string>& given) {
+    std::vector<std::string> words(static_cast<size_t>(s.stride), "poison");
+    for (size_t a = 0; a < given.size(); ++a) {
+        const auto& [inst, word] = s.accesses[a];
+        words[size_t(word)] =
+            convert("bitcast", vector_type(memory_type(inst->type)), given[a], vector_type(text("i", 8 * s.bytes)));
+    }
+    return words;
+}
+
+/// The lanes of the words from lane `part` on.
+std::vector<std::string> LlvmEmitter::words_of_part(const InterleavedGroup& s, std::vector<std::string> words, int part) {
+    for (std::string& w : words)
+        if (w != "poison" && s.lanes < width)
+            w = shuffled(text("i", 8 * s.bytes), width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
+    return words;
+}
+
 /// Loads the group. Reads no byte before the first lane's first word, and none after the last lane's last word.
 void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
     const std::string address = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
@@ -298,30 +326,20 @@ void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
         }
         for (size_t r = 0; r < v.size(); ++r) parts[r].push_back(v[r]);
     }
-    for (const auto& [inst, word] : s.accesses) {
-        const std::string all = concatenated(t, s.lanes, parts[size_t(word)]);
-        loaded_before[inst] = convert("bitcast", vector_type(t), all, vector_type(memory_type(inst->type)));
-    }
+    keep_loaded(s, parts);
 }
 
 /// Stores the group. Words of a gap between the members are not written.
 void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string& address,
                                     const std::vector<std::string>& given) {
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
-    std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
-    for (size_t a = 0; a < given.size(); ++a) {
-        const auto& [inst, word] = s.accesses[a];
-        of_word[size_t(word)] = convert("bitcast", vector_type(memory_type(inst->type)), given[a], vector_type(t));
-    }
+    const std::vector<std::string> of_word = stored_words(s, given);
     std::vector<bool> given_words;
     for (const std::string& w : of_word) given_words.push_back(w != "poison");
     const bool full = std::find(given_words.begin(), given_words.end(), false) == given_words.end();
     std::vector<std::string> all;
     for (int part = 0; part < width; part += s.lanes) {
-        std::vector<std::string> words = of_word;
-        for (std::string& w : words)
-            if (w != "poison" && s.lanes < width)
-                w = shuffled(t, width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
+        const std::vector<std::string> words = words_of_part(s, of_word, part);
         if (!full || !in_one_vector(s)) {
             for (const std::string& v : interleaved(s, words)) all.push_back(v);
             continue;

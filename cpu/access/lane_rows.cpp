@@ -149,29 +149,20 @@ void LlvmEmitter::load_lane_rows(InstId id, const InterleavedGroup& s) {
         }
         for (size_t w = 0; w < parts.size(); ++w) parts[w].push_back(columns[w]);
     }
-    for (const auto& [inst, word] : s.accesses) {
-        const std::string lanes = concatenated(t, s.lanes, parts[size_t(word)]);
-        loaded_before[inst] = convert("bitcast", vector_type(t), lanes, vector_type(memory_type(inst->type)));
-    }
+    keep_loaded(s, parts);
 }
 
 /// Stores the words of the lanes' rows.
 void LlvmEmitter::store_lane_rows(const PendingGroupStore& pending) {
     const InterleavedGroup& s = pending.all;
     const std::string t = text("i", 8 * s.bytes);
-    std::vector<std::string> of_word(static_cast<size_t>(s.stride));
-    for (size_t a = 0; a < pending.given.size(); ++a) {
-        const auto& [inst, word] = s.accesses[a];
-        of_word[size_t(word)] = convert("bitcast", vector_type(memory_type(inst->type)), pending.given[a], vector_type(t));
-    }
+    const std::vector<std::string> of_word = stored_words(s, pending.given);
     const auto put = [&](const std::string& value, int count, const std::string& row, int first) {
         line(text("store ", count == 1 ? t : text("<", count, " x ", t, ">"), " ", value, ", ptr ", words_after(s, row, first),
                   ", align ", s.bytes));
     };
     for (int part = 0; part < width; part += s.lanes) {
-        std::vector<std::string> words = of_word;
-        for (std::string& w : words)
-            if (s.lanes < width) w = shuffled(t, width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
+        const std::vector<std::string> words = words_of_part(s, of_word, part);
         const auto row = [&](int lane) { return pending.rows[size_t(part + lane)]; };
         for (int at = 0; s.stride % s.lanes == 0 && at < s.stride; at += s.lanes) {
             const auto square = transposed(t, std::vector<std::string>(words.begin() + at, words.begin() + at + s.lanes));

@@ -86,12 +86,7 @@ std::vector<std::string> LlvmEmitter::transposed(const std::string& type, int ro
         for (int r = 0; r < quad; ++r) {
             std::vector<std::string> parts;
             for (int row = r; row < rows; row += quad) parts.push_back(four(row, column));
-            for (int size = quad; parts.size() > 1; size *= 2) {
-                for (size_t n = 0; 2 * n < parts.size(); ++n)
-                    parts[n] = shuffled(type, size, parts[2 * n], parts[2 * n + 1], 2 * size, [](int lane) { return lane; });
-                parts.resize(parts.size() / 2);
-            }
-            v[size_t(r)] = parts[0];
+            v[size_t(r)] = concatenated(type, quad, std::move(parts));
         }
         transpose_blocks(v, type, rows);
         all.insert(all.end(), v.begin(), v.end());

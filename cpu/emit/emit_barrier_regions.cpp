@@ -56,17 +56,18 @@ void LlvmEmitter::full_and_partial_groups(const Body& whole) {
     whole();
 }
 
+/// Stores which items of the packet have not returned.
+void LlvmEmitter::store_alive() {
+    const std::string v = vector_type("i8");
+    const std::string alive = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
+    line(text("store ", v, " ", alive, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
+}
+
 void LlvmEmitter::group_with_barriers() {
     full_and_partial_groups([&] {
         const std::vector<ValueRep> before_values = values;
         const std::vector<bool> before_has = has_value;
-        if (packet_returns)
-            packets_of_group([&] {
-                const std::string v = vector_type("i8");
-                const std::string all = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-                line(text("store ", v, " ", all, ", ptr ",
-                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
-            });
+        if (packet_returns) packets_of_group([&] { store_alive(); });
         region_block(BlockId{0});
         values = before_values;
         has_value = before_has;
@@ -157,12 +158,7 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
                 const Value c = k.operands(k[end])[0];
                 if (has_value[c.id]) save_if_live_out(c);
             }
-            if (open && packet_returns) {
-                const std::string v = vector_type("i8");
-                const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-                line(text("store ", v, " ", left, ", ptr ",
-                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
-            }
+            if (open && packet_returns) store_alive();
         },
         bound ? bounded_row(bound) : "");
     transposed_loads.clear();

@@ -207,6 +207,9 @@ private:
     std::vector<std::string> interleaved(const InterleavedGroup& s, const std::vector<std::string>& words);
     std::string words_after(const InterleavedGroup& s, const std::string& address, int words);
     std::string first_word(const InterleavedGroup& s);
+    std::vector<std::string> stored_words(const InterleavedGroup& s, const std::vector<std::string>& given);
+    std::vector<std::string> words_of_part(const InterleavedGroup& s, std::vector<std::string> words, int part);
+    void keep_loaded(const InterleavedGroup& s, const std::vector<std::vector<std::string>>& parts);
     void load_interleaved(const InterleavedGroup& s);
     void store_interleaved(const InterleavedGroup& s, const std::string& address, const std::vector<std::string>& given);
     bool loads_interleaved(ir::InstId id);
@@ -485,6 +488,7 @@ private:
 
     // ---- barrier regions (emit_barrier_regions.cpp) ----
     void group_with_barriers();
+    void store_alive();
     void packets_of_group(const Body& body, const std::string& row = "");
     void region_block(ir::BlockId b);
     void region(std::span<const ir::InstId> insts, ir::InstId end);

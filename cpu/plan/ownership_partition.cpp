@@ -41,20 +41,28 @@ constexpr int64_t strips = 2;        ///< per thread along each of two axes, for
 
 }  // namespace
 
+namespace {
+
+/// What `of` gives for the index along dimension `d` of every access to the array; empty if that is nothing, or differs.
+template <class Of> auto same_for_accesses(const ir::Kernel& k, ir::MemoryId array, int d, const Of& of) {
+    decltype(of(ir::Value())) all;
+    const bool same = std::ranges::all_of(k.insts, [&](const ir::Inst& i) {
+        if (i.memory.id != array.id || i.op == ir::Op::extent) return true;
+        const auto indices = ir::indices_of(k, i);
+        if (int(indices.size()) != k[array].rank) return false;
+        const auto here = of(indices[size_t(d)]);
+        if (!all) all = here;
+        return here && here == all;
+    });
+    return same ? all : std::nullopt;
+}
+
+}  // namespace
+
 int axis_of_owners(const ir::Kernel& k, ir::MemoryId array) {
     for (int axis = 0; axis < k.rank; ++axis)
-        for (int d = 0; d < k[array].rank; ++d) {
-            std::optional<int64_t> past;
-            const bool same = std::all_of(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
-                if (i.memory.id != array.id || i.op == ir::Op::extent) return true;
-                const auto indices = ir::indices_of(k, i);
-                if (int(indices.size()) != k[array].rank) return false;
-                const auto here = offset_from_item(k, indices[size_t(d)], axis);
-                if (!past) past = here;
-                return here && here == past;
-            });
-            if (same && past) return axis;
-        }
+        for (int d = 0; d < k[array].rank; ++d)
+            if (same_for_accesses(k, array, d, [&](ir::Value index) { return offset_from_item(k, index, axis); })) return axis;
     return -1;
 }
 
@@ -87,19 +95,9 @@ std::optional<OwnedRanges> owned_ranges(const ir::Kernel& k, ir::MemoryId array)
     // With whole groups, items past the range run, too, whose bounds the launch does not look at.
     if (k.rank != 1 || k.whole_groups) return std::nullopt;
     const ir::Structure where(k);
-    for (int d = 0; d < k[array].rank; ++d) {
-        std::optional<OwnedRanges> all;
-        const bool same = std::ranges::all_of(where.order(), [&](ir::InstId id) {
-            const ir::Inst& i = k[id];
-            if (i.memory.id != array.id || i.op == ir::Op::extent) return true;
-            const auto indices = ir::indices_of(k, i);
-            if (int(indices.size()) != k[array].rank) return false;
-            const auto here = counts_range(k, where, indices[size_t(d)]);
-            if (!all) all = here;
-            return here && here == all;
-        });
-        if (same && all) return all;
-    }
+    for (int d = 0; d < k[array].rank; ++d)
+        if (const auto all = same_for_accesses(k, array, d, [&](ir::Value index) { return counts_range(k, where, index); }))
+            return all;
     return std::nullopt;
 }
 
