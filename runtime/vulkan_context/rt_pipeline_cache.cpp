@@ -53,24 +53,21 @@ void make_folders(char* folder) {
     mkdir(folder, 0777);
 }
 
-bool read_all(int file, char* to, size_t bytes) {
+/// Moves all bytes by `some`, which is read() or write() from a byte on.
+template <class Some> bool move_all(size_t bytes, const Some& some) {
     for (size_t done = 0; done < bytes;) {
-        const ssize_t count = read(file, to + done, bytes - done);
+        const ssize_t count = some(done);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return false;
         done += size_t(count);
     }
     return true;
 }
-
+bool read_all(int file, char* to, size_t bytes) {
+    return move_all(bytes, [&](size_t done) { return read(file, to + done, bytes - done); });
+}
 bool write_all(int file, const void* from, size_t bytes) {
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t count = write(file, static_cast<const char*>(from) + done, bytes - done);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        done += size_t(count);
-    }
-    return true;
+    return move_all(bytes, [&](size_t done) { return write(file, static_cast<const char*>(from) + done, bytes - done); });
 }
 
 /// Reads the file's data; false if it is missing or damaged.

@@ -122,35 +122,38 @@ std::string cpp_function(const LibraryFiles& library, const HeaderFunction& f, c
                         count ? "arguments" : "nullptr", ", ", count, ");\n}\n\n");
 }
 
+/// The functions of all kernels that users may launch.
+std::string kernel_functions(const LibraryFiles& library, decltype(c_function)* function) {
+    const std::string texts = library.bundle->all_text();
+    std::string out;
+    for (size_t k = 0; k < library.bundle->kernels.size(); ++k) {
+        const KernelRecord& kernel = library.bundle->kernels[k];
+        if (!(kernel.flags & KernelRecord::internal))
+            out += function(library, HeaderFunction(*library.bundle, texts, kernel), kernel, k);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string c_header(const LibraryFiles& library) {
-    const std::string guard = upper(library.name) + "_PUMICE_H", texts = library.bundle->all_text();
-    std::string out =
+    const std::string guard = upper(library.name) + "_PUMICE_H";
+    const std::string out =
         pumice::text("/* Kernels of the library ", library.name, ", as functions of C. Made by pumice_add_library. */\n#ifndef ",
                      guard, "\n#define ", guard,
                      "\n#include <stdbool.h>\n\n#include <pumice/pumice_rt.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                      "extern const pumice_library ", library.name, "_library;\n\n");
-    for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
-            out += c_function(library, HeaderFunction(*library.bundle, texts, library.bundle->kernels[k]),
-                              library.bundle->kernels[k], k);
-    out += c_programs(library.name, *library.bundle);
-    return out + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+    return out + kernel_functions(library, c_function) + program_functions(library.name, *library.bundle, false) +
+           "#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 std::string cpp_header(const LibraryFiles& library) {
-    const std::string texts = library.bundle->all_text();
-    std::string out =
+    const std::string out =
         pumice::text("// Kernels of the library ", library.name,
                      ", as functions of C++17. Made by pumice_add_library.\n#pragma once\n#include <pumice/pumice_rt.hpp>\n\n",
                      "extern \"C\" const pumice_library ", library.name, "_library;\n\nnamespace ", library.name, " {\n\n");
-    for (size_t k = 0; k < library.bundle->kernels.size(); ++k)
-        if (!(library.bundle->kernels[k].flags & KernelRecord::internal))
-            out += cpp_function(library, HeaderFunction(*library.bundle, texts, library.bundle->kernels[k]),
-                                library.bundle->kernels[k], k);
-    out += cpp_programs(library.name, *library.bundle);
-    return out + "}  // namespace " + library.name + "\n";
+    return out + kernel_functions(library, cpp_function) + program_functions(library.name, *library.bundle, true) +
+           "}  // namespace " + library.name + "\n";
 }
 
 std::string table_source(const LibraryFiles& library) {

@@ -193,17 +193,13 @@ std::string cpp_program(const BundledProgram& p) {
 
 }  // namespace
 
-std::string c_programs(const std::string& library, const BundleWriter& bundle) {
+std::string program_functions(const std::string& library, const BundleWriter& bundle, bool cpp) {
     const std::string& texts = bundle.all_text();
     std::string out;
-    for (size_t i = 0; i < bundle.programs.size(); ++i) out += c_program(BundledProgram(library, bundle, texts, i));
-    return out;
-}
-
-std::string cpp_programs(const std::string& library, const BundleWriter& bundle) {
-    const std::string& texts = bundle.all_text();
-    std::string out;
-    for (size_t i = 0; i < bundle.programs.size(); ++i) out += cpp_program(BundledProgram(library, bundle, texts, i));
+    for (size_t i = 0; i < bundle.programs.size(); ++i) {
+        const BundledProgram program(library, bundle, texts, i);
+        out += cpp ? cpp_program(program) : c_program(program);
+    }
     return out;
 }
 

@@ -6,9 +6,7 @@
 
 namespace pumice::ship {
 
-/// For C: NAME_PROGRAM_create, and a function for each entry.
-std::string c_programs(const std::string& library, const BundleWriter& bundle);
-/// For C++: a class for each program.
-std::string cpp_programs(const std::string& library, const BundleWriter& bundle);
+/// For C: NAME_PROGRAM_create, and a function for each entry; for C++ a class for each program.
+std::string program_functions(const std::string& library, const BundleWriter& bundle, bool cpp);
 
 }  // namespace pumice::ship
