@@ -151,25 +151,6 @@ double pm_pow_positive(double x, double y) {
     return pm_scale(1.0lf + pm_expm1_near(clamp(rest, -0.6lf, 0.6lf) * 0.6931471805599453lf), int(whole));
 }
 
-double pm_pow(double x, double y) {
-    double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u)), a = abs(x), r = pm_pow_positive(a, y);
-    double limit = (a > 1.0lf) == (y > 0.0lf) ? infinity : 0.0lf;
-    limit = a == 1.0lf ? 1.0lf : limit;
-    r = a == 0.0lf ? limit : r;
-    r = a == infinity ? limit : r;
-    r = abs(y) == infinity ? limit : r;
-    double turned = -r, half_y = 0.5lf * y, open = packDouble2x32(uvec2(0u, 0x7ff80000u));
-    open = a == 0.0lf ? r : open;
-    open = a == infinity ? r : open;
-    double negative = pm_trunc(half_y) == half_y ? r : turned;
-    negative = pm_trunc(y) == y ? negative : open;
-    r = pm_signbit(x) ? negative : r;
-    r = pm_isnan(x) ? x : r;
-    r = pm_isnan(y) ? y : r;
-    r = y == 0.0lf ? 1.0lf : r;
-    return x == 1.0lf ? 1.0lf : r;
-}
-
 // ---- trigonometric and hyperbolic ----
 
 // One word of a 192-bit product, from the lowest up, of a word of the long factor and the one below it: takes in what the
@@ -278,26 +259,6 @@ double pm_cos_near(double r) {
         + z * (4.779375772116721e-14lf + z * -1.5517946513303884e-16lf))))))));
 }
 
-double pm_sin(double x) {
-    int quarter;
-    double r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    double y = (quarter & 1) == 0 ? s : c, turned = -y;
-    return (quarter & 2) == 0 ? y : turned;
-}
-
-double pm_cos(double x) {
-    int quarter;
-    double r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    double y = (quarter & 1) == 0 ? c : s, turned = -y;
-    return ((quarter + 1) & 2) == 0 ? y : turned;
-}
-
-double pm_tan(double x) {
-    int quarter;
-    double r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    return (quarter & 1) == 0 ? s / c : -c / s;
-}
-
 double pm_asin_near(double x) {
     double z = x * x;
     return x + x * z * (0.16666666666666666lf + z * (0.07500000000000118lf + z * (0.04464285714255189lf
@@ -305,21 +266,6 @@ double pm_asin_near(double x) {
         + z * (0.01396378000798693lf + z * (0.011566459664246437lf + z * (0.009621842530506778lf
         + z * (0.009319563332347104lf + z * (0.003044870046905273lf + z * (0.019554538003846208lf
         + z * (-0.019241707598188187lf + z * 0.029612034269949298lf)))))))))))));
-}
-
-double pm_asin(double x) {
-    double a = abs(x);
-    if (!(a <= 1.0lf)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (a <= 0.5lf) return pm_asin_near(x);
-    return pm_copysign(1.5707963267948966lf - (2.0lf * pm_asin_near(sqrt(0.5lf - 0.5lf * a)) - 6.123233995736766e-17lf), x);
-}
-
-double pm_acos(double x) {
-    double a = abs(x);
-    if (!(a <= 1.0lf)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (a <= 0.5lf) return 1.5707963267948966lf - (pm_asin_near(x) - 6.123233995736766e-17lf);
-    double r = 2.0lf * pm_asin_near(sqrt(0.5lf - 0.5lf * a));
-    return x > 0.0lf ? r : 3.141592653589793lf - (r - 1.2246467991473532e-16lf);
 }
 
 // atan(t) for t in [0, 1]: past tan(pi/8), pi/4 + atan((t - 1) / (t + 1)), DLMF 4.24.
@@ -333,13 +279,6 @@ double pm_atan_unit(double t) {
     return far ? 0.7853981633974483lf + (u + (r + 3.061616997868383e-17lf)) : u + r;
 }
 
-double pm_atan(double x) {
-    double a = abs(x);
-    if (pm_isnan(x)) return x;
-    double r = a <= 1.0lf ? pm_atan_unit(a) : 1.5707963267948966lf - (pm_atan_unit(1.0lf / a) - 6.123233995736766e-17lf);
-    return pm_copysign(r, x);
-}
-
 double pm_atan2(double y, double x) {
     if (pm_isnan(x) || pm_isnan(y)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
     double ax = abs(x), ay = abs(y), large = max(ax, ay), small = min(ax, ay), scale = 1.0lf;
@@ -350,47 +289,6 @@ double pm_atan2(double y, double x) {
     if (ay > ax) r = 1.5707963267948966lf - (r - 6.123233995736766e-17lf);
     if (pm_signbit(x)) r = 3.141592653589793lf - (r - 1.2246467991473532e-16lf);
     return pm_copysign(r, y);
-}
-
-double pm_sinh(double x) {
-    double a = abs(x);
-    if (a < 1.0lf) {
-        double m = pm_expm1(a);
-        return pm_copysign(0.5lf * (m + m / (m + 1.0lf)), x);
-    }
-    double e = pm_exp_scaled(a, -1);
-    return pm_copysign(e - 0.25lf / e, x);
-}
-
-double pm_cosh(double x) {
-    double e = pm_exp_scaled(abs(x), -1);
-    return e + 0.25lf / e;
-}
-
-// From 19.1 on tanh rounds to 1.
-double pm_tanh(double x) {
-    double m = pm_expm1(2.0lf * min(abs(x), 20.0lf));
-    return pm_isnan(x) ? x : pm_copysign(m / (m + 2.0lf), x);
-}
-
-// Past 2^27 the 1 under the root is lost.
-double pm_asinh(double x) {
-    double a = abs(x);
-    double r = a > 134217728.0lf ? pm_log(a) + 0.6931471805599453lf : pm_log1p(a + a * a / (1.0lf + sqrt(a * a + 1.0lf)));
-    return pm_copysign(r, x);
-}
-
-double pm_acosh(double x) {
-    if (!(x >= 1.0lf)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    double t = x - 1.0lf;
-    return x > 134217728.0lf ? pm_log(x) + 0.6931471805599453lf : pm_log1p(t + sqrt(2.0lf * t + t * t));
-}
-
-double pm_atanh(double x) {
-    double a = abs(x);
-    if (!(a <= 1.0lf)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (a == 1.0lf) return pm_copysign(packDouble2x32(uvec2(0u, 0x7ff00000u)), x);
-    return pm_copysign(0.5lf * pm_log1p((a + a) / (1.0lf - a)), x);
 }
 
 // ---- error and gamma functions ----
@@ -433,59 +331,6 @@ double pm_erfc_far(double x) {
     return t * p * pm_exp_minus_square(x);
 }
 
-double pm_erf(double x) {
-    if (abs(x) <= 1.0lf) return pm_erf_near(x);
-    if (pm_isnan(x)) return x;
-    return pm_copysign(abs(x) >= 6.0lf ? 1.0lf : 1.0lf - pm_erfc_far(abs(x)), x);
-}
-
-double pm_erfc(double x) {
-    if (pm_isnan(x)) return x;
-    if (abs(x) <= 0.5lf) return 1.0lf - pm_erf_near(x);
-    double r = abs(x) > 27.3lf ? 0.0lf : pm_erfc_far(abs(x));
-    return x < 0.0lf ? 2.0lf - r : r;
-}
-
-// gamma(x) for x in [9, 190] as a product of two, either in range: DLMF 5.11.3, x^(x - 1/2) in two equal factors.
-dvec2 pm_gamma_factors(double x) {
-    double root = pm_pow_positive(x, 0.5lf * x - 0.25lf), w = 1.0lf / x, z = w * w;
-    double series = w * (0.08333333333333333lf - z * (0.002777777777777778lf - z * (0.0007936507936507937lf
-        - z * (0.0005952380952380953lf
-        - z * (0.0008417508417508417lf - z * (0.0019175269175269176lf - z * 0.00641025641025641lf))))));
-    return dvec2(root * 2.5066282746310007lf * (1.0lf + pm_expm1_near(series)) * pm_exp(-x), root);
-}
-
-// Up to 9 by products, into [1, 2]; then by Stirling's series. Below 0 by reflection, DLMF 5.5.3.
-double pm_tgamma(double x) {
-    if (pm_isnan(x) || x > 172.0lf) return x + packDouble2x32(uvec2(0u, 0x7ff00000u));
-    if (x == 0.0lf) return pm_copysign(packDouble2x32(uvec2(0u, 0x7ff00000u)), x);
-    if (x < 0.0lf && x == pm_floor(x)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (x > 9.0lf) {
-        dvec2 factors = pm_gamma_factors(x);
-        return factors.x * factors.y;
-    }
-    if (x < -9.0lf) {
-        bool odd = pm_floor(x) != 2.0lf * pm_floor(0.5lf * pm_floor(x));
-        if (x < -190.0lf) return odd ? -0.0lf : 0.0lf;
-        double nearest = pm_rint(x), s = abs(pm_sin(3.141592653589793lf * (x - nearest)));
-        dvec2 factors = pm_gamma_factors(-x);
-        double r = 3.141592653589793lf / (-x * s * factors.x) / factors.y;
-        return odd ? -r : r;
-    }
-    double above = 1.0lf, below = 1.0lf;
-    for (int i = 0; i < 8 && x > 2.0lf; ++i) { x -= 1.0lf; above *= x; }
-    for (int i = 0; i < 11 && x < 1.0lf; ++i) { below *= x; x += 1.0lf; }
-    double u = x - 1.5lf;
-    return (0.886226925452758lf + u * (0.032338397448884865lf + u * (0.41481345368830125lf + u * (-0.107294804564719lf
-        + u * (0.14464535904458606lf + u * (-0.07752305230537157lf + u * (0.05861030382085454lf
-        + u * (-0.03800193529134834lf + u * (0.02583760628007813lf + u * (-0.01722245008885133lf
-        + u * (0.011522520042662803lf + u * (-0.007690098921057152lf + u * (0.005131568539695762lf
-        + u * (-0.0034239612838414227lf + u * (0.0022833622890860634lf + u * (-0.0015142364392563075lf
-        + u * (0.0010096053142759128lf + u * (-0.0007101710237414608lf + u * (0.0004734656764602699lf
-        + u * (-0.0002116366966022488lf + u * (0.000141093980175924lf + u * (-0.00026048686591686527lf
-        + u * 0.0001736585029100638lf)))))))))))))))))))))) * above / below;
-}
-
 double pm_lgamma_near(double t) {
     return t * (0.42278433509846713lf + t * (0.3224670334241132lf + t * (-0.06735230105319814lf
         + t * (0.02058080842778457lf + t * (-0.0073855510286681535lf + t * (0.002890510330738737lf
@@ -512,14 +357,6 @@ double pm_lgamma_positive(double x) {
     return (x - 0.5lf) * (pm_log(x) - 1.0lf) + (0.4189385332046727lf + series);
 }
 
-double pm_lgamma(double x) {
-    if (pm_isnan(x)) return x;
-    if (pm_isinf(x) || (x <= 0.0lf && x == pm_floor(x))) return packDouble2x32(uvec2(0u, 0x7ff00000u));
-    if (x > 0.0lf) return pm_lgamma_positive(x);
-    double s = abs(pm_sin(3.141592653589793lf * (x - pm_rint(x))));
-    return 1.1447298858494002lf - pm_log(s) - pm_log(-x) - pm_lgamma_positive(-x);
-}
-
 // DLMF 5.5.2 up to 10, then 5.11.2.
 double pm_digamma_positive(double x) {
     double r = 0.0lf;
@@ -531,13 +368,6 @@ double pm_digamma_positive(double x) {
     return pm_log(x) + ((r - 0.5lf * w) - series);
 }
 
-double pm_digamma(double x) {
-    if (pm_isnan(x) || (x <= 0.0lf && x == pm_floor(x))) return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (pm_isinf(x)) return x > 0.0lf ? x : packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (x > 0.0lf) return pm_digamma_positive(x);
-    return pm_digamma_positive(1.0lf - x) - 3.141592653589793lf / pm_tan(3.141592653589793lf * (x - pm_rint(x)));
-}
-
 // DLMF 5.15.5 up to 10, then 5.15.8.
 double pm_trigamma_positive(double x) {
     double r = 0.0lf;
@@ -547,15 +377,6 @@ double pm_trigamma_positive(double x) {
         - z * (0.03333333333333333lf
         - z * (0.07575757575757576lf - z * (0.2531135531135531lf - z * 1.1666666666666667lf))))));
     return r + w * (1.0lf + (0.5lf * w + series));
-}
-
-double pm_trigamma(double x) {
-    if (pm_isnan(x)) return x;
-    if (pm_isinf(x)) return x > 0.0lf ? 0.0lf : packDouble2x32(uvec2(0u, 0x7ff80000u));
-    if (x <= 0.0lf && x == pm_floor(x)) return packDouble2x32(uvec2(0u, 0x7ff00000u));
-    if (x > 0.0lf) return pm_trigamma_positive(x);
-    double s = pm_sin(3.141592653589793lf * (x - pm_rint(x)));
-    return 9.869604401089358lf / (s * s) - pm_trigamma_positive(1.0lf - x);
 }
 
 // x + 0: 0 for either zero.

@@ -150,26 +150,6 @@ float pm_pow_positive(float x, float y) {
     return pm_scale(1.0 + pm_expm1_near(clamp(rest, -0.6, 0.6) * 0.6931471806), int(whole));
 }
 
-// C's pow. For x < 0 the result is negative for odd y (those whose half is not whole), and NaN for a y that is not whole.
-float pm_pow(float x, float y) {
-    float infinity = uintBitsToFloat(0x7f800000u), a = abs(x), r = pm_pow_positive(a, y);
-    float limit = (a > 1.0) == (y > 0.0) ? infinity : 0.0;
-    limit = a == 1.0 ? 1.0 : limit;
-    r = a == 0.0 ? limit : r;
-    r = a == infinity ? limit : r;
-    r = abs(y) == infinity ? limit : r;
-    float turned = -r, half_y = 0.5 * y, open = uintBitsToFloat(0x7fc00000u);
-    open = a == 0.0 ? r : open;
-    open = a == infinity ? r : open;
-    float negative = trunc(half_y) == half_y ? r : turned;
-    negative = trunc(y) == y ? negative : open;
-    r = pm_signbit(x) ? negative : r;
-    r = pm_isnan(x) ? x : r;
-    r = pm_isnan(y) ? y : r;
-    r = y == 0.0 ? 1.0 : r;
-    return x == 1.0 ? 1.0 : r;
-}
-
 // ---- trigonometric and hyperbolic ----
 
 // x past 20,000: its significand times three words of 2/pi, those whose bits make quarters of a turn and less of it (Payne and
@@ -239,46 +219,10 @@ float pm_cos_near(float r) {
     return 1.0 - (0.5 * z - z * z * (0.04166666664 + z * (-0.001388888766 + z * (2.480059599e-5 + z * -2.730040718e-7))));
 }
 
-float pm_sin(float x) {
-    int quarter;
-    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    float y = (quarter & 1) == 0 ? s : c, turned = -y;
-    return (quarter & 2) == 0 ? y : turned;
-}
-
-float pm_cos(float x) {
-    int quarter;
-    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    float y = (quarter & 1) == 0 ? c : s, turned = -y;
-    return ((quarter + 1) & 2) == 0 ? y : turned;
-}
-
-float pm_tan(float x) {
-    int quarter;
-    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
-    return (quarter & 1) == 0 ? s / c : -c / s;
-}
-
 // asin(x) for |x| <= 1/2: asin(sqrt(z)) / sqrt(z) over z in [0, 1/4].
 float pm_asin_near(float x) {
     float z = x * x;
     return x + x * z * (0.1666678201 + z * (0.07494696687 + z * (0.04552063563 + z * (0.02399399965 + z * 0.04241737376))));
-}
-
-// Past 1/2, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)): DLMF 4.24.
-float pm_asin(float x) {
-    float a = abs(x);
-    if (!(a <= 1.0)) return uintBitsToFloat(0x7fc00000u);
-    if (a <= 0.5) return pm_asin_near(x);
-    return pm_copysign(1.57079637 - (2.0 * pm_asin_near(sqrt(0.5 - 0.5 * a)) + 4.37113883e-8), x);
-}
-
-float pm_acos(float x) {
-    float a = abs(x);
-    if (!(a <= 1.0)) return uintBitsToFloat(0x7fc00000u);
-    if (a <= 0.5) return 1.57079637 - (pm_asin_near(x) + 4.37113883e-8);
-    float r = 2.0 * pm_asin_near(sqrt(0.5 - 0.5 * a));
-    return x > 0.0 ? r : 3.14159274 - (r + 8.74227766e-8);
 }
 
 // atan(t) for t in [0, 1]: atan(sqrt(z)) / sqrt(z) over z in [0, 1].
@@ -287,13 +231,6 @@ float pm_atan_unit(float t) {
     float p = 0.109323415 + z * (-0.08349724968 + z * (0.05708955593 + z * (-0.03035186479 + z * (0.01048764925
         + z * -0.001701170064))));
     return t + t * z * (-0.3333327629 + z * (0.1999807528 + z * (-0.1426001608 + z * p)));
-}
-
-float pm_atan(float x) {
-    float a = abs(x);
-    if (pm_isnan(x)) return x;
-    float r = a <= 1.0 ? pm_atan_unit(a) : 1.57079637 - (pm_atan_unit(1.0 / a) + 4.37113883e-8);
-    return pm_copysign(r, x);
 }
 
 // The smaller over the larger, then the octant's complement. Scaled into a range where no device's division underflows.
@@ -306,48 +243,6 @@ float pm_atan2(float y, float x) {
     if (ay > ax) r = 1.57079637 - (r + 4.37113883e-8);
     if (pm_signbit(x)) r = 3.14159274 - (r + 8.74227766e-8);
     return pm_copysign(r, y);
-}
-
-// DLMF 4.35: sinh(x) = (m + m / (m + 1)) / 2 with m = exp(x) - 1. Where it cannot cancel, from exp(x) / 2, which overflows late.
-float pm_sinh(float x) {
-    float a = abs(x);
-    if (a < 1.0) {
-        float m = pm_expm1(a);
-        return pm_copysign(0.5 * (m + m / (m + 1.0)), x);
-    }
-    float e = pm_exp_scaled(a, -1);
-    return pm_copysign(e - 0.25 / e, x);
-}
-
-float pm_cosh(float x) {
-    float e = pm_exp_scaled(abs(x), -1);
-    return e + 0.25 / e;
-}
-
-// From 9.1 on tanh rounds to 1.
-float pm_tanh(float x) {
-    float m = pm_expm1(2.0 * min(abs(x), 10.0));
-    return pm_isnan(x) ? x : pm_copysign(m / (m + 2.0), x);
-}
-
-// DLMF 4.37: log(a + sqrt(a^2 + 1)), as log1p of what it exceeds 1 by. Past 2^12 the 1 under the root is lost.
-float pm_asinh(float x) {
-    float a = abs(x);
-    float r = a > 4096.0 ? pm_log(a) + 0.6931471806 : pm_log1p(a + a * a / (1.0 + sqrt(a * a + 1.0)));
-    return pm_copysign(r, x);
-}
-
-float pm_acosh(float x) {
-    if (!(x >= 1.0)) return uintBitsToFloat(0x7fc00000u);
-    float t = x - 1.0;
-    return x > 4096.0 ? pm_log(x) + 0.6931471806 : pm_log1p(t + sqrt(2.0 * t + t * t));
-}
-
-float pm_atanh(float x) {
-    float a = abs(x);
-    if (!(a <= 1.0)) return uintBitsToFloat(0x7fc00000u);
-    if (a == 1.0) return pm_copysign(uintBitsToFloat(0x7f800000u), x);
-    return pm_copysign(0.5 * pm_log1p((a + a) / (1.0 - a)), x);
 }
 
 // ---- error and gamma functions ----
@@ -371,19 +266,6 @@ float pm_erfc_far(float x) {
     float p = -0.1671327272 + u * (-0.1090417431 + u * (0.09363680784 + u * (0.06021345772 + u * (-0.06574214231
         + u * -0.02099424812))));
     return t * (0.5045166703 + u * (0.6769136569 + u * (0.5548336032 + u * (0.1520125786 + u * p)))) * pm_exp_minus_square(x);
-}
-
-float pm_erf(float x) {
-    if (abs(x) <= 1.0) return pm_erf_near(x);
-    if (pm_isnan(x)) return x;
-    return pm_copysign(abs(x) >= 4.0 ? 1.0 : 1.0 - pm_erfc_far(abs(x)), x);
-}
-
-float pm_erfc(float x) {
-    if (pm_isnan(x)) return x;
-    if (abs(x) <= 0.5) return 1.0 - pm_erf_near(x);
-    float r = abs(x) > 10.1 ? 0.0 : pm_erfc_far(abs(x));
-    return x < 0.0 ? 2.0 - r : r;
 }
 
 // By DLMF 5.5.1, gamma(x + 1) = x gamma(x), into [1, 2], where it is a polynomial in x - 1.5.
@@ -421,15 +303,6 @@ float pm_lgamma_positive(float x) {
     return (x - 0.5) * (pm_log(x) - 1.0) + (0.4189385332 + w * (0.08333333333 - z * (0.002777777778 - z * 0.0007936507937)));
 }
 
-// Below 0 by reflection: gamma(x) gamma(-x) = -pi / (x sin(pi x)), DLMF 5.5.3.
-float pm_lgamma(float x) {
-    if (pm_isnan(x)) return x;
-    if (pm_isinf(x) || (x <= 0.0 && x == floor(x))) return uintBitsToFloat(0x7f800000u);
-    if (x > 0.0) return pm_lgamma_positive(x);
-    float s = abs(pm_sin(3.14159265 * (x - roundEven(x))));
-    return 1.144729886 - pm_log(s) - pm_log(-x) - pm_lgamma_positive(-x);
-}
-
 // DLMF 5.5.2 up to 6, then 5.11.2.
 float pm_digamma_positive(float x) {
     float r = 0.0;
@@ -438,30 +311,12 @@ float pm_digamma_positive(float x) {
     return pm_log(x) + (r - 0.5 * w) - z * (0.08333333333 - z * (0.008333333333 - z * 0.003968253968));
 }
 
-// Below 0 by reflection, DLMF 5.5.4.
-float pm_digamma(float x) {
-    if (pm_isnan(x) || (x <= 0.0 && x == floor(x))) return uintBitsToFloat(0x7fc00000u);
-    if (pm_isinf(x)) return x;
-    if (x > 0.0) return pm_digamma_positive(x);
-    return pm_digamma_positive(1.0 - x) - 3.14159265 / pm_tan(3.14159265 * (x - roundEven(x)));
-}
-
 // DLMF 5.15.5 up to 6, then 5.15.8.
 float pm_trigamma_positive(float x) {
     float r = 0.0;
     for (int i = 0; i < 6 && x < 6.0; ++i) { r += 1.0 / (x * x); x += 1.0; }
     float w = 1.0 / x, z = w * w;
     return r + w * (1.0 + 0.5 * w + z * (0.1666666667 - z * (0.03333333333 - z * 0.02380952381)));
-}
-
-// Below 0 by reflection, DLMF 5.15.6.
-float pm_trigamma(float x) {
-    if (pm_isnan(x)) return x;
-    if (pm_isinf(x)) return x > 0.0 ? 0.0 : uintBitsToFloat(0x7fc00000u);
-    if (x <= 0.0 && x == floor(x)) return uintBitsToFloat(0x7f800000u);
-    if (x > 0.0) return pm_trigamma_positive(x);
-    float s = pm_sin(3.14159265 * (x - roundEven(x)));
-    return 9.8696044 / (s * s) - pm_trigamma_positive(1.0 - x);
 }
 
 // Truncates and saturates; NaN gives 0. 2147483520 and 4294967040 are the largest floats below 2^31 and 2^32. Selections of

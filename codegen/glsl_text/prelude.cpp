@@ -27,6 +27,8 @@ extern const char* const basic_functions_text;
 extern const char* const float_functions_text;
 extern const char* const exact_doubles_text;
 extern const char* const double_functions_text;
+extern const char* const real_functions_text;
+extern const char* const gamma_doubles_text;
 extern const char* const pairs_text;
 
 namespace {
@@ -67,9 +69,49 @@ std::set<Scalar> telling_types(std::string_view signature) {
     return out;
 }
 
+/// A word of shaders/real_functions.glsl, and what it stands for in the functions of a type. pi is PI less PI_REST.
+struct RealWord {
+    std::string_view word, of_float, of_double;
+};
+constexpr RealWord real_words[] = {
+    {"REAL", "float", "double"},
+    {"NAN", "uintBitsToFloat(0x7fc00000u)", "packDouble2x32(uvec2(0u, 0x7ff80000u))"},
+    {"INFINITY", "uintBitsToFloat(0x7f800000u)", "packDouble2x32(uvec2(0u, 0x7ff00000u))"},
+    {"PI", "3.14159274", "3.141592653589793lf"},
+    {"PI_REST", "8.74227766e-8", "-1.2246467991473532e-16lf"},
+    {"HALF_PI", "1.57079637", "1.5707963267948966lf"},
+    {"HALF_PI_REST", "4.37113883e-8", "-6.123233995736766e-17lf"},
+    {"PI_SQUARED", "9.8696044", "9.869604401089358lf"},
+    {"LOG_PI", "1.144729886", "1.1447298858494002lf"},
+    {"LOG_2", "0.6931471806", "0.6931471805599453lf"},
+    {"ONE_IS_LOST", "4096.0", "134217728.0lf"},
+    {"TANH_ONE", "10.0", "20.0lf"},
+    {"ERF_ONE", "4.0", "6.0lf"},
+    {"ERFC_ZERO", "10.1", "27.3lf"},
+    {"FLOOR", "floor", "pm_floor"},
+    {"ROUND", "roundEven", "pm_rint"},
+    {"TRUNC", "trunc", "pm_trunc"},
+};
+
+/// The functions of shaders/real_functions.glsl for a type. Numbers with a point are doubles in those of double.
+std::string real_functions(std::string_view RealWord::* type) {
+    const auto is_part = [](char c) { return is_word(c) || c == '.'; };
+    std::string out;
+    for (std::string_view rest = real_functions_text; !rest.empty();) {
+        const size_t end = std::max<size_t>(size_t(std::ranges::find_if_not(rest, is_part) - rest.begin()), 1);
+        const std::string_view word = rest.substr(0, end);
+        const auto* const known = std::ranges::find(real_words, word, &RealWord::word);
+        out += known == std::end(real_words) ? word : known->*type;
+        if (type == &RealWord::of_double && ascii::is_digit(word[0]) && word.find('.') != word.npos) out += "lf";
+        rest.remove_prefix(end);
+    }
+    return out;
+}
+
 /// The prelude, cut into functions. A function begins at column 0 with `TYPE pm_name(` and ends with `}` at column 0, or on its
 /// first line when it is a one-liner.
 struct Prelude {
+    const std::string float_text = real_functions(&RealWord::of_float), double_text = real_functions(&RealWord::of_double);
     std::vector<PreludeFunction> functions;
     std::multimap<std::string_view, size_t> by_name;
 
@@ -77,8 +119,11 @@ struct Prelude {
         cut(basic_functions_text);
         // Each file uses functions of the files before it.
         cut(float_functions_text);
+        cut(float_text);
         cut(exact_doubles_text);
         cut(double_functions_text);
+        cut(double_text);
+        cut(gamma_doubles_text);
         cut(pairs_text);
     }
 
