@@ -54,10 +54,9 @@ template <class T, int N> void put_host(const Array<T, N>& value, HostArgument*&
     ++next;
 }
 void put_image(const ImageBinding* binding, const Element& texel, int rank, HostArgument& to);
-template <class T, int N, ImageLayout L> void put_host(const Image<T, N, L>& value, HostArgument*& next) {
-    put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *new (next++) HostArgument);
-}
-template <class T, int N, ImageLayout L> void put_host(const Texture<T, N, L>& value, HostArgument*& next) {
+template <template <class, int, ImageLayout> class I, class T, int N, ImageLayout L>
+    requires is_image<I<T, N, L>>::value
+void put_host(const I<T, N, L>& value, HostArgument*& next) {
     put_image(value.binding.get(), element_of<T>(), N + (L != ImageLayout::plain), *new (next++) HostArgument);
 }
 template <class T> constexpr size_t host_count() {

@@ -40,28 +40,14 @@ template <class I> IndexOperand index_at(const I& index, SourceLocation location
 }  // namespace detail
 
 // Texels are addressed like elements of an array, with one index a dimension, the last one along the width.
-#define PUMICE_TEXELS(result, how)                                                                  \
-    result operator()(detail::IndexOperand x) const                                                 \
-        requires(N == 1)                                                                            \
-    {                                                                                               \
-        return this->template how<T>({x});                                                          \
-    }                                                                                               \
-    result operator[](detail::IndexOperand x) const                                                 \
-        requires(N == 1)                                                                            \
-    {                                                                                               \
-        return this->template how<T>({x});                                                          \
-    }                                                                                               \
-    result operator()(detail::IndexOperand y, detail::IndexOperand x) const                         \
-        requires(N == 2)                                                                            \
-    {                                                                                               \
-        return this->template how<T>({y, x});                                                       \
-    }                                                                                               \
-    result operator()(detail::IndexOperand z, detail::IndexOperand y, detail::IndexOperand x) const \
-        requires(N == 3)                                                                            \
-    {                                                                                               \
-        return this->template how<T>({z, y, x});                                                    \
-    }                                                                                               \
-    /** The extent along dimension d as a device value; dimension 0 is the slowest. */              \
+#define PUMICE_TEXELS(result, how)                                                     \
+    PUMICE_CALLS(result, how, N)                                                       \
+    result operator[](detail::IndexOperand x) const                                    \
+        requires(N == 1)                                                               \
+    {                                                                                  \
+        return this->template how<T>({x});                                             \
+    }                                                                                  \
+    /** The extent along dimension d as a device value; dimension 0 is the slowest. */ \
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 
 /// A kernel parameter: an image that is read. Texels past the edge must not be read.
@@ -86,6 +72,7 @@ public:
     explicit Out(const detail::ParameterSource& source) : InOut<Image<T, N>, 1>(source, ir::Access::out) {}
 };
 #undef PUMICE_TEXELS
+#undef PUMICE_CALLS
 
 /// A kernel parameter: an image that is read through its sampler. Coordinates are normalised, from 0 to 1, in the order of
 /// GLSL: along the width first. A cube is read by a direction.

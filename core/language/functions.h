@@ -241,46 +241,7 @@ struct LanguageFunctions {
     }
 };
 
-// Function objects that call by name, with argument-dependent lookup.
-// clang-format off
-#define PUMICE_NAMED(name)                                                                                             \
-    struct call_##name {                                                                                               \
-        template <class A>                                                                                             \
-        auto operator()(const A& a, PUMICE_AT) const -> decltype(name(a, pm_file, pm_line)) { return name(a, pm_file, pm_line); } \
-        template <class A, class B>                                                                                    \
-        auto operator()(const A& a, const B& b, PUMICE_AT) const -> decltype(name(a, b, pm_file, pm_line)) { return name(a, b, pm_file, pm_line); } \
-        template <class A, class B, class C>                                                                           \
-        auto operator()(const A& a, const B& b, const C& c, PUMICE_AT) const -> decltype(name(a, b, c, pm_file, pm_line)) { \
-            return name(a, b, c, pm_file, pm_line);                                                                    \
-        }                                                                                                              \
-    };
-#define OP1(name, ...) PUMICE_NAMED(name)
-#define OP2(name, ...) PUMICE_NAMED(name)
-#define OP3(name, ...) PUMICE_NAMED(name)
-#define INFIX1(...)
-#define INFIX2(...)
-#include "core/ir/ops.def"
-PUMICE_NAMES PUMICE_NAMED(determinant)
-#undef PUMICE_NAMED
-// clang-format on
-
 }  // namespace detail
-
-/// The functions by name, for scopes where the user's code hides one: `device_math::dot(a, b)` in a kernel named dot.
-namespace device_math {
-// clang-format off
-#define PUMICE_NAMED(name) inline constexpr detail::call_##name name{};
-#define OP1(name, ...) PUMICE_NAMED(name)
-#define OP2(name, ...) PUMICE_NAMED(name)
-#define OP3(name, ...) PUMICE_NAMED(name)
-#define INFIX1(...)
-#define INFIX2(...)
-#include "core/ir/ops.def"
-PUMICE_NAMES PUMICE_NAMED(determinant)
-#undef PUMICE_NAMED
-#undef PUMICE_NAMES
-// clang-format on
-}  // namespace device_math
 
 /// x as T, by value. Float to integer truncates towards zero and saturates, NaN gives 0; integers wrap; to bool is x != 0.
 template <ScalarType T, detail::DeviceValue A>
@@ -305,5 +266,33 @@ Val<T> bitcast(const A& x, PUMICE_AT) {
     const ir::Value v = r.use(detail::handle_of(x, PUMICE_HERE), PUMICE_HERE);
     return Val<T>(r.handle(r.at(PUMICE_HERE).build.bitcast(*scalar_of<T>(), v)));
 }
+
+// Function objects that call by name, with argument-dependent lookup. device_math has them for scopes where the user's code hides
+// a name: `device_math::dot(a, b)` in a kernel named dot.
+// clang-format off
+#define PUMICE_NAMED(name)                                                                                             \
+    namespace detail {                                                                                                 \
+    struct call_##name {                                                                                               \
+        template <class A>                                                                                             \
+        auto operator()(const A& a, PUMICE_AT) const -> decltype(name(a, pm_file, pm_line)) { return name(a, pm_file, pm_line); } \
+        template <class A, class B>                                                                                    \
+        auto operator()(const A& a, const B& b, PUMICE_AT) const -> decltype(name(a, b, pm_file, pm_line)) { return name(a, b, pm_file, pm_line); } \
+        template <class A, class B, class C>                                                                           \
+        auto operator()(const A& a, const B& b, const C& c, PUMICE_AT) const -> decltype(name(a, b, c, pm_file, pm_line)) { \
+            return name(a, b, c, pm_file, pm_line);                                                                    \
+        }                                                                                                              \
+    };                                                                                                                 \
+    }                                                                                                                  \
+    namespace device_math { inline constexpr detail::call_##name name{}; }
+#define OP1(name, ...) PUMICE_NAMED(name)
+#define OP2(name, ...) PUMICE_NAMED(name)
+#define OP3(name, ...) PUMICE_NAMED(name)
+#define INFIX1(...)
+#define INFIX2(...)
+#include "core/ir/ops.def"
+PUMICE_NAMES PUMICE_NAMED(determinant)
+#undef PUMICE_NAMED
+#undef PUMICE_NAMES
+// clang-format on
 
 }  // namespace pumice

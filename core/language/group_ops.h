@@ -99,17 +99,13 @@ template <class T, class A> Val<T> group_value(const A& x, SourceLocation locati
 
 /// Applies f to a scalar, or to each component of a vector.
 template <class A, class F> auto group_each(const A& x, SourceLocation location, const F& f) {
-    using T = device_type_t<A>;
-    const Operand<T> operand(x, location.file, location.line);
-    if constexpr (ScalarType<T>) {
-        return f(Val<T>(operand.handle));
-    } else {
-        using C = typename structure<T>::component;
-        std::array<Handle, size_t(leaf_count<T>())> results;
-        for (size_t n = 0; n < results.size(); ++n) results[n] = f(Val<C>(operand.handles[n])).handle;
-        HandleSource source{results.data()};
-        return Val<T>(source);
-    }
+    return each_scalar(x, location, [&](const Handle& one) {
+        using T = device_type_t<A>;
+        if constexpr (ScalarType<T>)
+            return f(Val<T>(one)).handle;
+        else
+            return f(Val<typename structure<T>::component>(one)).handle;
+    });
 }
 
 }  // namespace detail

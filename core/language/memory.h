@@ -67,23 +67,25 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
 }  // namespace detail
 
 // Subscripts: one overload a rank, so that the conversion to IndexOperand at the call records the line.
+#define PUMICE_CALLS(result, how, rank)                                                             \
+    result operator()(detail::IndexOperand i) const                                                 \
+        requires(rank == 1)                                                                         \
+    {                                                                                               \
+        return this->template how<T>({i});                                                          \
+    }                                                                                               \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j) const                         \
+        requires(rank == 2)                                                                         \
+    {                                                                                               \
+        return this->template how<T>({i, j});                                                       \
+    }                                                                                               \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const \
+        requires(rank == 3)                                                                         \
+    {                                                                                               \
+        return this->template how<T>({i, j, k});                                                    \
+    }
 #define PUMICE_SUBSCRIPTS(result, how, rank)                                                                                 \
+    PUMICE_CALLS(result, how, rank)                                                                                          \
     result operator[](detail::IndexOperand i) const { return this->template how<T>({i}); }                                   \
-    result operator()(detail::IndexOperand i) const                                                                          \
-        requires(rank == 1)                                                                                                  \
-    {                                                                                                                        \
-        return this->template how<T>({i});                                                                                   \
-    }                                                                                                                        \
-    result operator()(detail::IndexOperand i, detail::IndexOperand j) const                                                  \
-        requires(rank == 2)                                                                                                  \
-    {                                                                                                                        \
-        return this->template how<T>({i, j});                                                                                \
-    }                                                                                                                        \
-    result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const                          \
-        requires(rank == 3)                                                                                                  \
-    {                                                                                                                        \
-        return this->template how<T>({i, j, k});                                                                             \
-    }                                                                                                                        \
     template <class... I>                                                                                                    \
         requires(rank > 3 && sizeof...(I) == size_t(rank) && (std::is_convertible_v<const I&, detail::IndexOperand> && ...)) \
     result operator()(const I&... i) const {                                                                                 \

@@ -12,16 +12,7 @@ Handle emit_subgroup(ir::Subgroup what, const Handle* x, const Handle* lane, int
 
 /// One operation for each scalar of x.
 template <DeviceValue A> auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, SourceLocation location) {
-    using T = device_type_t<A>;
-    const Operand<T> operand(x, location.file, location.line);
-    if constexpr (ScalarType<T>) {
-        return Val<T>(emit_subgroup(what, &operand.handle, lane, 0, location));
-    } else {
-        std::array<Handle, size_t(leaf_count<T>())> results;
-        for (size_t n = 0; n < results.size(); ++n) results[n] = emit_subgroup(what, &operand.handles[n], lane, 0, location);
-        HandleSource source{results.data()};
-        return Val<T>(source);
-    }
+    return each_scalar(x, location, [&](const Handle& one) { return emit_subgroup(what, &one, lane, 0, location); });
 }
 
 template <class T> constexpr bool number() {
