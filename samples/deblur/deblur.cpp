@@ -1,8 +1,8 @@
 #include "samples/deblur/deblur.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
+
+#include "samples/photo/stopwatch.h"
 
 using namespace pumice;
 
@@ -64,16 +64,6 @@ const auto descend =
         ahead(i, j) = next + momentum * (next - at(i, j));
         at(i, j) = next;
     });
-
-double milliseconds(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-double median_of(std::vector<double> times) {
-    std::nth_element(times.begin(), times.begin() + ptrdiff_t(times.size() / 2), times.end());
-    return times[times.size() / 2];
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "samples/photo/agreement.h"
 #include "samples/photo/arguments.h"
 #include "samples/photo/photo_kernels.h"
+#include "samples/photo/stopwatch.h"
 
 using namespace pumice;
 namespace fs = std::filesystem;
@@ -28,12 +29,6 @@ struct Row {
     Results compared;  ///< what it made of the part that the interpreter takes; empty where that is all of it
     const Results& comparable() const { return compared.equalised.empty() ? results : compared; }
 };
-
-double milliseconds(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Says what is running: on a terminal in one line that is written over, else in a line now and every five seconds.
 class Status {
@@ -100,8 +95,7 @@ Row run_on(const Device& device, const Picture& picture, const Picture& part) {
         for (runs.clear(); runs.size() < 3 || (runs.size() < 15 && total < 1000); total += runs.back())
             runs.push_back(milliseconds([&] { pipeline.run(), device.synchronize(); }));
     }
-    std::nth_element(runs.begin(), runs.begin() + ptrdiff_t(runs.size() / 2), runs.end());
-    row.kernel_ms = runs[runs.size() / 2];
+    row.kernel_ms = median_of(runs);
     row.results = pipeline.results();
     if (part.pixels.size() < row.picture.pixels.size()) {
         Pipeline again(device, part);

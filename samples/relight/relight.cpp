@@ -1,8 +1,9 @@
 #include "samples/relight/relight.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+
+#include "samples/photo/stopwatch.h"
 
 namespace relight {
 namespace {
@@ -168,16 +169,6 @@ void objective(Array<float>& loss, Room& room, const Colours& target, int sample
     render(first, room, samples, 2 * seed + 1);
     render(second, room, samples, 2 * seed + 2);
     compare(ndrange(target.extents[0], target.extents[1]), loss, first, second, target);
-}
-
-double milliseconds(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-double median_of(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + ptrdiff_t(values.size() / 2), values.end());
-    return values[values.size() / 2];
 }
 
 /// The components of the colours.
