@@ -6,8 +6,9 @@
 //
 // Why on the host: drivers fold expressions of specialisation constants by rules of their own; a division by zero crashes one
 // driver and hangs another. The host evaluates with ir::evaluate, the interpreter's semantics.
-// Cost: a few steps an array and launch. Limits: constants, group extents and scalar ops with at most three operands; the result
-// is an i32; an array has one element at least.
+// Cost: a few steps an array and launch. Limits: constants, group extents, selects, casts and scalar ops with at most three
+// operands; the result is an i32. A size below 1 is an error of the launch. The constant of an array that is kept
+// in words is the number of words.
 // Textbook name: partial evaluation, with the group's extents as the inputs that are known (Jones, Gomard and Sestoft, 1993).
 #include <algorithm>
 #include <map>

@@ -9,8 +9,9 @@
 // An item that leaves its block early (break, continue, return) gets a Fate and disappears from the list. rejoin() and end_loop()
 // take the items up again at the next iteration or after the loop. Loop-carried values are copied as a parallel copy. A for ends
 // when adding the step overflows the index type, as it does at the bound. Barriers: the number of items that arrive must be that
-// of the group's items; each barrier begins an epoch (interp_shadow.h). Cost: one call for an instruction and group. Limits:
-// variables, calls and group instructions must have been lowered, or are computed by the loops of interp_program.cpp.
+// of the group's items; each barrier begins an epoch (interp_shadow.h). Cost: one call for an instruction and group. Scalar
+// ops, select, casts and variables are computed by the loops of interp_program.cpp. Limits: calls, group operations and samples
+// of textures must have been lowered.
 #include <algorithm>
 #include <cstring>
 

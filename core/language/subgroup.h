@@ -1,6 +1,7 @@
 // Subgroups in kernels: the items of a group that a device runs as lanes, and their collective operations.
 //
-// All of these act on the active items of a subgroup: those that execute the call together. docs/ir.md defines each one.
+// The operations act on the active items of a subgroup: those that execute the call together. The indices and sizes (size, lane,
+// index, count) do not depend on which items are active. docs/ir.md defines each one.
 #pragma once
 #include "core/language/functions.h"
 

@@ -11,9 +11,9 @@
 //                                          |    store arg1[%i], %x : f32 ...
 //
 // Method: global_size, group_count, in_range and the range's parameters are computed from the loads. A kernel without barriers
-// runs under `if in_range`. Others first go through predicate_range_tail, unless they check in_range themselves (whole_groups),
-// and then run under a condition that is the same for the group: its first item is within the extents. In functions the loads are
-// repeated.
+// that does not check in_range itself (whole_groups) runs under `if in_range`. Others run under a condition that is the same for
+// the group: its first item is within the extents. Those with barriers that do not check in_range first go through
+// predicate_range_tail. In functions the loads are repeated.
 // Cost: a load and a comparison an axis. Limits: the range starts at 0.
 // Textbook name: none; the condition is a loop guard, as after strip-mining.
 #include "core/lowering/indirect_range.h"

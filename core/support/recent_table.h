@@ -15,8 +15,9 @@ inline uint64_t hash_with(uint64_t hash, uint64_t word) {
 }
 
 /// A set-associative cache of at most 1,024 values: a value is in the set that its hash selects. The number of sets doubles while
-/// a set is full, so that a few values take little memory. Of values that have no room, one in 16 takes the place of another one
-/// of its set: with more values than the cache holds, most of those that it has stay.
+/// a set is full, so that a few values take little memory. A user that asks takes_more() before it adds, adds one in 16 of the
+/// values that have no room; each takes the place of another one of its set. With more values than the cache holds, most of those
+/// that it has stay.
 template <class T> class RecentTable {
 public:
     /// The value of this hash for which `is_it(value)` is true; null if there is none. Valid until the next add().

@@ -7,11 +7,13 @@
 //                                                   aligned: store <8 x float> %v, ptr %p, align 32, !nontemporal !0
 //                                                   other:   store <8 x float> %v, ptr %p, align 4
 //
-// Partial packets at the ends of a row are written in power-of-two pieces (4, 8, 16 ... bytes), since there is no masked
-// streaming store. A fence after the groups of a thread orders the stores (cpu/runtime/cpu_launch.cpp).
+// Aligned partial packets that begin or end with the packet are written in power-of-two pieces (4, 8, 16 ... bytes), since there
+// is no masked streaming store. Others take a masked store. A fence after the groups of a thread orders the stores
+// (cpu/runtime/cpu_launch.cpp).
 // Cost: an alignment test for each store.
 // Limits: variants for large arrays only (Variant::streaming); arrays that the kernel only stores to, outside loops and outside
-// conditions other than in_range; contiguous packets of at least 32 bytes.
+// conditions other than in_range; contiguous packets of at least 32 bytes. Elements
+// below 4 bytes: no partial packets, and none with transposed loads.
 // Textbook: non-temporal stores, write-combining (Intel Optimization Reference Manual, "Non-temporal Store Instructions").
 #include <algorithm>
 

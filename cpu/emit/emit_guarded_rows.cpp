@@ -1,4 +1,5 @@
-// Guarded rows: where all that items do is under comparisons of an affine value, each row runs the packets of the items that pass.
+// Guarded rows: if all effects of the items are under comparisons of an affine value, each row runs the packets of the items that
+// pass.
 //
 //     body:      if %i <= %j { store a[%i, %j] }       %j: the item's index along the row; %i is the same for the row
 //     before:    for j = 0 to 400 step 8 { br all lanes pass, full, masked }
@@ -6,9 +7,9 @@
 //
 // Why: triangular matrices and borders of grids are written as guards. Half of a triangle's packets did nothing, and each of the
 // others tested its lanes.
-// Method: collects the guards of the body: conditions of nested ifs that contain all effects, and negated ones of ifs that return.
-// Of a conjunction each term counts. A comparison `x < limit` with x = a + t at the row's item t, in 64 bits, holds for t < limit -
-// a. If x wraps round within the row, all of the row runs under masks with the comparisons.
+// Method: collects the guards of the body: conditions of nested ifs that contain all effects, and negated conditions of ifs that
+// return. Of a conjunction each term counts. A comparison `x < limit` with x = a + t at the row's item t, in 64 bits, holds for
+// t < limit - a. If x wraps round within the row, all of the row runs under masks with the comparisons.
 // Cost: about ten instructions for a guard and row. The masked form of an if falls away in full packets.
 // Limits: i32 comparisons whose sides differ by one step of 1 or -1 from item to item; rows of at least four packets; neither
 // barriers, subgroup operations, jammed rows nor transposed loads.
@@ -17,6 +18,7 @@
 #include <tuple>
 
 #include "core/analysis/rematerialisation.h"
+#include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
 namespace pumice::cpu {

@@ -1,7 +1,7 @@
 // pumice-inspect FILE: prints a bundle's manifest as JSON (docs/bundle.schema.json), or the reason why the file is no bundle.
 //
-// The names are those of the manifest that dump() writes (docs/dump.md), with a list of modules and native functions for each
-// kernel. Arguments count from 1; offsets and sizes are in bytes.
+// The entries are those of the schema; most have the names of the manifest that dump() writes (docs/dump.md). Arguments count
+// from 1. Offsets and sizes are in bytes, `elements` are counts.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
