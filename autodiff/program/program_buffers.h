@@ -93,7 +93,7 @@ protected:
                        const Device& streaming) = 0;
     virtual void fill(const BufferSpan& to, std::span<const std::byte> value) = 0;
     virtual void copy(const BufferSpan& from, const BufferSpan& to, const Device& streaming) = 0;
-    /// What a host step lacks if it works on active data: the name of a mode of derivatives, or null.
+    /// The mode of derivatives for which a host step on active data has no rule, by name; null if it has the rule it needs.
     virtual const char* missing_rule(const detail::HostCall& call) const = 0;
 
     /// True inside a no_derivative() of this program, not of one around it.

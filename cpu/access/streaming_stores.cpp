@@ -12,8 +12,8 @@
 // (cpu/runtime/cpu_launch.cpp).
 // Cost: an alignment test for each store.
 // Limits: variants for large arrays only (Variant::streaming); arrays that the kernel only stores to, outside loops and outside
-// conditions other than in_range; contiguous packets of at least 32 bytes. Elements
-// below 4 bytes: no partial packets, and none with transposed loads.
+// conditions other than in_range; contiguous packets of at least 32 bytes. Elements below 4 bytes: no
+// partial packets, and none with transposed loads.
 // Textbook: non-temporal stores, write-combining (Intel Optimization Reference Manual, "Non-temporal Store Instructions").
 #include <algorithm>
 

@@ -43,7 +43,7 @@ constexpr int64_t strips = 2;        ///< per thread along each of two axes, for
 
 namespace {
 
-/// What `of` gives for the index along dimension `d` of every access to the array; empty if that is nothing, or differs.
+/// The value of `of` for the index along dimension `d`, if it is the same for every access to the array; else empty.
 template <class Of> auto same_for_accesses(const ir::Kernel& k, ir::MemoryId array, int d, const Of& of) {
     decltype(of(ir::Value())) all;
     const bool same = std::ranges::all_of(k.insts, [&](const ir::Inst& i) {

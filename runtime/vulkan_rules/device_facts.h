@@ -1,4 +1,4 @@
-// What both plans depend on: properties of a physical device, and switches of the environment.
+// Facts for the plans of library and runtime: properties of a physical device, and switches of the environment.
 #pragma once
 #include "runtime/vulkan_rules/device_rules.h"
 #include "runtime/vulkan_rules/vulkan_calls.h"
