@@ -49,9 +49,8 @@ struct Term {
 
 enum class Form { both, nested, returns, neither, otherwise, after, count };
 
-TEST(RandomGuards, AreThoseOfTheHost) {
-    const Device device = kept_device->get();
-    fuzz::each_seed(60, [&](uint64_t seed) {
+template <class T> void compare(const Device& device, uint64_t seeds) {
+    fuzz::each_seed(seeds, [&](uint64_t seed) {
         std::mt19937_64 random(seed * 7919);
         const auto roll = [&](int n) { return int(random() % uint64_t(n)); };
         const int rows = roll(3) ? 3 + roll(5) : 130, columns = 1 + roll(roll(2) ? 40 : 700), n = roll(columns + 1);
@@ -68,11 +67,11 @@ TEST(RandomGuards, AreThoseOfTheHost) {
         const Term a = term(), b = term();
         const Form form = Form(roll(int(Form::count)));
         const int first_row = roll(rows), first = roll(columns);
-        const auto k = kernel("guards", [=](InOut<int, 2> out, In<int> in, Val<int> number) {
+        const auto k = kernel("guards", [=](InOut<T, 2> out, In<int> in, Val<int> number) {
             auto [i, j] = global_index<2>();
             const Val<int> row = i, column = j, count = number;
             const auto p = a.holds(row, column, count, in), q = b.holds(row, column, count, in);
-            const auto act = [&] { out(row, column) = 7 * row + column; };
+            const auto act = [&] { out(row, column) = cast<T>(7 * row + column); };
             switch (form) {
                 case Form::both: $if(p && q) { act();
                     }
@@ -91,16 +90,16 @@ TEST(RandomGuards, AreThoseOfTheHost) {
                     break;
                 case Form::otherwise: $if(p) { act();
                     }
-                    $else { out(row, column) = 3; }
+                    $else { out(row, column) = T(3); }
                     break;
                 default: $if(p && q) { act();
                     }
-                    out(row, column) += 1;
+                    out(row, column) += T(1);
             }
         });
-        const Array<int, 2> out = device.zeros<int>({rows, columns});
+        const Array<T, 2> out = device.zeros<T>({rows, columns});
         k(ndrange({first_row, first}, {rows, columns}), out, device.upload(limits), n);
-        const std::vector<int> got = out.download();
+        const std::vector<T> got = out.download();
         for (int i = 0; i < rows; ++i)
             for (int j = 0; j < columns; ++j) {
                 const bool p = a.on_host(i, j, n, limits), q = b.on_host(i, j, n, limits);
@@ -111,11 +110,20 @@ TEST(RandomGuards, AreThoseOfTheHost) {
                 int want = acts ? 7 * i + j : form == Form::otherwise ? 3 : 0;
                 if (form == Form::after) ++want;
                 if (i < first_row || j < first) want = 0;
-                ASSERT_EQ(got[size_t(i) * size_t(columns) + size_t(j)], want)
+                ASSERT_EQ(got[size_t(i) * size_t(columns) + size_t(j)], T(want))
                     << "seed " << seed << ", item " << i << ", " << j << " of " << rows << " x " << columns << ", form "
                     << int(form);
             }
     });
+}
+
+TEST(RandomGuards, AreThoseOfTheHost) { compare<int>(kept_device->get(), 60); }
+
+// Such kernels have wide packets.
+TEST(RandomGuards, OfBytesAreThoseOfTheHost) {
+    const Device device = kept_device->get();
+    if (!device.supports(Feature::int8)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no bytes";
+    compare<uint8_t>(device, 30);
 }
 
 }  // namespace
