@@ -16,7 +16,7 @@
 #include "core/ir/ir.h"
 #include "cpu/dwarf/dwarf_metadata.h"
 #include "cpu/emit/emit_module.h"
-#include "cpu/emit/llvm_emitter_parts.h"
+#include "cpu/packet/value_rep.h"
 
 namespace pumice::cpu {
 
