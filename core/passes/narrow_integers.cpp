@@ -1,6 +1,6 @@
 // Narrowing: 32-bit arithmetic of bytes and 16-bit numbers becomes 16-bit arithmetic where no result can leave 16 bits.
-// Why: a vector holds twice as many 16-bit lanes as 32-bit ones (cpu/emit/emit_wide_packets.cpp), and filters of pictures convert
-// bytes to int only because their sums do not fit bytes.
+// Why: a vector holds twice as many 16-bit lanes as 32-bit ones (cpu/width/choose_wide_packets.cpp), and filters of pictures
+// convert bytes to int only because their sums do not fit bytes.
 //
 //   %1 = cast %a : i32           # %a, %b : u8      |  %1 = cast %a : i16
 //   %2 = cast %b : i32                              |  %2 = cast %b : i16

@@ -27,7 +27,12 @@
 #include <utility>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/contiguity_check.h"
+#include "cpu/access/masked_accesses.h"
+#include "cpu/access/software_prefetch.h"
+#include "cpu/address/addresses.h"
+#include "cpu/packet/emit_casts.h"
+#include "cpu/packet/memory_layout.h"
 
 namespace pumice::cpu {
 
@@ -40,16 +45,16 @@ constexpr int most_nested = 8;  ///< instructions between the index with step 1 
 /// The probable step of a value: its difference from one lane to the next in most packets; none if no step is likely. `narrow`
 /// refuses xor, and sums of two values that both vary with the lane. It holds for operands of min, max and select, and for the
 /// whole index where Rule::checked_stores is off.
-std::optional<int64_t> LlvmEmitter::probable_step(Value v, bool narrow, int depth) const {
-    if (kind_of(v) == ValueKind::uniform) return 0;
-    if (kind_of(v) == ValueKind::affine) return lane_step(v);
+std::optional<int64_t> ContiguityChecks::probable_step(Value v, bool narrow, int depth) const {
+    if (packet.kind_of(v) == ValueKind::uniform) return 0;
+    if (packet.kind_of(v) == ValueKind::affine) return packet.lane_step(v);
     const InstId source = k[v].inst;
     if (source.id == none || depth > most_nested) return std::nullopt;
     const Inst& i = k[source];
     const auto o = k.operands(i);
     const auto of = [&](size_t operand) { return probable_step(o[operand], narrow, depth + 1); };
     const auto by_one = [&](size_t operand) { return probable_step(o[operand], true, depth + 1) == 1; };
-    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
+    const auto uniform = [&](size_t operand) { return packet.kind_of(o[operand]) == ValueKind::uniform; };
     switch (i.op) {
         case Op::add:
         case Op::sub: {
@@ -69,7 +74,7 @@ std::optional<int64_t> LlvmEmitter::probable_step(Value v, bool narrow, int dept
 }
 
 /// True if a load or store should test whether its lanes lie side by side.
-bool LlvmEmitter::checks_contiguity(const Inst& i) const {
+bool ContiguityChecks::checks_contiguity(const Inst& i) const {
     if (!target.rules.has(Rule::contiguity_checks) || width == 1) return false;
     if (i.op != Op::load && (i.op != Op::store || !target.rules.has(Rule::checked_stores))) return false;
     const Memory& m = k[i.memory];
@@ -78,131 +83,135 @@ bool LlvmEmitter::checks_contiguity(const Inst& i) const {
     // An unsigned index of 32 bits may wrap inside an array of more elements.
     if (variant.wide_offsets && k.type_of(indices.back()) != Scalar::i32) return false;
     for (const Value v : indices.first(indices.size() - 1))
-        if (kind_of(v) != ValueKind::uniform) return false;
-    return kind_of(indices.back()) == ValueKind::vector && !affine.of(indices.back()).step(index_bits(i, indices.back())) &&
+        if (packet.kind_of(v) != ValueKind::uniform) return false;
+    return packet.kind_of(indices.back()) == ValueKind::vector &&
+           !packet.affine.of(indices.back()).step(emit.addresses.index_bits(i, indices.back())) &&
            size_of(k.type_of(indices.back())) == 4 && probable_step(indices.back(), !target.rules.has(Rule::checked_stores)) == 1;
 }
 
 /// True if the packets at the rim permute a vector of the memory. It is read past its end by less than a vector, for which
 /// the scratch memory has room (lay_out_memories).
-bool LlvmEmitter::permutes_window(const Inst& i) const {
+bool ContiguityChecks::permutes_window(const Inst& i) const {
     const bool whole = width == target.width && 4 * width == (target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0);
-    return whole && k[i.memory].kind == MemoryKind::local && !staged(i.memory) && size_of(i.type) == 4;
+    return whole && k[i.memory].kind == MemoryKind::local && !emit.memory.staged(i.memory) && size_of(i.type) == 4;
 }
 
 /// Lane l of the result is lane `of[l]` of the vector of 32-bit elements.
-std::string LlvmEmitter::permuted_by(const std::string& type, const std::string& vector, const std::string& of) {
-    const std::string lanes = vector_type("i32");
-    const std::string bits = convert("bitcast", type, vector, lanes);
+std::string ContiguityChecks::permuted_by(const std::string& type, const std::string& vector, const std::string& of) {
+    const std::string lanes = out.vector_type("i32");
+    const std::string bits = emit.casts.convert("bitcast", type, vector, lanes);
     const std::string function = target.isa == Isa::avx512 ? "@llvm.x86.avx512.permvar.si.512" : "@llvm.x86.avx2.permd";
-    declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
-    const std::string moved = let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
-    return convert("bitcast", lanes, moved, type);
+    out.declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
+    const std::string moved = out.let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
+    return emit.casts.convert("bitcast", lanes, moved, type);
 }
 
 /// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and
 /// maxima of a value with step 1 and uniform ones. If the value wraps within the packet, the limits send the lanes before the
 /// wrap to the upper one and those behind it to the lower one: the last lane is then not above the first, and the packet is no
 /// row.
-std::optional<std::pair<std::string, std::string>> LlvmEmitter::ends_of(Value v, int depth) {
+std::optional<std::pair<std::string, std::string>> ContiguityChecks::ends_of(Value v, int depth) {
     using Ends = std::pair<std::string, std::string>;
-    if (!has_value[v.id] || k.type_of(v) != Scalar::i32 || depth > most_nested) return std::nullopt;
-    const ValueRep& rep = rep_of(v);
+    if (!packet.has_value[v.id] || k.type_of(v) != Scalar::i32 || depth > most_nested) return std::nullopt;
+    const ValueRep& rep = packet.rep_of(v);
     if (rep.kind == ValueKind::uniform) return Ends{rep.scalar, rep.scalar};
     if (rep.kind == ValueKind::affine && rep.step == 1)
-        return Ends{rep.scalar, let(text("add i32 ", rep.scalar, ", ", width - 1))};
+        return Ends{rep.scalar, out.let(text("add i32 ", rep.scalar, ", ", width - 1))};
     const InstId source = k[v].inst;
     if (rep.kind != ValueKind::vector || source.id == none) return std::nullopt;
     const Inst& i = k[source];
     if (i.op != Op::min && i.op != Op::max && i.op != Op::add && i.op != Op::sub) return std::nullopt;
     const auto o = k.operands(i);
-    const auto uniform = [&](size_t operand) { return kind_of(o[operand]) == ValueKind::uniform; };
+    const auto uniform = [&](size_t operand) { return packet.kind_of(o[operand]) == ValueKind::uniform; };
     if (!uniform(1) && (i.op == Op::sub || !uniform(0))) return std::nullopt;
     const auto a = ends_of(o[0], depth + 1), b = a ? ends_of(o[1], depth + 1) : std::nullopt;
     if (!b) return std::nullopt;
     const auto of = [&](const std::string& x, const std::string& y) {
-        if (i.op == Op::add || i.op == Op::sub) return let(text(i.op == Op::add ? "add" : "sub", " i32 ", x, ", ", y));
-        const std::string less = let(text("icmp ", i.op == Op::min ? "slt" : "sgt", " i32 ", x, ", ", y));
-        return let(text("select i1 ", less, ", i32 ", x, ", i32 ", y));
+        if (i.op == Op::add || i.op == Op::sub) return out.let(text(i.op == Op::add ? "add" : "sub", " i32 ", x, ", ", y));
+        const std::string less = out.let(text("icmp ", i.op == Op::min ? "slt" : "sgt", " i32 ", x, ", ", y));
+        return out.let(text("select i1 ", less, ", i32 ", x, ", i32 ", y));
     };
     const std::string first = of(a->first, b->first);
     return Ends{first, of(a->second, b->second)};
 }
 
 /// Tests whether the lanes of an index lie side by side.
-LlvmEmitter::RowTest LlvmEmitter::test_of_row(Value index) {
+ContiguityChecks::RowTest ContiguityChecks::test_of_row(Value index) {
     if (const auto ends = ends_of(index)) {
-        const std::string grown = let(text("sub i32 ", ends->second, ", ", ends->first));
-        return {let(text("icmp eq i32 ", grown, ", ", width - 1)), ends->first};
+        const std::string grown = out.let(text("sub i32 ", ends->second, ", ", ends->first));
+        return {out.let(text("icmp eq i32 ", grown, ", ", width - 1)), ends->first};
     }
-    const std::string lanes_of = vector(index), t = vector_type("i32"), first = extract("i32", lanes_of, "0");
-    const std::string same = let(text("icmp eq ", t, " ", apart(lanes_of, first), ", ", lanes("i32", 1)));
-    return {let(text("icmp eq i", width, " ", let(text("bitcast ", vector_type("i1"), " ", same, " to i", width)), ", -1")),
+    const std::string lanes_of = packet.vector(index), t = out.vector_type("i32"), first = out.extract("i32", lanes_of, "0");
+    const std::string same = out.let(text("icmp eq ", t, " ", apart(lanes_of, first), ", ", out.lanes("i32", 1)));
+    return {out.let(text("icmp eq i", width, " ", out.let(text("bitcast ", out.vector_type("i1"), " ", same, " to i", width)),
+                         ", -1")),
             first};
 }
 
 /// The distances of an index's lanes from the first one.
-std::string LlvmEmitter::apart(const std::string& index, const std::string& first) {
-    return let(text("sub ", vector_type("i32"), " ", index, ", ", splat("i32", first)));
+std::string ContiguityChecks::apart(const std::string& index, const std::string& first) {
+    return out.let(text("sub ", out.vector_type("i32"), " ", index, ", ", out.splat("i32", first)));
 }
 
 /// The address of the element whose last index is `last`, a scalar of the index's type.
-std::string LlvmEmitter::pointer_at(const Inst& i, const std::string& last) {
+std::string ContiguityChecks::pointer_at(const Inst& i, const std::string& last) {
     const auto indices = indices_of(k, i);
     const Value index = indices.back();
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
     const std::string t = wide ? "i64" : "i32";
-    const ValueRep whole = std::exchange(values[index.id], ValueRep{ValueKind::uniform, last, "", 0});
+    const ValueRep whole = std::exchange(packet.values[index.id], ValueRep{ValueKind::uniform, last, "", 0});
     bool contiguous = false;
     int64_t more = 0;
     // A single index may have a constant split off, which `last` has not.
-    const ValueRep at = indices.size() == 1 ? integer(index, wide) : offset(i, wide, contiguous, more);
-    values[index.id] = whole;
-    return pointer_to(i, t, at.scalar, more);
+    const ValueRep at =
+        indices.size() == 1 ? emit.addresses.integer(index, wide) : emit.addresses.offset(i, wide, contiguous, more);
+    packet.values[index.id] = whole;
+    return emit.addresses.pointer_to(i, t, at.scalar, more);
 }
 
 /// The store in two ways.
-void LlvmEmitter::checked_store(const Inst& i, const std::string& whole, const std::string& value) {
+void ContiguityChecks::checked_store(const Inst& i, const std::string& whole, const std::string& value) {
     const RowTest test = test_of_row(indices_of(k, i).back());
-    const std::string row = label("row"), scattered = label("scattered"), end = label("stored");
-    branch(test.holds, row, scattered);
-    start(row);
-    line(text("store ", whole, " ", value, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i)));
-    jump(end);
-    start(scattered);
-    masked_store(i, value, access(i));
-    start(end);
+    const std::string row = out.label("row"), scattered = out.label("scattered"), end = out.label("stored");
+    out.branch(test.holds, row, scattered);
+    out.start(row);
+    out.line(text("store ", whole, " ", value, ", ptr ", pointer_at(i, test.first), ", align ", emit.addresses.alignment_of(i)));
+    out.jump(end);
+    out.start(scattered);
+    emit.masked.masked_store(i, value, emit.addresses.access(i));
+    out.start(end);
 }
 
 /// The load in two or three ways. Returns the loaded vector, of type `whole`.
-std::string LlvmEmitter::checked_load(const Inst& i, const std::string& whole) {
+std::string ContiguityChecks::checked_load(const Inst& i, const std::string& whole) {
     const Value index = indices_of(k, i).back();
-    const std::string slot = alloca_of(whole, "checked"), row = label("row"), scattered = label("scattered"),
-                      end = label("loaded");
-    const auto loaded = [&](const std::string& v) { line(text("store ", whole, " ", v, ", ptr ", slot)); };
+    const std::string slot = out.alloca_of(whole, "checked"), row = out.label("row"), scattered = out.label("scattered"),
+                      end = out.label("loaded");
+    const auto loaded = [&](const std::string& v) { out.line(text("store ", whole, " ", v, ", ptr ", slot)); };
     const RowTest test = test_of_row(index);
-    branch(test.holds, row, scattered);
-    start(row);
+    out.branch(test.holds, row, scattered);
+    out.start(row);
     const std::string begin = pointer_at(i, test.first);
-    if (loads_rows_of_tile(i)) prefetch_next_tile(i, begin);
-    loaded(let(text("load ", whole, ", ptr ", begin, ", align ", alignment_of(i))));
-    jump(end);
-    start(scattered);
+    if (emit.prefetches.loads_rows_of_tile(i)) emit.prefetches.prefetch_next_tile(i, begin);
+    loaded(out.let(text("load ", whole, ", ptr ", begin, ", align ", emit.addresses.alignment_of(i))));
+    out.jump(end);
+    out.start(scattered);
     if (permutes_window(i)) {
-        const std::string near = label("near"), far = label("far"), from_first = apart(vector(index), test.first);
+        const std::string near = out.label("near"), far = out.label("far"), from_first = apart(packet.vector(index), test.first);
         const std::string inside =
-            let(text("icmp ult ", vector_type("i32"), " ", from_first, ", ", splat("i32", std::to_string(width))));
-        const std::string lanes_inside = let(text("bitcast ", vector_type("i1"), " ", inside, " to i", width));
-        branch(let(text("icmp eq i", width, " ", lanes_inside, ", -1")), near, far);
-        start(near);
-        const std::string window = let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", alignment_of(i)));
+            out.let(text("icmp ult ", out.vector_type("i32"), " ", from_first, ", ", out.splat("i32", std::to_string(width))));
+        const std::string lanes_inside = out.let(text("bitcast ", out.vector_type("i1"), " ", inside, " to i", width));
+        out.branch(out.let(text("icmp eq i", width, " ", lanes_inside, ", -1")), near, far);
+        out.start(near);
+        const std::string window =
+            out.let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", emit.addresses.alignment_of(i)));
         loaded(permuted_by(whole, window, from_first));
-        jump(end);
-        start(far);
+        out.jump(end);
+        out.start(far);
     }
-    loaded(masked_load(i, access(i)));
-    start(end);
-    return let(text("load ", whole, ", ptr ", slot));
+    loaded(emit.masked.masked_load(i, emit.addresses.access(i)));
+    out.start(end);
+    return out.let(text("load ", whole, ", ptr ", slot));
 }
 
 }  // namespace pumice::cpu

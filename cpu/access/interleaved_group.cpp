@@ -20,7 +20,14 @@
 
 #include "core/analysis/element_accesses.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_rows.h"
+#include "cpu/access/loads_and_stores.h"
+#include "cpu/access/software_prefetch.h"
+#include "cpu/access/streaming_stores.h"
+#include "cpu/address/addresses.h"
+#include "cpu/packet/emit_casts.h"
+#include "cpu/packet/shuffles.h"
 #include "cpu/plan/index_polynomial.h"
 
 namespace pumice::cpu {
@@ -38,14 +45,14 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 // ---- which accesses ----
 
 /// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
-int64_t LlvmEmitter::stride_of(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
+int64_t InterleavedGroups::stride_of(const Inst& i) const {
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || packet.sum_lanes[i.memory.id] > 0)
         return 0;
-    if (in_tiles.count(&i)) return 0;
+    if (emit.accesses.in_tiles.count(&i)) return 0;
     const auto indices = indices_of(k, i);
-    const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
-    if (kind_of(indices.back()) != ValueKind::affine) return 0;
-    const auto step = index_step(i, indices.back());
+    const auto uniform = [&](Value v) { return packet.kind_of(v) == ValueKind::uniform; };
+    if (packet.kind_of(indices.back()) != ValueKind::affine) return 0;
+    const auto step = emit.addresses.index_step(i, indices.back());
     if (!step || *step <= 0 || *step > most_words) return 0;
     if (!std::all_of(indices.begin(), indices.end() - 1, uniform)) return 0;
     const int64_t stride = *step * int64_t(k[i.memory].element.size), word = size_of(i.type);
@@ -53,7 +60,7 @@ int64_t LlvmEmitter::stride_of(const Inst& i) const {
 }
 
 /// The constant distance in bytes from the address of `from` to that of `to`, in the same memory; empty if it is unknown.
-std::optional<int64_t> LlvmEmitter::bytes_between(const Inst& from, const Inst& to) const {
+std::optional<int64_t> InterleavedGroups::bytes_between(const Inst& from, const Inst& to) const {
     const Memory& m = k[from.memory];
     const auto a = indices_of(k, from), b = indices_of(k, to);
     int64_t elements = 0;
@@ -67,15 +74,15 @@ std::optional<int64_t> LlvmEmitter::bytes_between(const Inst& from, const Inst& 
 }
 
 /// True if the active lanes are consecutive and the target has masked vector accesses of such words.
-bool LlvmEmitter::masks_words(int bytes) const {
-    const bool follow = running.first > 0 || !running.to.empty();
+bool InterleavedGroups::masks_words(int bytes) const {
+    const bool follow = packet.running.first > 0 || !packet.running.to.empty();
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
 /// The accesses of a block, from `id` on, that can move together with it: they access other words at the same stride, or of the
 /// same row if `stride` is 0. Loads move up to the first of them, stores down to the last: legal, because nothing in between
 /// touches the same words.
-std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) const {
+std::vector<AccessAt> InterleavedGroups::accesses_with(InstId id, int64_t stride) const {
     const Inst& i = k[id];
     const int64_t word = size_of(i.type), most = stride > 0 ? stride : most_words * word;
     std::vector<AccessAt> members{{&i, 0}}, others;  // others: writes between the loads
@@ -88,9 +95,9 @@ std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) cons
         });
     };
     int compared = 0;
-    each_access_after(k, uniformity.structure().block_of(id), id, [&](const Inst& next) {
+    each_access_after(k, packet.uniformity.structure().block_of(id), id, [&](const Inst& next) {
         if (stride == 0 && ++compared > most_compared) return false;
-        const bool may_join = stride > 0 ? stride_of(next) == stride : may_lie_in_lane_rows(next);
+        const bool may_join = stride > 0 ? stride_of(next) == stride : emit.lane_rows.may_lie_in_lane_rows(next);
         const auto between = may_join ? bytes_between(i, next) : std::nullopt;
         const bool loads = i.op == Op::load, same = next.op == i.op;
         if (!between) return loads && same;
@@ -111,11 +118,11 @@ std::vector<AccessAt> LlvmEmitter::accesses_with(InstId id, int64_t stride) cons
 }
 
 /// An interleaved access group: the accesses that move together with `id`.
-std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const {
+std::optional<InterleavedGroup> InterleavedGroups::interleaved_group(InstId id) const {
     if (!target.rules.has(Rule::interleaved_groups)) return {};
     const Inst& i = k[id];
     const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
-    if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
+    if (stride == 0 || width < quad || lanes < 2 || !(packet.running.all() || masks_words(int(word)))) return std::nullopt;
     const std::vector<AccessAt> members = accesses_with(id, stride);
     InterleavedGroup s;
     for (const AccessAt& m : members) s.first = std::min(s.first, m.at);
@@ -132,35 +139,24 @@ std::optional<InterleavedGroup> LlvmEmitter::interleaved_group(InstId id) const 
 
 // ---- shuffles ----
 
-/// Concatenates vectors; pads with poison to a power of two.
-std::string LlvmEmitter::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
-    while (parts.size() > 1) {
-        if (parts.size() % 2) parts.push_back("poison");
-        for (size_t n = 0; 2 * n < parts.size(); ++n)
-            parts[n] = shuffled(type, lanes, parts[2 * n], parts[2 * n + 1], 2 * lanes, [](int lane) { return lane; });
-        parts.resize(parts.size() / 2), lanes *= 2;
-    }
-    return parts[0];
-}
-
 /// True if all words of the group fit into one machine vector, which then moves as a whole: shuffles of small words across
 /// several vectors take several instructions each.
-bool LlvmEmitter::in_one_vector(const InterleavedGroup& s) const {
-    return running.all() && s.bytes < 4 &&
+bool InterleavedGroups::in_one_vector(const InterleavedGroup& s) const {
+    return packet.running.all() && s.bytes < 4 &&
            std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
 }
 
 /// A shuffle of two vectors: index `lanes` is lane 0 of `b`.
-std::string LlvmEmitter::shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
-                                        const std::function<int(int)>& of) {
+std::string InterleavedGroups::shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
+                                              const std::function<int(int)>& of) {
     if (a == "poison" && b == "poison") return a;
-    return shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
+    return emit.shuffles.shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
 }
 
 /// Deinterleave: `v` is `stride` vectors of adjacent words; the result has, for each wanted word, a vector with that word of each
 /// lane.
-std::vector<std::string> LlvmEmitter::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
-                                                    const std::vector<bool>& wanted) {
+std::vector<std::string> InterleavedGroups::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
+                                                          const std::vector<bool>& wanted) {
     const int stride = int(v.size()), lanes = s.lanes;
     if (stride == 1) return v;
     std::vector<std::string> result(v.size(), "poison");
@@ -191,7 +187,7 @@ std::vector<std::string> LlvmEmitter::deinterleaved(const InterleavedGroup& s, c
 }
 
 /// Interleave, the inverse: vectors of adjacent words. Words without a value are poison.
-std::vector<std::string> LlvmEmitter::interleaved(const InterleavedGroup& s, const std::vector<std::string>& words) {
+std::vector<std::string> InterleavedGroups::interleaved(const InterleavedGroup& s, const std::vector<std::string>& words) {
     const int stride = int(words.size()), lanes = s.lanes;
     if (stride == 1) return words;
     std::vector<std::string> result(words.size(), "poison");
@@ -219,24 +215,24 @@ std::vector<std::string> LlvmEmitter::interleaved(const InterleavedGroup& s, con
 // ---- the accesses ----
 
 /// The address `words` words after `address`.
-std::string LlvmEmitter::words_after(const InterleavedGroup& s, const std::string& address, int words) {
-    return words == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", int64_t(words) * s.bytes), "p");
+std::string InterleavedGroups::words_after(const InterleavedGroup& s, const std::string& address, int words) {
+    return words == 0 ? address : out.let(text("getelementptr i8, ptr ", address, ", i64 ", int64_t(words) * s.bytes), "p");
 }
 
 /// The address of the first lane's first word.
-std::string LlvmEmitter::first_word(const InterleavedGroup& s) {
+std::string InterleavedGroups::first_word(const InterleavedGroup& s) {
     const Inst& i = *s.accesses[0].first;
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
     bool contiguous = false;
     int64_t more = 0;
-    const ValueRep index = offset(i, wide, contiguous, more);
-    const std::string address = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
-    return s.first == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", s.first), "p");
+    const ValueRep index = emit.addresses.offset(i, wide, contiguous, more);
+    const std::string address = emit.addresses.pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+    return s.first == 0 ? address : out.let(text("getelementptr i8, ptr ", address, ", i64 ", s.first), "p");
 }
 
 /// The mask, <lanes x i1>, of the vector that starts at word `first`: the words of active lanes, of each lane those up to word
 /// `last`, and only those in `words` if `words` is not empty.
-std::string LlvmEmitter::word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words) {
+std::string InterleavedGroups::word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words) {
     const std::string v = text("<", s.lanes, " x i32>"), b = text("<", s.lanes, " x i1>");
     const auto list = [&](const char* type, const auto& of) {
         std::string all;
@@ -246,82 +242,86 @@ std::string LlvmEmitter::word_mask(const InterleavedGroup& s, int first, int las
     const std::string numbers = list("i32", [&](int lane) { return first + lane; });
     const std::string chosen =
         words.empty() ? "" : list("i1", [&](int lane) { return bool(words[size_t((first + lane) % s.stride)]); });
-    if (running.all()) return chosen;
+    if (packet.running.all()) return chosen;
     const auto compared = [&](const char* how, const std::string& lane, int more) {
-        const std::string word = let(text("add i32 ", let(text("mul i32 ", lane, ", ", s.stride)), ", ", more));
-        const std::string one = let(text("insertelement ", v, " poison, i32 ", word, ", i64 0"));
-        const std::string all = let(text("shufflevector ", v, " ", one, ", ", v, " poison, ", v, " zeroinitializer"));
-        return let(text("icmp ", how, " ", v, " ", numbers, ", ", all));
+        const std::string word = out.let(text("add i32 ", out.let(text("mul i32 ", lane, ", ", s.stride)), ", ", more));
+        const std::string one = out.let(text("insertelement ", v, " poison, i32 ", word, ", i64 0"));
+        const std::string all = out.let(text("shufflevector ", v, " ", one, ", ", v, " poison, ", v, " zeroinitializer"));
+        return out.let(text("icmp ", how, " ", v, " ", numbers, ", ", all));
     };
-    const bool counted = running.first > 0;
-    std::string mask = compared("slt", counted ? std::to_string(running.first) : running.to, last + 1 - s.stride);
-    const auto both = [&](const std::string& other) { mask = let(text("and ", b, " ", mask, ", ", other)); };
-    if (!counted && running.from != "0") both(compared("sge", running.from, 0));
+    const bool counted = packet.running.first > 0;
+    std::string mask = compared("slt", counted ? std::to_string(packet.running.first) : packet.running.to, last + 1 - s.stride);
+    const auto both = [&](const std::string& other) { mask = out.let(text("and ", b, " ", mask, ", ", other)); };
+    if (!counted && packet.running.from != "0") both(compared("sge", packet.running.from, 0));
     if (!chosen.empty()) both(chosen);
     return mask;
 }
 
 /// Keeps the words that were loaded, `parts` a word, for the loads of the group.
-void LlvmEmitter::keep_loaded(const InterleavedGroup& s, const std::vector<std::vector<std::string>>& parts) {
+void InterleavedGroups::keep_loaded(const InterleavedGroup& s, const std::vector<std::vector<std::string>>& parts) {
     const std::string t = text("i", 8 * s.bytes);
     for (const auto& [inst, word] : s.accesses) {
-        const std::string all = concatenated(t, s.lanes, parts[size_t(word)]);
-        loaded_before[inst] = convert("bitcast", vector_type(t), all, vector_type(memory_type(inst->type)));
+        const std::string all = emit.shuffles.concatenated(t, s.lanes, parts[size_t(word)]);
+        loaded_before[inst] =
+            emit.casts.convert("bitcast", out.vector_type(t), all, out.vector_type(out.memory_type(inst->type)));
     }
 }
 
 /// The words to store as integers, from the values of the group's stores; poison for those of a gap.
-std::vector<std::string> LlvmEmitter::stored_words(const InterleavedGroup& s, const std::vector<std::string>& given) {
+std::vector<std::string> InterleavedGroups::stored_words(const InterleavedGroup& s, const std::vector<std::string>& given) {
     std::vector<std::string> words(static_cast<size_t>(s.stride), "poison");
     for (size_t a = 0; a < given.size(); ++a) {
         const auto& [inst, word] = s.accesses[a];
-        words[size_t(word)] =
-            convert("bitcast", vector_type(memory_type(inst->type)), given[a], vector_type(text("i", 8 * s.bytes)));
+        words[size_t(word)] = emit.casts.convert("bitcast", out.vector_type(out.memory_type(inst->type)), given[a],
+                                                 out.vector_type(text("i", 8 * s.bytes)));
     }
     return words;
 }
 
 /// The lanes of the words from lane `part` on.
-std::vector<std::string> LlvmEmitter::words_of_part(const InterleavedGroup& s, std::vector<std::string> words, int part) {
+std::vector<std::string> InterleavedGroups::words_of_part(const InterleavedGroup& s, std::vector<std::string> words, int part) {
     for (std::string& w : words)
         if (w != "poison" && s.lanes < width)
-            w = shuffled(text("i", 8 * s.bytes), width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
+            w = emit.shuffles.shuffled(text("i", 8 * s.bytes), width, w, "poison", s.lanes,
+                                       [&](int lane) { return part + lane; });
     return words;
 }
 
 /// Loads the group. Reads no byte before the first lane's first word, and none after the last lane's last word.
-void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
+void InterleavedGroups::load_interleaved(const InterleavedGroup& s) {
     const std::string address = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<bool> wanted(static_cast<size_t>(s.stride));
     int last = 0;
     for (const auto& [inst, word] : s.accesses) wanted[size_t(word)] = true, last = std::max(last, word);
     const int words = (s.lanes - 1) * s.stride + last + 1;
     std::vector<std::vector<std::string>> parts(wanted.size());  // vectors, by word
-    prefetch_interleaved(s, address);
+    emit.prefetches.prefetch_interleaved(s, address);
     const auto vector_at = [&](int first, int at) {
         const int late = first - at;
-        const std::string v = let(text("load ", whole, ", ptr ", words_after(s, address, at), ", align ", s.bytes));
+        const std::string v = out.let(text("load ", whole, ", ptr ", words_after(s, address, at), ", align ", s.bytes));
         return late == 0 ? v : shuffled_words(s, v, "poison", [&](int lane) { return std::min(lane + late, s.lanes - 1); });
     };
     const auto part_at = [&](int first) {
         const std::string mask = word_mask(s, first, last, {}), bits = text("<", s.lanes, " x i1>");
         const std::string function = text("@llvm.masked.load.v", s.lanes, t, ".p0");
-        declare(text("declare ", whole, " ", function, "(ptr, i32, ", bits, ", ", whole, ")"));
-        return let(text("call ", whole, " ", function, "(ptr ", words_after(s, address, first), ", i32 ", s.bytes, ", ", bits,
-                        " ", mask, ", ", whole, " zeroinitializer)"));
+        out.declare(text("declare ", whole, " ", function, "(ptr, i32, ", bits, ", ", whole, ")"));
+        return out.let(text("call ", whole, " ", function, "(ptr ", words_after(s, address, first), ", i32 ", s.bytes, ", ", bits,
+                            " ", mask, ", ", whole, " zeroinitializer)"));
     };
     for (int part = 0; part < width; part += s.lanes) {
         std::vector<std::string> v(wanted.size(), "poison");
         if (in_one_vector(s) && words == s.lanes * s.stride) {
             const std::string from = words_after(s, address, part * s.stride);
-            const std::string all = let(text("load <", words, " x ", t, ">, ptr ", from, ", align ", s.bytes));
+            const std::string all = out.let(text("load <", words, " x ", t, ">, ptr ", from, ", align ", s.bytes));
             for (int r = 0; r < s.stride; ++r)
                 if (wanted[size_t(r)])
-                    v[size_t(r)] = shuffled(t, words, all, "poison", s.lanes, [&](int lane) { return lane * s.stride + r; });
+                    v[size_t(r)] =
+                        emit.shuffles.shuffled(t, words, all, "poison", s.lanes, [&](int lane) { return lane * s.stride + r; });
         } else {
             const int begin = part * s.stride, end = begin + words;
             for (int at = begin; at < end; at += s.lanes)
-                v[size_t((at - begin) / s.lanes)] = running.all() ? vector_at(at, std::min(at, end - s.lanes)) : part_at(at);
+                v[size_t((at - begin) / s.lanes)] =
+                    packet.running.all() ? vector_at(at, std::min(at, end - s.lanes)) : part_at(at);
             v = deinterleaved(s, v, wanted);
         }
         for (size_t r = 0; r < v.size(); ++r) parts[r].push_back(v[r]);
@@ -330,8 +330,8 @@ void LlvmEmitter::load_interleaved(const InterleavedGroup& s) {
 }
 
 /// Stores the group. Words of a gap between the members are not written.
-void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string& address,
-                                    const std::vector<std::string>& given) {
+void InterleavedGroups::store_interleaved(const InterleavedGroup& s, const std::string& address,
+                                          const std::vector<std::string>& given) {
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     const std::vector<std::string> of_word = stored_words(s, given);
     std::vector<bool> given_words;
@@ -345,10 +345,11 @@ void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string
             continue;
         }
         const int lanes = s.lanes * s.stride, from = int(std::bit_ceil(unsigned(s.stride))) * s.lanes;
-        const std::string together = shuffled(t, from, concatenated(t, s.lanes, words), "poison", lanes,
-                                              [&](int word) { return word % s.stride * s.lanes + word / s.stride; });
-        line(text("store <", lanes, " x ", t, "> ", together, ", ptr ", words_after(s, address, part * s.stride), ", align ",
-                  s.bytes));
+        const std::string together =
+            emit.shuffles.shuffled(t, from, emit.shuffles.concatenated(t, s.lanes, words), "poison", lanes,
+                                   [&](int word) { return word % s.stride * s.lanes + word / s.stride; });
+        out.line(text("store <", lanes, " x ", t, "> ", together, ", ptr ", words_after(s, address, part * s.stride), ", align ",
+                      s.bytes));
     }
     if (all.empty()) return;
     const auto each = [&](const std::function<void(const std::string& value, const std::string& address, int first)>& store) {
@@ -358,51 +359,53 @@ void LlvmEmitter::store_interleaved(const InterleavedGroup& s, const std::string
         }
     };
     const auto plain = [&](const std::string& value, const std::string& to, int) {
-        line(text("store ", whole, " ", value, ", ptr ", to, ", align ", s.bytes));
+        out.line(text("store ", whole, " ", value, ", ptr ", to, ", align ", s.bytes));
     };
-    if (!full || !running.all()) {
+    if (!full || !packet.running.all()) {
         const std::string suffix = text("v", s.lanes, t), bits = text("<", s.lanes, " x i1>");
-        declare(text("declare void @llvm.masked.store.", suffix, ".p0(", whole, ", ptr, i32, ", bits, ")"));
+        out.declare(text("declare void @llvm.masked.store.", suffix, ".p0(", whole, ", ptr, i32, ", bits, ")"));
         return each([&](const std::string& value, const std::string& to, int first) {
             const std::string mask = word_mask(s, first, s.stride - 1, full ? std::vector<bool>() : given_words);
-            line(text("call void @llvm.masked.store.", suffix, ".p0(", whole, " ", value, ", ptr ", to, ", i32 ", s.bytes, ", ",
-                      bits, " ", mask, ")"));
+            out.line(text("call void @llvm.masked.store.", suffix, ".p0(", whole, " ", value, ", ptr ", to, ", i32 ", s.bytes,
+                          ", ", bits, " ", mask, ")"));
         });
     }
     const Inst& i = *s.accesses[0].first;
-    if (!streams(i)) return each(plain);
-    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
+    if (!emit.streams.streams(i)) return each(plain);
+    const std::string aligned = out.label("aligned"), other = out.label("other"), end = out.label("stored");
     const int vector = s.lanes * s.bytes;
-    branch(let(text("icmp eq i64 ", let(text("and i64 ", integer_address(address), ", ", vector - 1)), ", 0")), aligned, other);
-    start(aligned);
+    out.branch(
+        out.let(text("icmp eq i64 ", out.let(text("and i64 ", emit.streams.integer_address(address), ", ", vector - 1)), ", 0")),
+        aligned, other);
+    out.start(aligned);
     each([&](const std::string& value, const std::string& to, int) {
-        line(text("store ", whole, " ", value, ", ptr ", to, ", align ", vector, nontemporal()));
+        out.line(text("store ", whole, " ", value, ", ptr ", to, ", align ", vector, emit.streams.nontemporal()));
     });
-    jump(end);
-    start(other);
+    out.jump(end);
+    out.start(other);
     each(plain);
-    start(end);
+    out.start(end);
 }
 
 /// If a load belongs to a group: loads the group at its first member, defines the result, and returns true.
-bool LlvmEmitter::loads_interleaved(InstId id) {
+bool InterleavedGroups::loads_interleaved(InstId id) {
     const Inst& i = k[id];
     if (!loaded_before.count(&i)) {
         if (const auto s = interleaved_group(id))
             load_interleaved(*s);
-        else if (const auto rows = running.all() ? lane_rows(id) : std::nullopt)
-            load_lane_rows(id, *rows);
+        else if (const auto rows = packet.running.all() ? emit.lane_rows.lane_rows(id) : std::nullopt)
+            emit.lane_rows.load_lane_rows(id, *rows);
         else
             return false;
     }
     const std::string lanes = loaded_before[&i];
     loaded_before.erase(&i);
-    define_lanes(k.result(i), from_memory(i.type, lanes, true));
+    packet.define_lanes(k.result(i), emit.casts.from_memory(i.type, lanes, true));
     return true;
 }
 
 /// If a store belongs to a group: records its value, stores the group at its last member, and returns true.
-bool LlvmEmitter::stores_interleaved(InstId id) {
+bool InterleavedGroups::stores_interleaved(InstId id) {
     const Inst& i = k[id];
     const auto holds = [&](const PendingGroupStore& j) {
         return std::any_of(j.all.accesses.begin(), j.all.accesses.end(), [&](const auto& a) { return a.first == &i; });
@@ -411,18 +414,18 @@ bool LlvmEmitter::stores_interleaved(InstId id) {
     if (join == pending_stores.end()) {
         if (const auto s = interleaved_group(id))
             pending_stores.push_back({*s, first_word(*s), {}, {}});
-        else if (const auto rows = running.all() ? lane_rows(id) : std::nullopt)
-            pending_stores.push_back({*rows, "", addresses_of_rows(*rows, access(i)), {}});
+        else if (const auto rows = packet.running.all() ? emit.lane_rows.lane_rows(id) : std::nullopt)
+            pending_stores.push_back({*rows, "", emit.lane_rows.addresses_of_rows(*rows, emit.addresses.access(i)), {}});
         else
             return false;
         join = pending_stores.end() - 1;
     }
-    join->given.push_back(to_memory(i.type, vector(k.operands(i).back()), true));
+    join->given.push_back(emit.casts.to_memory(i.type, packet.vector(k.operands(i).back()), true));
     if (join->given.size() < join->all.accesses.size()) return true;
     const PendingGroupStore complete = *join;
     pending_stores.erase(join);
     if (complete.all.apart)
-        store_lane_rows(complete);
+        emit.lane_rows.store_lane_rows(complete);
     else
         store_interleaved(complete.all, complete.address, complete.given);
     return true;

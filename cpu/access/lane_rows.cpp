@@ -21,7 +21,16 @@
 #include <set>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/contiguity_check.h"
+#include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_rows.h"
+#include "cpu/access/loads_and_stores.h"
+#include "cpu/access/software_prefetch.h"
+#include "cpu/access/streaming_stores.h"
+#include "cpu/address/addresses.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/packet/memory_layout.h"
+#include "cpu/packet/shuffles.h"
 
 namespace pumice::cpu {
 
@@ -43,35 +52,36 @@ std::vector<int> pieces_of(int words, int quad) {
 // ---- which accesses ----
 
 /// True if the lanes' words may lie in rows anywhere.
-bool LlvmEmitter::may_lie_in_lane_rows(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0)
+bool LaneRows::may_lie_in_lane_rows(const Inst& i) const {
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || packet.sum_lanes[i.memory.id] > 0)
         return false;
     // Scalars of local memory were often stored a short while ago, one by one: processors forward these to loads of one only.
     if (k[i.memory].kind == MemoryKind::local && k[i.memory].element.leaves.size() == 1) return false;
-    if (!memory_offsets.empty() && staged(i.memory)) return false;  // LLVM promotes it to registers
-    if (in_tiles.count(&i) || i.type == Scalar::boolean) return false;
+    if (!emit.memory.memory_offsets.empty() && emit.memory.staged(i.memory)) return false;  // LLVM promotes it to registers
+    if (emit.accesses.in_tiles.count(&i) || i.type == Scalar::boolean) return false;
     const int word = size_of(i.type);
     if ((word != 4 && word != 8) || int(k[i.memory].element.size) % word != 0) return false;
     const auto indices = indices_of(k, i);
     for (const Value v : indices.first(indices.size() - 1))
-        if (kind_of(v) != ValueKind::uniform) return true;
-    if (kind_of(indices.back()) == ValueKind::uniform || checks_contiguity(i)) return false;
+        if (packet.kind_of(v) != ValueKind::uniform) return true;
+    if (packet.kind_of(indices.back()) == ValueKind::uniform || emit.contiguity.checks_contiguity(i)) return false;
     // In an interior packet a boundary index is affine.
-    if (!interior_values.empty() && has_value[indices.back().id] && values[indices.back().id].kind != ValueKind::vector)
+    if (!emit.pure.interior_values.empty() && packet.has_value[indices.back().id] &&
+        packet.values[indices.back().id].kind != ValueKind::vector)
         return false;
-    const auto step = index_step(i, indices.back());
-    return step ? std::abs(*step) > 1 : kind_of(indices.back()) == ValueKind::vector;
+    const auto step = emit.addresses.index_step(i, indices.back());
+    return step ? std::abs(*step) > 1 : packet.kind_of(indices.back()) == ValueKind::vector;
 }
 
 /// The accesses of a block, from `id` on, to adjacent words of the lanes' rows.
-std::optional<InterleavedGroup> LlvmEmitter::lane_rows(InstId id) const {
+std::optional<InterleavedGroup> LaneRows::lane_rows(InstId id) const {
     const Inst& i = k[id];
     if (!target.rules.has(Rule::lane_rows) || width < quad || !may_lie_in_lane_rows(i)) return std::nullopt;
     const int64_t word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
     if (lanes < quad || width % lanes != 0) return std::nullopt;
     InterleavedGroup s;
     s.apart = true, s.bytes = int(word), s.lanes = int(lanes);
-    std::vector<AccessAt> members = accesses_with(id, 0), near;
+    std::vector<AccessAt> members = emit.groups.accesses_with(id, 0), near;
     int64_t last = 0;
     for (const AccessAt& m : members) {
         const int64_t first = std::min(s.first, m.at), end = std::max(last, m.at);
@@ -94,14 +104,14 @@ std::optional<InterleavedGroup> LlvmEmitter::lane_rows(InstId id) const {
 // ---- the accesses ----
 
 /// The address of each lane's first word.
-std::vector<std::string> LlvmEmitter::addresses_of_rows(const InterleavedGroup& s, const Address& a) {
+std::vector<std::string> LaneRows::addresses_of_rows(const InterleavedGroup& s, const Address& a) {
     std::vector<std::string> rows;
     const Inst& i = *s.accesses[0].first;
     const auto indices = indices_of(k, i);
-    const auto counts = [&](Value v) { return kind_of(v) != ValueKind::vector; };
+    const auto counts = [&](Value v) { return packet.kind_of(v) != ValueKind::vector; };
     const auto lane = [&](int n) {
-        const std::string one = extract("ptr", a.pointer, std::to_string(n));
-        return s.first == 0 ? one : let(text("getelementptr i8, ptr ", one, ", i64 ", s.first), "p");
+        const std::string one = out.extract("ptr", a.pointer, std::to_string(n));
+        return s.first == 0 ? one : out.let(text("getelementptr i8, ptr ", one, ", i64 ", s.first), "p");
     };
     if (!std::all_of(indices.begin(), indices.end(), counts)) {
         for (int n = 0; n < width; ++n) rows.push_back(lane(n));
@@ -109,27 +119,29 @@ std::vector<std::string> LlvmEmitter::addresses_of_rows(const InterleavedGroup& 
     }
     // Rows at equal distances: an addition a lane is cheaper than taking a vector apart.
     rows.push_back(lane(0));
-    const std::string second = integer_address(lane(1));
-    const std::string apart = let(text("sub i64 ", second, ", ", integer_address(rows[0])));
+    const std::string second = emit.streams.integer_address(lane(1));
+    const std::string apart = out.let(text("sub i64 ", second, ", ", emit.streams.integer_address(rows[0])));
     for (int n = 1; n < width; ++n)
-        rows.push_back(let(text("getelementptr i8, ptr ", rows[0], ", i64 ", let(text("mul i64 ", apart, ", ", n))), "p"));
+        rows.push_back(
+            out.let(text("getelementptr i8, ptr ", rows[0], ", i64 ", out.let(text("mul i64 ", apart, ", ", n))), "p"));
     return rows;
 }
 
 /// Loads the words of the lanes' rows: nothing before the first word and nothing after the last one.
-void LlvmEmitter::load_lane_rows(InstId id, const InterleavedGroup& s) {
+void LaneRows::load_lane_rows(InstId id, const InterleavedGroup& s) {
     const std::string t = text("i", 8 * s.bytes), four = text("<", quad, " x ", t, ">");
-    const Address all = access(*s.accesses[0].first);
-    prefetch(id, all);
+    const Address all = emit.addresses.access(*s.accesses[0].first);
+    emit.prefetches.prefetch(id, all);
     const std::vector<std::string> rows = addresses_of_rows(s, all);
     const auto words_of = [&](const std::string& row, int first, int count) {
-        return let(text("load ", count == 1 ? t : text("<", count, " x ", t, ">"), ", ptr ", words_after(s, row, first),
-                        ", align ", s.bytes));
+        return out.let(text("load ", count == 1 ? t : text("<", count, " x ", t, ">"), ", ptr ",
+                            emit.groups.words_after(s, row, first), ", align ", s.bytes));
     };
     const auto piece = [&](const std::string& row, int first) {
         if (s.stride >= quad) return words_of(row, first, quad);
-        const std::string two = resized(t, words_of(row, 0, 2), 2, quad);
-        return s.stride == 2 ? two : let(text("insertelement ", four, " ", two, ", ", t, " ", words_of(row, 2, 1), ", i64 2"));
+        const std::string two = emit.shuffles.resized(t, words_of(row, 0, 2), 2, quad);
+        return s.stride == 2 ? two
+                             : out.let(text("insertelement ", four, " ", two, ", ", t, " ", words_of(row, 2, 1), ", i64 2"));
     };
     const std::vector<int> begins = pieces_of(s.stride, quad);
     std::vector<std::vector<std::string>> parts(static_cast<size_t>(s.stride));  // vectors, by word
@@ -139,33 +151,34 @@ void LlvmEmitter::load_lane_rows(InstId id, const InterleavedGroup& s) {
         for (int at = 0; s.stride % s.lanes == 0 && at < s.stride; at += s.lanes) {
             std::vector<std::string> square;
             for (int lane = 0; lane < s.lanes; ++lane) square.push_back(words_of(row(lane), at, s.lanes));
-            square = transposed(t, square);
+            square = emit.shuffles.transposed(t, square);
             std::move(square.begin(), square.end(), columns.begin() + at);
         }
         for (size_t p = 0; s.stride % s.lanes != 0 && p < begins.size(); ++p) {
-            const auto block =
-                transposed(t, s.lanes, quad, [&](int lane, int) -> std::string { return piece(row(lane), begins[p]); });
+            const auto block = emit.shuffles.transposed(
+                t, s.lanes, quad, [&](int lane, int) -> std::string { return piece(row(lane), begins[p]); });
             for (int c = 0; c < quad && begins[p] + c < s.stride; ++c) columns[size_t(begins[p] + c)] = block[size_t(c)];
         }
         for (size_t w = 0; w < parts.size(); ++w) parts[w].push_back(columns[w]);
     }
-    keep_loaded(s, parts);
+    emit.groups.keep_loaded(s, parts);
 }
 
 /// Stores the words of the lanes' rows.
-void LlvmEmitter::store_lane_rows(const PendingGroupStore& pending) {
+void LaneRows::store_lane_rows(const PendingGroupStore& pending) {
     const InterleavedGroup& s = pending.all;
     const std::string t = text("i", 8 * s.bytes);
-    const std::vector<std::string> of_word = stored_words(s, pending.given);
+    const std::vector<std::string> of_word = emit.groups.stored_words(s, pending.given);
     const auto put = [&](const std::string& value, int count, const std::string& row, int first) {
-        line(text("store ", count == 1 ? t : text("<", count, " x ", t, ">"), " ", value, ", ptr ", words_after(s, row, first),
-                  ", align ", s.bytes));
+        out.line(text("store ", count == 1 ? t : text("<", count, " x ", t, ">"), " ", value, ", ptr ",
+                      emit.groups.words_after(s, row, first), ", align ", s.bytes));
     };
     for (int part = 0; part < width; part += s.lanes) {
-        const std::vector<std::string> words = words_of_part(s, of_word, part);
+        const std::vector<std::string> words = emit.groups.words_of_part(s, of_word, part);
         const auto row = [&](int lane) { return pending.rows[size_t(part + lane)]; };
         for (int at = 0; s.stride % s.lanes == 0 && at < s.stride; at += s.lanes) {
-            const auto square = transposed(t, std::vector<std::string>(words.begin() + at, words.begin() + at + s.lanes));
+            const auto square =
+                emit.shuffles.transposed(t, std::vector<std::string>(words.begin() + at, words.begin() + at + s.lanes));
             for (int lane = 0; lane < s.lanes; ++lane) put(square[size_t(lane)], s.lanes, row(lane), at);
         }
         if (s.stride % s.lanes == 0) continue;
@@ -173,11 +186,11 @@ void LlvmEmitter::store_lane_rows(const PendingGroupStore& pending) {
             std::array<std::string, quad> block;
             block.fill("poison");
             for (int c = 0; c < quad && begin + c < s.stride; ++c) block[size_t(c)] = words[size_t(begin + c)];
-            transpose_blocks(block, t, s.lanes);
+            emit.shuffles.transpose_blocks(block, t, s.lanes);
             for (int lane = 0; lane < s.lanes; ++lane) {
                 const auto some = [&](int first, int count) {
-                    return shuffled(t, s.lanes, block[size_t(lane % quad)], "poison", count,
-                                    [&](int n) { return lane / quad * quad + first + n; });
+                    return emit.shuffles.shuffled(t, s.lanes, block[size_t(lane % quad)], "poison", count,
+                                                  [&](int n) { return lane / quad * quad + first + n; });
                 };
                 if (s.stride >= quad) {
                     put(some(0, quad), quad, row(lane), begin);
@@ -185,8 +198,8 @@ void LlvmEmitter::store_lane_rows(const PendingGroupStore& pending) {
                 }
                 put(some(0, 2), 2, row(lane), 0);
                 if (s.stride == 3)
-                    put(let(text("extractelement <", s.lanes, " x ", t, "> ", block[size_t(lane % quad)], ", i64 ",
-                                 lane / quad * quad + 2)),
+                    put(out.let(text("extractelement <", s.lanes, " x ", t, "> ", block[size_t(lane % quad)], ", i64 ",
+                                     lane / quad * quad + 2)),
                         1, row(lane), 2);
             }
         }

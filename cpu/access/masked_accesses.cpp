@@ -1,4 +1,5 @@
-// Outlining of accesses that LLVM takes apart: after the first ones, each is a call of a function that has one access.
+// Accesses under masks: masked loads and stores, gathers and scatters. After the first ones that LLVM takes apart, each is a call
+// of a function that has one access.
 //
 // LLVM has no instruction for scatters of 8- and 16-bit elements, for example, and makes a store of each lane, with a test of the
 // mask before it. In its code generation the time for these stores grows with the square of their number.
@@ -10,8 +11,9 @@
 // Cost: a call, around which live vectors are saved; 16 stores take longer.
 // Limits: kernels with few such accesses have none; nor have kernels of which all functions must be inlined (CodeUse::function).
 // Textbook name: function outlining (LLVM: IROutliner, MachineOutliner).
+#include "cpu/access/masked_accesses.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/packet/emit_casts.h"
 #include "cpu/plan/tuning.h"
 
 namespace pumice::cpu {
@@ -20,46 +22,90 @@ using namespace ir;
 
 /// True if LLVM makes scalar accesses of an access under a mask or of a gather or scatter. LLVM uses the gathers of AVX2 only for
 /// processors on which they are fast.
-bool LlvmEmitter::is_scalarised(const Inst& i, const Address& a) const {
+bool MaskedAccesses::is_scalarised(const Inst& i, const Address& a) const {
     const bool whole_words = size_of(i.type) >= 4;
     if (target.isa == Isa::avx512) return a.how == Address::How::scattered && !whole_words;
     return target.isa != Isa::avx2 || a.how == Address::How::scattered || !whole_words;
 }
 
 /// True if the access, which is about to be emitted, has to be a call. Counts the lanes of scalarised accesses.
-bool LlvmEmitter::is_outlined(const Inst& i, const Address& a) {
+bool MaskedAccesses::is_outlined(const Inst& i, const Address& a) {
     if (width == 1 || target.use == CodeUse::function || !is_scalarised(i, a)) return false;
     scalarised_lanes += width;
     return scalarised_lanes > tuning::most_scalarised_lanes;
 }
 
 /// A masked load or gather of the active lanes, or with a `value` a masked store or scatter.
-std::string LlvmEmitter::masked_access(const Inst& i, const Address& a, const std::string& element, const std::string& value) {
-    const bool stores = !value.empty(), masked = !running.all();
+std::string MaskedAccesses::masked_access(const Inst& i, const Address& a, const std::string& element, const std::string& value) {
+    const bool stores = !value.empty(), masked = !packet.running.all();
     if (!is_outlined(i, a)) {
-        if (!stores) return masked_read(element, a, mask_text(running));
-        masked_write(element, value, a, mask_text(running));
+        if (!stores) return masked_read(element, a, packet.mask_text(packet.running));
+        masked_write(element, value, a, packet.mask_text(packet.running));
         return "";
     }
     // "@llvm.masked.gather.v16i16.v16p0" becomes "@outlined.masked.gather.v16i16.v16p0.2.all".
     const std::string of = masked_function(element, a, stores);
     const std::string name = text("@outlined", of.substr(of.find('.')), ".", a.align, masked ? "" : ".all");
-    const std::string pointers = a.how == Address::How::scattered ? vector_type("ptr") : "ptr", masks = vector_type("i1");
-    const std::string whole = vector_type(element), result = stores ? "void" : whole, bits = text("i", width);
+    const std::string pointers = a.how == Address::How::scattered ? out.vector_type("ptr") : "ptr", masks = out.vector_type("i1");
+    const std::string whole = out.vector_type(element), result = stores ? "void" : whole, bits = text("i", width);
     std::string all =
         text("define internal ", result, " ", name, "(", stores ? whole + " %value, " : "", pointers, " %at",
              masked ? text(", ", bits, " %bits") : "", ") noinline nounwind memory(", stores ? "write" : "read", ") {\n");
     if (masked) all += text("  %mask = bitcast ", bits, " %bits to ", masks, "\n");
     const std::string one =
-        masked_call(element, {a.how, "%at", a.align}, masked ? "%mask" : mask_text({}), stores ? "%value" : "");
+        masked_call(element, {a.how, "%at", a.align}, masked ? "%mask" : packet.mask_text({}), stores ? "%value" : "");
     all += text("  ", stores ? "" : "%loaded = ", one, "\n  ret ", result, stores ? "" : " %loaded", "\n}");
-    declare(all);
-    const std::string given = masked ? let(text("bitcast ", masks, " ", running.text, " to ", bits)) : "";
+    out.declare(all);
+    const std::string given = masked ? out.let(text("bitcast ", masks, " ", packet.running.text, " to ", bits)) : "";
     const std::string call = text("call ", result, " ", name, "(", stores ? text(whole, " ", value, ", ") : "", pointers, " ",
                                   a.pointer, masked ? text(", ", bits, " ", given) : "", ")");
-    if (!stores) return let(call);
-    line(call);
+    if (!stores) return out.let(call);
+    out.line(call);
     return "";
+}
+
+/// LLVM's intrinsic for an access under a mask of such elements.
+std::string MaskedAccesses::masked_function(const std::string& element, const Address& a, bool stores) const {
+    const bool scattered = a.how == Address::How::scattered;
+    const char* const kind = scattered ? (stores ? "scatter." : "gather.") : (stores ? "store." : "load.");
+    return text("@llvm.masked.", kind, out.intrinsic_suffix(element, true), scattered ? text(".v", width, "p0") : ".p0");
+}
+
+/// The text of its call, which loads 0 in the lanes without a bit of the mask. With a `value` it stores that.
+std::string MaskedAccesses::masked_call(const std::string& element, const Address& a, const std::string& mask,
+                                        const std::string& value) {
+    const bool stores = !value.empty();
+    const std::string whole = out.vector_type(element), bits = out.vector_type("i1"),
+                      function = masked_function(element, a, stores);
+    const std::string pointers = a.how == Address::How::scattered ? out.vector_type("ptr") : "ptr",
+                      result = stores ? "void" : whole;
+    const std::string first = stores ? whole + ", " : "", last = stores ? "" : ", " + whole;
+    out.declare(text("declare ", result, " ", function, "(", first, pointers, ", i32, ", bits, last, ")"));
+    return text("call ", result, " ", function, "(", stores ? text(whole, " ", value, ", ") : "", pointers, " ", a.pointer,
+                ", i32 ", a.align, ", ", bits, " ", mask, stores ? "" : last + " zeroinitializer", ")");
+}
+
+/// A load under a mask, or by a gather.
+std::string MaskedAccesses::masked_load(const Inst& i, const Address& a) {
+    const std::string scalar = out.memory_type(i.type);
+    // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
+    const std::string element = i.type == Scalar::f16 ? "i16" : scalar;
+    return emit.casts.convert("bitcast", out.vector_type(element), masked_access(i, a, element), out.vector_type(scalar));
+}
+
+/// Loads an element in each lane of a mask, and 0 in the others.
+std::string MaskedAccesses::masked_read(const std::string& element, const Address& a, const std::string& mask) {
+    return out.let(masked_call(element, a, mask));
+}
+
+/// Stores the element of each lane of a mask.
+void MaskedAccesses::masked_write(const std::string& element, const std::string& value, const Address& a,
+                                  const std::string& mask) {
+    out.line(masked_call(element, a, mask, value));
+}
+
+void MaskedAccesses::masked_store(const Inst& i, const std::string& value, const Address& a) {
+    masked_access(i, a, out.memory_type(i.type), value);
 }
 
 }  // namespace pumice::cpu

@@ -18,7 +18,13 @@
 #include <cmath>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/loads_and_stores.h"
+#include "cpu/access/masked_accesses.h"
+#include "cpu/access/row_tile.h"
+#include "cpu/access/software_prefetch.h"
+#include "cpu/address/addresses.h"
+#include "cpu/packet/loop_facts.h"
+#include "cpu/packet/shuffles.h"
 
 namespace pumice::cpu {
 
@@ -37,38 +43,39 @@ int element_bytes(const RowTile& t) { return size_of(t.accesses[0]->type); }
 // ---- which loops ----
 
 /// Legality of one access: the lanes' addresses are not adjacent, and each lane goes along its row by one element an iteration.
-bool LlvmEmitter::is_row_access(InstId id, InstId loop) const {
+bool RowTiles::is_row_access(InstId id, InstId loop) const {
     const Inst& i = k[id];
     const Memory& m = k[i.memory];
-    if ((i.op != Op::load && i.op != Op::store) || uniformity.structure().around(id) != loop) return false;
-    if (m.kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
+    if ((i.op != Op::load && i.op != Op::store) || packet.uniformity.structure().around(id) != loop) return false;
+    if (m.kind != MemoryKind::array || packet.sum_lanes[i.memory.id] > 0) return false;
     if (int(m.element.size) != size_of(i.type) || (size_of(i.type) != 4 && size_of(i.type) != 8)) return false;
     const auto indices = indices_of(k, i);
-    const auto grows = [&](Value v) { return growth(v, loop, index_bits(i, v)); };
+    const auto grows = [&](Value v) { return emit.loops.growth(v, loop, emit.addresses.index_bits(i, v)); };
     if (grows(indices.back()) != grows(k[k[loop].blocks[0]].params[0])) return false;
     bool apart = false;
     for (const Value v : indices.first(indices.size() - 1)) {
         if (grows(v) != 0) return false;
-        apart = apart || kind_of(v) != ValueKind::uniform;
+        apart = apart || packet.kind_of(v) != ValueKind::uniform;
     }
-    const auto step = index_step(i, indices.back());
-    if (!apart && (step ? std::abs(*step) <= 1 : kind_of(indices.back()) != ValueKind::vector)) return false;
-    return way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
+    const auto step = emit.addresses.index_step(i, indices.back());
+    if (!apart && (step ? std::abs(*step) <= 1 : packet.kind_of(indices.back()) != ValueKind::vector)) return false;
+    return emit.prefetches.way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
 }
 
 /// The tiles of a loop; none unless all lanes run all its iterations. A tile with stores is the only access to its memory in the
 /// loop.
-std::vector<RowTile> LlvmEmitter::tiles_of(InstId id) const {
+std::vector<RowTile> RowTiles::tiles_of(InstId id) const {
     if (!target.rules.has(Rule::row_tiles)) return {};
     const Inst& loop = k[id];
-    if (loop.op != Op::for_ || width % quad != 0 || !running.all()) return {};
-    if (diverges(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
+    if (loop.op != Op::for_ || width % quad != 0 || !packet.running.all()) return {};
+    if (packet.diverges(id) || !packet.uniformity.structure().jumps_to(id).empty() || emit.loops.unrolls(id)) return {};
     const auto v = k.operands(loop);
     const Value index = k[loop.blocks[0]].params[0];
-    const auto step = growth(index, id, 32);
-    const int64_t trips = constant_trips(id);
+    const auto step = emit.loops.growth(index, id, 32);
+    const int64_t trips = emit.loops.constant_trips(id);
     const bool by_one = step && (*step == 1 || (*step == -1 && is_signed_int(k.type_of(index))));
-    if (size_of(k.type_of(index)) != 4 || !by_one || kind_of(index) != ValueKind::uniform || kind_of(v[1]) != ValueKind::uniform)
+    if (size_of(k.type_of(index)) != 4 || !by_one || packet.kind_of(index) != ValueKind::uniform ||
+        packet.kind_of(v[1]) != ValueKind::uniform)
         return {};
     if (trips >= 0 && trips < columns) return {};
     std::vector<RowTile> tiles;
@@ -103,156 +110,160 @@ std::vector<RowTile> LlvmEmitter::tiles_of(InstId id) const {
 }
 
 /// True if the tile is an accumulator: an iteration only adds to its element or subtracts from it, as in x[i] += a.
-bool LlvmEmitter::only_adds(const RowTile& t) const {
+bool RowTiles::only_adds(const RowTile& t) const {
     // The sum of partial sums rounds differently, by too much in a narrow float.
     if (is_narrow_float(t.accesses[0]->type)) return false;
     if (t.accesses.size() != 2 || t.accesses[0]->op != Op::load || t.accesses[1]->op != Op::store) return false;
     const Value loaded = k.result(*t.accesses[0]), sum = k.operands(*t.accesses[1]).back();
     const InstId made = k[sum].inst;
-    if (made.id == none || uses.count(loaded) != 1 || uses.count(sum) != 1) return false;
+    if (made.id == none || packet.uses.count(loaded) != 1 || packet.uses.count(sum) != 1) return false;
     const auto v = k.operands(k[made]);
     return (k[made].op == Op::add && (v[0] == loaded || v[1] == loaded)) || (k[made].op == Op::sub && v[0] == loaded);
 }
 
-std::string LlvmEmitter::added(const RowTile& t, const std::string& type, const std::string& a, const std::string& b) {
-    return let(text(is_float(t.accesses[0]->type) ? "fadd " : "add ", type, " ", a, ", ", b));
+std::string RowTiles::added(const RowTile& t, const std::string& type, const std::string& a, const std::string& b) {
+    return out.let(text(is_float(t.accesses[0]->type) ? "fadd " : "add ", type, " ", a, ", ", b));
 }
 
 // ---- the loop ----
 
-RowTiling LlvmEmitter::open_tiles(InstId id) {
+RowTiling RowTiles::open_tiles(InstId id) {
     RowTiling t;
     t.tiles = tiles_of(id);
     if (t.tiles.empty()) return t;
     t.index = k[k[id].blocks[0]].params[0];
-    t.first = scalar(k.operands(k[id])[0]);
-    t.step = int(*growth(t.index, id, 32));
-    t.stop = alloca_of("i32", "stop");
+    t.first = packet.scalar(k.operands(k[id])[0]);
+    t.step = int(*emit.loops.growth(t.index, id, 32));
+    t.stop = out.alloca_of("i32", "stop");
     for (RowTile& tile : t.tiles) {
         const Inst& i = *tile.accesses[0];
-        tile.memory = alloca_of(text("[", columns, " x ", vector_type(memory_type(i.type)), "]"), "tile");
+        tile.memory = out.alloca_of(text("[", columns, " x ", out.vector_type(out.memory_type(i.type)), "]"), "tile");
         const std::string first = address_at(i, t.index, t.first);
-        for (int lane = 0; lane < width; ++lane) tile.rows.push_back(extract("ptr", first, std::to_string(lane)));
+        for (int lane = 0; lane < width; ++lane) tile.rows.push_back(out.extract("ptr", first, std::to_string(lane)));
     }
     return t;
 }
 
 /// Code before the iterations of a tile (at least one): loads the tile and prefetches a later one.
-void LlvmEmitter::fill_tiles(const Inst& loop, RowTiling& t) {
-    const std::string from = scalar(t.index), to = scalar(k.operands(loop)[1]);
-    const std::string left = let(t.step > 0 ? text("sub i32 ", to, ", ", from) : text("sub i32 ", from, ", ", to));
-    declare("declare i32 @llvm.umin.i32(i32, i32)");
-    t.count = let(text("call i32 @llvm.umin.i32(i32 ", left, ", i32 ", columns, ")"));
-    const std::string end = let(text(t.step > 0 ? "add" : "sub", " i32 ", from, ", ", t.count));
-    t.lowest = t.step > 0 ? from : let(text("add i32 ", end, ", 1"));
-    line(text("store i32 ", end, ", ptr ", t.stop));
+void RowTiles::fill_tiles(const Inst& loop, RowTiling& t) {
+    const std::string from = packet.scalar(t.index), to = packet.scalar(k.operands(loop)[1]);
+    const std::string left = out.let(t.step > 0 ? text("sub i32 ", to, ", ", from) : text("sub i32 ", from, ", ", to));
+    out.declare("declare i32 @llvm.umin.i32(i32, i32)");
+    t.count = out.let(text("call i32 @llvm.umin.i32(i32 ", left, ", i32 ", columns, ")"));
+    const std::string end = out.let(text(t.step > 0 ? "add" : "sub", " i32 ", from, ", ", t.count));
+    t.lowest = t.step > 0 ? from : out.let(text("add i32 ", end, ", 1"));
+    out.line(text("store i32 ", end, ", ptr ", t.stop));
     // The column is a difference of two loop indices. It may exceed i32.
     const auto wide = [&](const std::string& i) {
-        return let(text(is_signed_int(k.type_of(t.index)) ? "sext" : "zext", " i32 ", i, " to i64"));
+        return out.let(text(is_signed_int(k.type_of(t.index)) ? "sext" : "zext", " i32 ", i, " to i64"));
     };
-    t.column = let(text("sub i64 ", wide(t.lowest), ", ", wide(t.first)));
-    const std::string ahead = let(text("add i64 ", t.column, ", ", t.step * columns * tiles_ahead));
+    t.column = out.let(text("sub i64 ", wide(t.lowest), ", ", wide(t.first)));
+    const std::string ahead = out.let(text("add i64 ", t.column, ", ", t.step * columns * tiles_ahead));
     for (const RowTile& tile : t.tiles) {
-        for (int lane = 0; lane < width && (tile.loads || tile.adds); ++lane) emit_prefetch(row_address(tile, ahead, lane, 0));
+        for (int lane = 0; lane < width && (tile.loads || tile.adds); ++lane)
+            emit.prefetches.emit_prefetch(row_address(tile, ahead, lane, 0));
         if (tile.loads) move_tile(tile, t, false);
     }
 }
 
 /// Code after the iterations of a tile: stores it back.
-void LlvmEmitter::flush_tiles(const RowTiling& t) {
+void RowTiles::flush_tiles(const RowTiling& t) {
     for (const RowTile& tile : t.tiles) {
         if (tile.stores) move_tile(tile, t, true);
-        for (const Inst* i : tile.accesses) in_tiles.erase(i);
+        for (const Inst* i : tile.accesses) emit.accesses.in_tiles.erase(i);
     }
 }
 
 /// Computes, for each access of the iteration, the address of its vector in the tile.
-void LlvmEmitter::enter_tiles(const RowTiling& t) {
-    const std::string column = let(text("sub i32 ", scalar(t.index), ", ", t.lowest));
+void RowTiles::enter_tiles(const RowTiling& t) {
+    const std::string column = out.let(text("sub i32 ", packet.scalar(t.index), ", ", t.lowest));
     for (const RowTile& tile : t.tiles) {
-        const std::string address =
-            let(text("getelementptr ", vector_type(memory_type(tile.accesses[0]->type)), ", ptr ", tile.memory, ", i32 ", column),
-                "p");
-        for (const Inst* i : tile.accesses) in_tiles[i] = tile.adds && i->op == Op::load ? "" : address;
+        const std::string address = out.let(text("getelementptr ", out.vector_type(out.memory_type(tile.accesses[0]->type)),
+                                                 ", ptr ", tile.memory, ", i32 ", column),
+                                            "p");
+        for (const Inst* i : tile.accesses) emit.accesses.in_tiles[i] = tile.adds && i->op == Op::load ? "" : address;
     }
 }
 
 // ---- from rows to tiles and back ----
 
-void LlvmEmitter::move_tile(const RowTile& t, const RowTiling& all, bool back) {
-    const std::string whole = label("whole"), part = label("part"), end = label("moved");
-    branch(let(text("icmp eq i32 ", all.count, ", ", columns)), whole, part);
-    start(whole);
+void RowTiles::move_tile(const RowTile& t, const RowTiling& all, bool back) {
+    const std::string whole = out.label("whole"), part = out.label("part"), end = out.label("moved");
+    out.branch(out.let(text("icmp eq i32 ", all.count, ", ", columns)), whole, part);
+    out.start(whole);
     for (int lane = 0; lane < width; lane += std::min(width, columns))
         back ? transpose_back(t, all, lane) : transpose(t, all, lane);
-    jump(end);
-    start(part);
+    out.jump(end);
+    out.start(part);
     const Inst& i = *t.accesses[0];
-    const std::string type = memory_type(i.type), v = vector_type(type);
-    counted("column", all.count, [&](const std::string& column) {
-        const std::string here = let(text("getelementptr ", v, ", ptr ", t.memory, ", i32 ", column), "p");
-        const Address there{Address::How::scattered, address_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column))),
-                            element_bytes(t)};
-        const std::string value = !back || t.adds ? masked_read(type, there, "splat (i1 true)") : "";
-        if (!back) return line(text("store ", v, " ", value, ", ptr ", here));
-        const std::string changed = let(text("load ", v, ", ptr ", here)), now = t.adds ? added(t, v, value, changed) : changed;
-        masked_write(type, now, there, "splat (i1 true)");
+    const std::string type = out.memory_type(i.type), v = out.vector_type(type);
+    out.counted("column", all.count, [&](const std::string& column) {
+        const std::string here = out.let(text("getelementptr ", v, ", ptr ", t.memory, ", i32 ", column), "p");
+        const Address there{Address::How::scattered,
+                            address_at(i, all.index, out.let(text("add i32 ", all.lowest, ", ", column))), element_bytes(t)};
+        const std::string value = !back || t.adds ? emit.masked.masked_read(type, there, "splat (i1 true)") : "";
+        if (!back) return out.line(text("store ", v, " ", value, ", ptr ", here));
+        const std::string changed = out.let(text("load ", v, ", ptr ", here)),
+                          now = t.adds ? added(t, v, value, changed) : changed;
+        emit.masked.masked_write(type, now, there, "splat (i1 true)");
     });
-    start(end);
+    out.start(end);
 }
 
 /// The lanes' addresses in the iteration with index `now`: a vector of ptr.
-std::string LlvmEmitter::address_at(const Inst& i, Value index, const std::string& now) {
-    const auto way = way_to(i, [&](Value v) { return v == index; });
-    const auto set_index = [&] { values[index.id] = {ValueKind::uniform, now, "", 0}, has_value[index.id] = true; };
-    return address_after(i, *way, set_index).pointer;
+std::string RowTiles::address_at(const Inst& i, Value index, const std::string& now) {
+    const auto way = emit.prefetches.way_to(i, [&](Value v) { return v == index; });
+    const auto set_index = [&] { packet.values[index.id] = {ValueKind::uniform, now, "", 0}, packet.has_value[index.id] = true; };
+    return emit.prefetches.address_after(i, *way, set_index).pointer;
 }
 
 /// The address of a column in a lane's row, plus `bytes`.
-std::string LlvmEmitter::row_address(const RowTile& t, const std::string& column, int lane, int bytes) {
+std::string RowTiles::row_address(const RowTile& t, const std::string& column, int lane, int bytes) {
     const std::string address =
-        let(text("getelementptr [", element_bytes(t), " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
-    return bytes == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", bytes), "p");
+        out.let(text("getelementptr [", element_bytes(t), " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
+    return bytes == 0 ? address : out.let(text("getelementptr i8, ptr ", address, ", i64 ", bytes), "p");
 }
 
 /// Loads and transposes the rows of up to 16 lanes, `first` and following, into the tile.
-void LlvmEmitter::transpose(const RowTile& t, const RowTiling& all, int first) {
-    const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
+void RowTiles::transpose(const RowTile& t, const RowTiling& all, int first) {
+    const std::string type = out.memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
     const int lanes = std::min(width - first, columns);
-    const std::vector<std::string> vectors = transposed(type, lanes, columns, [&](int lane, int column) {
-        return let(text("load ", four, ", ptr ", row_address(t, all.column, first + lane, column * element_bytes(t)), ", align ",
-                        element_bytes(t)));
+    const std::vector<std::string> vectors = emit.shuffles.transposed(type, lanes, columns, [&](int lane, int column) {
+        return out.let(text("load ", four, ", ptr ", row_address(t, all.column, first + lane, column * element_bytes(t)),
+                            ", align ", element_bytes(t)));
     });
     const std::string whole = text("<", lanes, " x ", type, ">");
     for (int c = 0; c < columns; ++c) {
         const std::string address =
-            let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes(t)), "p");
-        line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", address, ", align 16"));
+            out.let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes(t)), "p");
+        out.line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", address, ", align 16"));
     }
 }
 
 /// The inverse of transpose(): transposes 4 x 4 blocks, then assembles each row from the blocks and stores it.
-void LlvmEmitter::transpose_back(const RowTile& t, const RowTiling& all, int first) {
-    const std::string type = memory_type(t.accesses[0]->type);
+void RowTiles::transpose_back(const RowTile& t, const RowTiling& all, int first) {
+    const std::string type = out.memory_type(t.accesses[0]->type);
     const int lanes = std::min(width - first, columns), blocks = lanes / quad;
     const std::string whole = text("<", lanes, " x ", type, ">");
     std::array<std::array<std::string, quad>, columns / quad> parts;
     for (int q = 0; q < columns / quad; ++q) {
         for (int c = 0; c < quad; ++c) {
             const int offset = ((q * quad + c) * width + first) * element_bytes(t);
-            parts[size_t(q)][size_t(c)] = let(text(
-                "load ", whole, ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", offset), "p"), ", align 16"));
+            parts[size_t(q)][size_t(c)] =
+                out.let(text("load ", whole, ", ptr ", out.let(text("getelementptr i8, ptr ", t.memory, ", i64 ", offset), "p"),
+                             ", align 16"));
         }
-        transpose_blocks(parts[size_t(q)], type, lanes);
+        emit.shuffles.transpose_blocks(parts[size_t(q)], type, lanes);
     }
     const auto picked = [&](const std::string& a, const std::string& b, std::vector<int> from) {  // blocks of a, then of b
-        return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
+        return emit.shuffles.shuffled(type, lanes, a, b, lanes,
+                                      [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
     };
     const auto put = [&](const std::string& v, int lane, int column) {
         const std::string address = row_address(t, all.column, first + lane, column * element_bytes(t));
         const std::string now =
-            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", address, ", align ", element_bytes(t))), v) : v;
-        line(text("store ", whole, " ", now, ", ptr ", address, ", align ", element_bytes(t)));
+            t.adds ? added(t, whole, out.let(text("load ", whole, ", ptr ", address, ", align ", element_bytes(t))), v) : v;
+        out.line(text("store ", whole, " ", now, ", ptr ", address, ", align ", element_bytes(t)));
     };
     for (int r = 0; r < quad; ++r) {
         const auto row = [&](int q) { return parts[size_t(q)][size_t(r)]; };

@@ -18,11 +18,18 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "core/analysis/loop_info.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/interleaved_group.h"
+#include "cpu/access/software_prefetch.h"
+#include "cpu/access/streaming_stores.h"
+#include "cpu/address/addresses.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/packet/loop_facts.h"
 #include "cpu/plan/index_polynomial.h"
 
 namespace pumice::cpu {
@@ -103,24 +110,18 @@ int stride_axis(const Kernel& k, const IndexPolynomial::Product& step, MemoryId 
 
 }  // namespace
 
-/// True if a value is the instruction `op` along axis 0.
-bool LlvmEmitter::is_index(Value v, Op op) const {
-    const InstId source = k[v].inst;
-    return source.id != none && k[source].op == op && k[source].immediate == 0;
-}
-
 /// Emits a prefetch. `locality`: 3 is the first-level cache, 2 the second.
-void LlvmEmitter::emit_prefetch(const std::string& there, int locality) {
+void SoftwarePrefetch::emit_prefetch(const std::string& there, int locality) {
     if (there.empty() || !target.rules.has(Rule::software_prefetch)) return;
-    declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
+    out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    out.line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
 }
 
-void LlvmEmitter::prefetch(InstId id, const Address& a) {
+void SoftwarePrefetch::prefetch(InstId id, const Address& a) {
     if (!target.rules.has(Rule::software_prefetch)) return;
     const Inst& i = k[id];
     if (a.how == Address::How::scattered || k[i.memory].kind != MemoryKind::array) return;
-    const Structure& where = uniformity.structure();
+    const Structure& where = packet.uniformity.structure();
     const InstId loop = where.loop_around(id);
     if (loop.id != none) {
         if (k[loop].op == Op::for_) prefetch_iteration(i, loop, a);
@@ -128,11 +129,11 @@ void LlvmEmitter::prefetch(InstId id, const Address& a) {
     }
     if (a.how == Address::How::contiguous && i.op == Op::load && loads_rows_of_tile(i)) return prefetch_next_tile(i, a.pointer);
     if (!variant.streaming || a.how != Address::How::contiguous || i.op != Op::load) return;
-    const AffineForm& f = affine.of(indices_of(k, i).back());
+    const AffineForm& f = packet.affine.of(indices_of(k, i).back());
     // The address does not depend on the global index along axis 0, but may on the group: prefetches for the following groups,
     // which come along axis 0 first.
     if (f.known && f.global[0].zero()) {
-        const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
+        const auto moved = [&](Value v) { return packet.is_index(v, Op::group_index) || packet.is_index(v, Op::global_index); };
         const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * k[i.memory].element.size;
         if (Strides(k, moved).of(indices_of(k, i).back()) == unknown) return;
         return emit_prefetch(address_in_group(i, moved, int(std::max<int64_t>(bytes_of_groups_ahead / bytes, 1))));
@@ -145,48 +146,48 @@ void LlvmEmitter::prefetch(InstId id, const Address& a) {
 
 /// True if a group loads short rows of an array, each from another line: the group that comes next on this thread loads what lies
 /// behind them, and no hardware prefetcher follows so many rows.
-bool LlvmEmitter::loads_rows_of_tile(const Inst& i) const {
-    const Structure& where = uniformity.structure();
+bool SoftwarePrefetch::loads_rows_of_tile(const Inst& i) const {
+    const Structure& where = packet.uniformity.structure();
     const int64_t bytes = variant.group[0] * k[i.memory].element.size;
-    return has_barriers && k[i.memory].kind == MemoryKind::array && variant.group[1] * variant.group[2] >= least_rows &&
+    return packet.has_barriers && k[i.memory].kind == MemoryKind::array && variant.group[1] * variant.group[2] >= least_rows &&
            bytes <= most_row_bytes && where.loop_around(where.block_of(k.result(i))).id == none;
 }
 
 /// Prefetches the row of the next tile, where this one's is loaded from `address`.
-void LlvmEmitter::prefetch_next_tile(const Inst& i, const std::string& address) {
-    emit_prefetch(let(text("getelementptr i8, ptr ", address, ", i64 ", variant.group[0] * k[i.memory].element.size)));
+void SoftwarePrefetch::prefetch_next_tile(const Inst& i, const std::string& address) {
+    emit_prefetch(out.let(text("getelementptr i8, ptr ", address, ", i64 ", variant.group[0] * k[i.memory].element.size)));
 }
 
 /// Prefetches for a later packet, where this packet loads `bytes` bytes from `address`.
-void LlvmEmitter::prefetch_ahead(const std::string& address, int64_t bytes) {
+void SoftwarePrefetch::prefetch_ahead(const std::string& address, int64_t bytes) {
     bool stores = false;
-    for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
+    for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || emit.streams.only_written({m});
     // One prefetch for two lines: the hardware fetches the adjacent line, too.
     const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead;
     for (int64_t at = 0; at < bytes; at += 2 * line_bytes)
-        emit_prefetch(let(text("getelementptr i8, ptr ", address, ", i64 ", ahead + at)));
+        emit_prefetch(out.let(text("getelementptr i8, ptr ", address, ", i64 ", ahead + at)));
 }
 
 /// The same for an interleaved access group outside of loops, unless a leading load prefetches for all its members.
-void LlvmEmitter::prefetch_interleaved(const InterleavedGroup& s, const std::string& address) {
+void SoftwarePrefetch::prefetch_interleaved(const InterleavedGroup& s, const std::string& address) {
     if (!target.rules.has(Rule::software_prefetch)) return;
-    const Structure& where = uniformity.structure();
+    const Structure& where = packet.uniformity.structure();
     const Inst& i = *s.accesses[0].first;
     const BlockId block = where.block_of(k.result(i));
     if (where.loop_around(block).id != none) return;
-    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero())
+    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || packet.affine.of(indices_of(k, i).back()).global[0].zero())
         return;
     const auto leads_all = [&](InstId other) {
         const auto same = [&](const auto& a) { return a.first == &k[other]; };
-        return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) &&
-               is_leading_reference(k[other], i);
+        return std::none_of(s.accesses.begin(), s.accesses.end(), same) &&
+               emit.groups.stride_of(k[other]) == emit.groups.stride_of(i) && is_leading_reference(k[other], i);
     };
     const auto& beside = k[block].insts;
     if (std::none_of(beside.begin(), beside.end(), leads_all)) prefetch_ahead(address, int64_t(s.stride) * s.bytes * width);
 }
 
 /// The distance of two loads of one array, in items along the axes of the range; empty if it is unknown.
-std::optional<std::array<int64_t, 3>> LlvmEmitter::items_between(const Inst& a, const Inst& b) const {
+std::optional<std::array<int64_t, 3>> SoftwarePrefetch::items_between(const Inst& a, const Inst& b) const {
     std::array<int64_t, 3> between{};
     const auto to = indices_of(k, a), from = indices_of(k, b);
     for (size_t d = 0; d < to.size(); ++d) {
@@ -211,7 +212,7 @@ std::optional<std::array<int64_t, 3>> LlvmEmitter::items_between(const Inst& a, 
 
 /// Group reuse (Mowry, Lam, Gupta 1992): true if `leading` loads, for items that run shortly before, the lines that `trailing`
 /// later finds in a cache.
-bool LlvmEmitter::is_leading_reference(const Inst& leading, const Inst& trailing) const {
+bool SoftwarePrefetch::is_leading_reference(const Inst& leading, const Inst& trailing) const {
     if (leading.op != Op::load || leading.memory != trailing.memory || &leading == &trailing) return false;
     const auto between = items_between(leading, trailing);
     if (!between) return false;
@@ -224,64 +225,67 @@ bool LlvmEmitter::is_leading_reference(const Inst& leading, const Inst& trailing
 /// Prefetch for a later iteration of a loop, for loads and accumulations. In a loop around barriers all packets of the group run
 /// before the next iteration, so one iteration is a long distance; with a large stride prefetching pays off for arrays of any
 /// size.
-void LlvmEmitter::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
-    if (has_barriers && around_barrier[loop.id]) {
+void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
+    if (packet.has_barriers && region_plan.around_barrier[loop.id]) {
         const Value index = k[k[loop].blocks[0]].params[0];
         const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
-        const bool far = running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
+        const bool far = packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
         if (far || (variant.streaming && a.how == Address::How::contiguous))
-            emit_prefetch(address_in_iteration(i, k[loop], region_loops.back().step, variant.streaming ? 2 : 1));
+            emit_prefetch(address_in_iteration(i, k[loop], region_plan.region_loops.back().step, variant.streaming ? 2 : 1));
         return;
     }
     const Value step = k.operands(k[loop])[2];
     if (!variant.streaming || a.how != Address::How::contiguous) return;
-    if (const int64_t trips = constant_trips(loop); trips >= 0 && trips < most_streams) return;
-    if (has_value[step.id] && values[step.id].kind == ValueKind::uniform)
+    if (const int64_t trips = emit.loops.constant_trips(loop); trips >= 0 && trips < most_streams) return;
+    if (packet.has_value[step.id] && packet.values[step.id].kind == ValueKind::uniform)
         emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
 }
 
 /// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of
 /// its rows is a stream that the hardware follows from packet to packet, which prefetches disturb.
-std::string LlvmEmitter::iterations_ahead_in(const Inst& loop) {
+std::string SoftwarePrefetch::iterations_ahead_in(const Inst& loop) {
     const auto v = k.operands(loop);
-    const std::string type = scalar_type(k.type_of(v[2]));
-    const std::string far = let(text("mul ", type, " ", values[v[2].id].scalar, ", ", iterations_ahead));
-    const auto known = [&](Value bound) { return has_value[bound.id] && values[bound.id].kind == ValueKind::uniform; };
+    const std::string type = out.scalar_type(k.type_of(v[2]));
+    const std::string far = out.let(text("mul ", type, " ", packet.values[v[2].id].scalar, ", ", iterations_ahead));
+    const auto known = [&](Value bound) {
+        return packet.has_value[bound.id] && packet.values[bound.id].kind == ValueKind::uniform;
+    };
     if (unit_step(k, loop) != 1 || !known(v[0]) || !known(v[1])) return far;
-    const std::string trips = let(text("sub ", type, " ", values[v[1].id].scalar, ", ", values[v[0].id].scalar));
-    return let(
-        text("select i1 ", let(text("icmp sge ", type, " ", trips, ", ", most_streams)), ", ", type, " ", far, ", ", type, " 0"));
+    const std::string trips =
+        out.let(text("sub ", type, " ", packet.values[v[1].id].scalar, ", ", packet.values[v[0].id].scalar));
+    return out.let(text("select i1 ", out.let(text("icmp sge ", type, " ", trips, ", ", most_streams)), ", ", type, " ", far,
+                        ", ", type, " 0"));
 }
 
 /// The address of the access in the group `further` groups on along axis 0; `moved` names the values that change with the group.
 /// "" if the address is the same, or costly to compute.
-std::string LlvmEmitter::address_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
-    const std::string group = group_at[0], first = origin[0];
+std::string SoftwarePrefetch::address_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
+    const std::string group = packet.group_at[0], first = packet.origin[0];
     const std::string there = pointer_after(i, moved, [&] {
-        group_at[0] = let(text("add i32 ", group, ", ", further));
-        origin[0] = let(text("add i32 ", first, ", ", further * variant.group[0]));
+        packet.group_at[0] = out.let(text("add i32 ", group, ", ", further));
+        packet.origin[0] = out.let(text("add i32 ", first, ", ", further * variant.group[0]));
     });
-    group_at[0] = group, origin[0] = first;
+    packet.group_at[0] = group, packet.origin[0] = first;
     return there;
 }
 
 /// The address of the access `later` iterations of a `for` with this step later.
-std::string LlvmEmitter::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
+std::string SoftwarePrefetch::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
     const Value index = k[loop.blocks[0]].params[0];
-    if (kind_of(index) == ValueKind::vector) return "";
-    const std::string type = scalar_type(k.type_of(index));
+    if (packet.kind_of(index) == ValueKind::vector) return "";
+    const std::string type = out.scalar_type(k.type_of(index));
     return pointer_after(
         i, [&](Value v) { return v == index; },
         [&] {
-            const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
+            const std::string on = later == 1 ? step : out.let(text("mul ", type, " ", step, ", ", later));
             // A counter that overflows gives no address, which a prefetch may be given.
-            values[index.id].scalar = let(text("add nsw ", type, " ", values[index.id].scalar, ", ", on));
+            packet.values[index.id].scalar = out.let(text("add nsw ", type, " ", packet.values[index.id].scalar, ", ", on));
         });
 }
 
 /// The instructions of the access's index arithmetic that depend on the values that `moved` names, in order; empty if there are
 /// none, or if they are costly.
-std::optional<LlvmEmitter::Way> LlvmEmitter::way_to(const Inst& i, const std::function<bool(Value)>& moved) const {
+std::optional<SoftwarePrefetch::Way> SoftwarePrefetch::way_to(const Inst& i, const std::function<bool(Value)>& moved) const {
     Way way;
     const std::function<bool(Value, bool&)> follow = [&](Value v, bool& depends) {
         const InstId source = k[v].inst;
@@ -295,7 +299,7 @@ std::optional<LlvmEmitter::Way> LlvmEmitter::way_to(const Inst& i, const std::fu
         }
         depends = any;
         if (any && std::find(way.begin(), way.end(), source) == way.end()) way.push_back(source);
-        return way.size() <= 16 && !(any && is_costly(k[source]));
+        return way.size() <= 16 && !(any && packet.is_costly(k[source]));
     };
     bool depends = false, all = true;
     for (const Value v : indices_of(k, i)) {
@@ -308,19 +312,19 @@ std::optional<LlvmEmitter::Way> LlvmEmitter::way_to(const Inst& i, const std::fu
 }
 
 /// The address of the access after `move` has changed some values: recomputes the instructions `way` with them.
-Address LlvmEmitter::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
-    const auto before = std::make_tuple(values, has_value, restoring);
-    restoring = true;  // values computed here are not saved for other regions
+Address SoftwarePrefetch::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+    const auto before = std::make_tuple(packet.values, packet.has_value, packet.restoring);
+    packet.restoring = true;  // values computed here are not saved for other regions
     move();
-    for (const InstId source : way) pure_value(k[source]);
-    const Address there = access(i);
-    std::tie(values, has_value, restoring) = before;
+    for (const InstId source : way) emit.pure.pure_value(k[source]);
+    const Address there = emit.addresses.access(i);
+    std::tie(packet.values, packet.has_value, packet.restoring) = before;
     return there;
 }
 
 /// The same as a ptr; "" if way_to() finds nothing, or if the access is a gather.
-std::string LlvmEmitter::pointer_after(const Inst& i, const std::function<bool(Value)>& moved,
-                                       const std::function<void()>& move) {
+std::string SoftwarePrefetch::pointer_after(const Inst& i, const std::function<bool(Value)>& moved,
+                                            const std::function<void()>& move) {
     const auto way = way_to(i, moved);
     if (!way) return "";
     const Address there = address_after(i, *way, move);

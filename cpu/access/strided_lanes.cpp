@@ -14,7 +14,9 @@
 #include <algorithm>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/strided_lanes.h"
+#include "cpu/address/addresses.h"
+#include "cpu/packet/frame_values.h"
 
 namespace pumice::cpu {
 
@@ -22,79 +24,81 @@ using namespace ir;
 
 /// The distance between the elements of neighbouring lanes, in elements: an i64. "" if there is no such distance, or if it is not
 /// known.
-std::string LlvmEmitter::elements_between_lanes(const Inst& i) {
+std::string StridedLanes::elements_between_lanes(const Inst& i) {
     const auto indices = indices_of(k, i);
     if (indices.size() == 1)
-        if (const auto step = index_step(i, indices[0])) return std::to_string(*step);
+        if (const auto step = emit.addresses.index_step(i, indices[0])) return std::to_string(*step);
     std::string between = "0";
     for (size_t d = 0; d < indices.size(); ++d) {
-        const ValueRep index = rep_of(indices[d]);
+        const ValueRep index = packet.rep_of(indices[d]);
         if (index.kind == ValueKind::vector) return "";
         // A narrower index may wrap from one lane to the next.
-        const bool wraps = 8 * size_of(k.type_of(indices[d])) < index_bits(i, indices[d]);
+        const bool wraps = 8 * size_of(k.type_of(indices[d])) < emit.addresses.index_bits(i, indices[d]);
         if (index.kind == ValueKind::affine && wraps) return "";
-        if (between != "0") between = product_of(between, extent_along(i.memory, d, true));
-        between = sum_of(between, std::to_string(index.kind == ValueKind::affine ? index.step : 0));
+        if (between != "0") between = emit.addresses.product_of(between, emit.frame.extent_along(i.memory, d, true));
+        between = emit.addresses.sum_of(between, std::to_string(index.kind == ValueKind::affine ? index.step : 0));
     }
     return between;
 }
 
 /// The address of the first lane's element.
-std::string LlvmEmitter::address_of_first_lane(const Inst& i) {
+std::string StridedLanes::address_of_first_lane(const Inst& i) {
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
-    const std::string t = scalar_type(type);
+    const std::string t = out.scalar_type(type);
     const auto indices = indices_of(k, i);
     const auto first = [&](Value v, int64_t* displacement) {
-        const ValueRep index = integer(displacement ? without_constant(v, *displacement) : v, wide);
-        return index.kind == ValueKind::vector ? extract(t, index.vector, "0") : index.scalar;
+        const ValueRep index = emit.addresses.integer(displacement ? emit.addresses.without_constant(v, *displacement) : v, wide);
+        return index.kind == ValueKind::vector ? out.extract(t, index.vector, "0") : index.scalar;
     };
     int64_t displacement = 0;
-    if (const std::string moving = pointer_in_loop(i); !moving.empty()) return moving;
+    if (const std::string moving = emit.addresses.pointer_in_loop(i); !moving.empty()) return moving;
     std::string at = first(indices[0], indices.size() == 1 && !wide ? &displacement : nullptr);
     for (size_t d = 1; d < indices.size(); ++d) {
-        const std::string row = let(text("mul ", t, " ", at, ", ", extent_along(i.memory, d, wide)));
-        at = let(text("add ", t, " ", row, ", ", first(indices[d], nullptr)));
+        const std::string row = out.let(text("mul ", t, " ", at, ", ", emit.frame.extent_along(i.memory, d, wide)));
+        at = out.let(text("add ", t, " ", row, ", ", first(indices[d], nullptr)));
     }
-    return pointer_to(i, t, at, displacement);
+    return emit.addresses.pointer_to(i, t, at, displacement);
 }
 
-bool LlvmEmitter::may_take_strided_lanes(const Inst& i) const {
-    return target.rules.has(Rule::strided_lanes) && k[i.memory].kind != MemoryKind::private_ && sum_lanes[i.memory.id] == 0;
+bool StridedLanes::may_take_strided_lanes(const Inst& i) const {
+    return target.rules.has(Rule::strided_lanes) && k[i.memory].kind != MemoryKind::private_ &&
+           packet.sum_lanes[i.memory.id] == 0;
 }
 
 /// The address of each lane's element, if the lanes of a complete packet lie at one distance; else none.
-std::vector<std::string> LlvmEmitter::strided_lanes(const Inst& i) {
-    if (width == 1 || !running.all() || !may_take_strided_lanes(i) || lies_in_row(i)) return {};
+std::vector<std::string> StridedLanes::strided_lanes(const Inst& i) {
+    if (width == 1 || !packet.running.all() || !may_take_strided_lanes(i) || emit.addresses.lies_in_row(i)) return {};
     const auto indices = indices_of(k, i);
-    if (std::ranges::all_of(indices, [&](Value v) { return rep_of(v).kind == ValueKind::uniform; })) return {};
+    if (std::ranges::all_of(indices, [&](Value v) { return packet.rep_of(v).kind == ValueKind::uniform; })) return {};
     const std::string between = elements_between_lanes(i);
     if (between.empty() || between == "0" || (between == "1" && k[i.memory].element.leaves.size() == 1)) return {};
     std::vector<std::string> lanes = {address_of_first_lane(i)};
     const std::string element = text("[", k[i.memory].element.size, " x i8]");
     for (int lane = 1; lane < width; ++lane)
-        lanes.push_back(
-            let(text("getelementptr ", element, ", ptr ", lanes[0], ", i64 ", product_of(between, std::to_string(lane))), "p"));
+        lanes.push_back(out.let(text("getelementptr ", element, ", ptr ", lanes[0], ", i64 ",
+                                     emit.addresses.product_of(between, std::to_string(lane))),
+                                "p"));
     return lanes;
 }
 
 /// The elements of the lanes as one vector.
-std::string LlvmEmitter::load_lanes(const Inst& i, const std::vector<std::string>& lanes) {
-    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
+std::string StridedLanes::load_lanes(const Inst& i, const std::vector<std::string>& lanes) {
+    const std::string scalar = out.memory_type(i.type), whole = out.vector_type(scalar);
     std::string all = "poison";
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
-        const std::string one = let(text("load ", scalar, ", ptr ", lanes[lane], ", align ", alignment_of(i)));
-        all = let(text("insertelement ", whole, " ", all, ", ", scalar, " ", one, ", i64 ", lane));
+        const std::string one = out.let(text("load ", scalar, ", ptr ", lanes[lane], ", align ", emit.addresses.alignment_of(i)));
+        all = out.let(text("insertelement ", whole, " ", all, ", ", scalar, " ", one, ", i64 ", lane));
     }
     return all;
 }
 
 /// Stores each lane's element, in the order of the lanes: the last of several to one address stays.
-void LlvmEmitter::store_lanes(const Inst& i, const std::string& value, const std::vector<std::string>& lanes) {
-    const std::string scalar = memory_type(i.type);
+void StridedLanes::store_lanes(const Inst& i, const std::string& value, const std::vector<std::string>& lanes) {
+    const std::string scalar = out.memory_type(i.type);
     for (size_t lane = 0; lane < lanes.size(); ++lane)
-        line(text("store ", scalar, " ", extract(scalar, value, std::to_string(lane)), ", ptr ", lanes[lane], ", align ",
-                  alignment_of(i)));
+        out.line(text("store ", scalar, " ", out.extract(scalar, value, std::to_string(lane)), ", ptr ", lanes[lane], ", align ",
+                      emit.addresses.alignment_of(i)));
 }
 
 }  // namespace pumice::cpu

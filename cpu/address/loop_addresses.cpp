@@ -19,7 +19,9 @@
 
 #include "core/analysis/loop_info.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/address/addresses.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/packet/frame_values.h"
 
 namespace pumice::cpu {
 
@@ -36,38 +38,39 @@ bool is_number(const std::string& text) { return text[0] != '%'; }
 }  // namespace
 
 /// The sum of two i64, which may be constants.
-std::string LlvmEmitter::sum_of(const std::string& a, const std::string& b) {
+std::string Addresses::sum_of(const std::string& a, const std::string& b) {
     if (a == "0") return b;
     if (b == "0") return a;
     if (is_number(a) && is_number(b)) return std::to_string(std::stoll(a) + std::stoll(b));
-    return let(text("add i64 ", a, ", ", b));
+    return out.let(text("add i64 ", a, ", ", b));
 }
 
 /// Their product.
-std::string LlvmEmitter::product_of(const std::string& a, const std::string& b) {
+std::string Addresses::product_of(const std::string& a, const std::string& b) {
     if (a == "0" || b == "1") return a;
     if (b == "0" || a == "1") return b;
     if (is_number(a) && is_number(b)) return std::to_string(std::stoll(a) * std::stoll(b));
-    return let(text("mul i64 ", a, ", ", b));
+    return out.let(text("mul i64 ", a, ", ", b));
 }
 
 /// The value of an index in the first iteration, and what one more of the counter adds to it. `displacement`: takes constants
 /// that are added, if given.
-std::optional<LlvmEmitter::LoopIndex> LlvmEmitter::index_in_loop(Value v, InstId loop, int64_t* displacement, int depth) {
-    if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth || remainders.count(v.id)) return std::nullopt;
-    if (const auto boundary = interior_values.find(v.id); boundary != interior_values.end())
+std::optional<Addresses::LoopIndex> Addresses::index_in_loop(Value v, InstId loop, int64_t* displacement, int depth) {
+    if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth || emit.pure.remainders.count(v.id))
+        return std::nullopt;
+    if (const auto boundary = emit.pure.interior_values.find(v.id); boundary != emit.pure.interior_values.end())
         return index_in_loop(boundary->second, loop, displacement, depth);
-    const Structure& where = uniformity.structure();
-    if (v == k[k[loop].blocks[0]].params[0]) return LoopIndex{scalar(k.operands(k[loop])[0]), "1"};
+    const Structure& where = packet.uniformity.structure();
+    if (v == k[k[loop].blocks[0]].params[0]) return LoopIndex{packet.scalar(k.operands(k[loop])[0]), "1"};
     if (!where.defined_in(loop, v)) {
-        if (!has_value[v.id] || (values[v.id].kind == ValueKind::vector && width > 1)) return std::nullopt;
-        return LoopIndex{rep_of(v).scalar, "0"};
+        if (!packet.has_value[v.id] || (packet.values[v.id].kind == ValueKind::vector && width > 1)) return std::nullopt;
+        return LoopIndex{packet.rep_of(v).scalar, "0"};
     }
     const InstId source = k[v].inst;
     if (source.id == none) return std::nullopt;
     const Op op = k[source].op;
     const auto o = k.operands(k[source]);
-    if (op == Op::constant) return LoopIndex{scalar(v), "0"};
+    if (op == Op::constant) return LoopIndex{packet.scalar(v), "0"};
     if (op == Op::cast) return index_in_loop(o[0], loop, displacement, depth + 1);
     if (op != Op::add && op != Op::sub && op != Op::mul) return std::nullopt;
     if (op == Op::add && displacement)
@@ -79,29 +82,30 @@ std::optional<LlvmEmitter::LoopIndex> LlvmEmitter::index_in_loop(Value v, InstId
     const auto a = index_in_loop(o[0], loop, op == Op::mul ? nullptr : displacement, depth + 1);
     const auto b = a ? index_in_loop(o[1], loop, op == Op::add ? displacement : nullptr, depth + 1) : std::nullopt;
     if (!b || (op == Op::mul && a->step != "0" && b->step != "0")) return std::nullopt;
-    const std::string at_begin = let(text(op == Op::add   ? "add"
-                                          : op == Op::sub ? "sub"
-                                                          : "mul",
-                                          " i32 ", a->at_begin, ", ", b->at_begin));
+    const std::string at_begin = out.let(text(op == Op::add   ? "add"
+                                              : op == Op::sub ? "sub"
+                                                              : "mul",
+                                              " i32 ", a->at_begin, ", ", b->at_begin));
     if (op == Op::mul) {
         const LoopIndex &moving = a->step != "0" ? *a : *b, &factor = a->step != "0" ? *b : *a;
         if (moving.step == "0") return LoopIndex{at_begin, "0"};
-        return LoopIndex{at_begin, product_of(let(text("sext i32 ", factor.at_begin, " to i64")), moving.step)};
+        return LoopIndex{at_begin, product_of(out.let(text("sext i32 ", factor.at_begin, " to i64")), moving.step)};
     }
     return LoopIndex{at_begin, sum_of(a->step, op == Op::add ? b->step : product_of(b->step, "-1"))};
 }
 
 /// The address of an access by one pointer, from the pointer in the loop's first iteration. "" if it is not of this kind.
-std::string LlvmEmitter::pointer_in_loop(const Inst& i) {
+std::string Addresses::pointer_in_loop(const Inst& i) {
     if (!target.rules.has(Rule::loop_addresses) || variant.wide_offsets) return "";
-    const Structure& where = uniformity.structure();
+    const Structure& where = packet.uniformity.structure();
     const InstId loop = where.around(InstId{uint32_t(&i - k.insts.data())});
-    if (loop.id == none || k[loop].op != Op::for_ || (has_barriers && around_barrier[loop.id])) return "";
+    if (loop.id == none || k[loop].op != Op::for_ || (packet.has_barriers && region_plan.around_barrier[loop.id])) return "";
     const Value counter = k[k[loop].blocks[0]].params[0];
     const auto bounds = k.operands(k[loop]);
     const auto step = constant_integer(k, bounds[2]);
-    if (k.type_of(counter) != Scalar::i32 || kind_of(counter) != ValueKind::uniform || kind_of(bounds[0]) != ValueKind::uniform ||
-        !has_value[bounds[0].id] || !step || *step == 0 || *step > most_step || *step < -most_step)
+    if (k.type_of(counter) != Scalar::i32 || packet.kind_of(counter) != ValueKind::uniform ||
+        packet.kind_of(bounds[0]) != ValueKind::uniform || !packet.has_value[bounds[0].id] || !step || *step == 0 ||
+        *step > most_step || *step < -most_step)
         return "";
     if (std::ranges::any_of(where.jumps_to(loop), [&](InstId jump) { return k[jump].op == Op::continue_; })) return "";
     const auto indices = indices_of(k, i);
@@ -114,17 +118,17 @@ std::string LlvmEmitter::pointer_in_loop(const Inst& i) {
             at_begin = index->at_begin, moved = index->step;
             continue;
         }
-        const std::string row = let(text("mul i32 ", at_begin, ", ", extent_along(i.memory, d, false)));
-        at_begin = let(text("add i32 ", row, ", ", index->at_begin));
-        moved = sum_of(moved == "0" ? moved : product_of(moved, extent_along(i.memory, d, true)), index->step);
+        const std::string row = out.let(text("mul i32 ", at_begin, ", ", emit.frame.extent_along(i.memory, d, false)));
+        at_begin = out.let(text("add i32 ", row, ", ", index->at_begin));
+        moved = sum_of(moved == "0" ? moved : product_of(moved, emit.frame.extent_along(i.memory, d, true)), index->step);
     }
     if (moved == "0") return "";
-    const auto as_long = [&](const std::string& n) { return is_number(n) ? n : let(text("sext i32 ", n, " to i64")); };
-    const std::string from = as_long(scalar(bounds[0])), now = as_long(scalar(counter));
-    const std::string iterations = from == "0" ? now : let(text("sub nsw i64 ", now, ", ", from));
+    const auto as_long = [&](const std::string& n) { return is_number(n) ? n : out.let(text("sext i32 ", n, " to i64")); };
+    const std::string from = as_long(packet.scalar(bounds[0])), now = as_long(packet.scalar(counter));
+    const std::string iterations = from == "0" ? now : out.let(text("sub nsw i64 ", now, ", ", from));
     const std::string elements = product_of(iterations, moved), begin = pointer_to(i, "i32", at_begin, displacement);
-    const int64_t bytes = int64_t(k[i.memory].element.size) * std::max(sum_lanes[i.memory.id], 1);
-    return let(text("getelementptr [", bytes, " x i8], ptr ", begin, ", i64 ", elements), "p");
+    const int64_t bytes = int64_t(k[i.memory].element.size) * std::max(packet.sum_lanes[i.memory.id], 1);
+    return out.let(text("getelementptr [", bytes, " x i8], ptr ", begin, ", i64 ", elements), "p");
 }
 
 }  // namespace pumice::cpu

@@ -21,7 +21,9 @@
 
 #include "core/ir/ops.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/arithmetic/emit_math_functions.h"
+#include "cpu/arithmetic/emit_scalar_ops.h"
+#include "cpu/packet/emit_casts.h"
 #include "cpu/plan/tuning.h"
 
 namespace pumice::cpu {
@@ -29,19 +31,19 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// Arithmetic on vectors of floats: operands and results are names of LLVM values.
-class LlvmEmitter::Floats {
+class MathFunctions::Floats {
 public:
-    explicit Floats(LlvmEmitter& e)
+    explicit Floats(MathFunctions& e)
         : e(e),
-          t(e.vector_type("float")),
-          i(e.vector_type("i32")),
-          b(e.vector_type("i1")),
-          suffix(e.intrinsic_suffix("float", true)) {}
+          t(e.out.vector_type("float")),
+          i(e.out.vector_type("i32")),
+          b(e.out.vector_type("i1")),
+          suffix(e.out.intrinsic_suffix("float", true)) {}
 
     std::string constant(float value) const {
         uint32_t bits;
         std::memcpy(&bits, &value, 4);
-        return e.splat_constant(Scalar::f32, bits, true);
+        return e.out.splat_constant(Scalar::f32, bits, true);
     }
     static std::string whole(int32_t value) { return text("splat (i32 ", value, ")"); }
     std::string add(const std::string& x, const std::string& y) { return binary("fadd", t, x, y); }
@@ -50,11 +52,11 @@ public:
     std::string on_bits(const char* instruction, const std::string& x, const std::string& y) {
         return binary(instruction, i, x, y);
     }
-    std::string neg(const std::string& x) { return e.let(text("fneg ", t, " ", x)); }
+    std::string neg(const std::string& x) { return e.out.let(text("fneg ", t, " ", x)); }
     /// x * y + z, rounded once.
     std::string fma(const std::string& x, const std::string& y, const std::string& z) {
-        e.declare(text("declare ", t, " @llvm.fma.", suffix, "(", t, ", ", t, ", ", t, ")"));
-        return e.let(text("call ", t, " @llvm.fma.", suffix, "(", t, " ", x, ", ", t, " ", y, ", ", t, " ", z, ")"));
+        e.out.declare(text("declare ", t, " @llvm.fma.", suffix, "(", t, ", ", t, ", ", t, ")"));
+        return e.out.let(text("call ", t, " @llvm.fma.", suffix, "(", t, " ", x, ", ", t, " ", y, ", ", t, " ", z, ")"));
     }
     /// c0 + c1 x + c2 x^2 + ..., by Estrin's scheme: a binary tree of fma, whose dependence chain is shorter than Horner's.
     std::string polynomial(const std::string& x, std::initializer_list<float> coefficients) {
@@ -69,21 +71,21 @@ public:
         return terms[0];
     }
     std::string compare(const char* how, const std::string& x, const std::string& y) {
-        return e.let(text("fcmp ", how, " ", t, " ", x, ", ", y));
+        return e.out.let(text("fcmp ", how, " ", t, " ", x, ", ", y));
     }
     std::string select(const std::string& condition, const std::string& yes, const std::string& no) {
-        return e.let(text("select ", b, " ", condition, ", ", t, " ", yes, ", ", t, " ", no));
+        return e.out.let(text("select ", b, " ", condition, ", ", t, " ", yes, ", ", t, " ", no));
     }
-    std::string bits(const std::string& x) { return e.convert("bitcast", t, x, i); }
-    std::string of_bits(const std::string& x) { return e.convert("bitcast", i, x, t); }
-    std::string of_whole(const std::string& x) { return e.convert("sitofp", i, x, t); }
+    std::string bits(const std::string& x) { return e.emit.casts.convert("bitcast", t, x, i); }
+    std::string of_bits(const std::string& x) { return e.emit.casts.convert("bitcast", i, x, t); }
+    std::string of_whole(const std::string& x) { return e.emit.casts.convert("sitofp", i, x, t); }
     /// 1 / sqrt(x) to 11.4 bits; exact where x is 0 or infinite, and infinite where it is subnormal.
     std::string rough_rsqrt(const std::string& x) {
         return native(x, "float", [&](const std::string& part, int lanes) {
             const std::string v = text("<", lanes, " x float>");
             const char* const function = lanes == 8 ? "@llvm.x86.avx.rsqrt.ps.256" : "@llvm.x86.sse.rsqrt.ps";
-            e.declare(text("declare ", v, " ", function, "(", v, ")"));
-            return e.let(text("call ", v, " ", function, "(", v, " ", part, ")"));
+            e.out.declare(text("declare ", v, " ", function, "(", v, ")"));
+            return e.out.let(text("call ", v, " ", function, "(", v, " ", part, ")"));
         });
     }
     /// 1 / sqrt(x) and 1 / x to 14 bits; exact where x is 0 or infinite.
@@ -91,8 +93,8 @@ public:
         return native(x, "float", [&](const std::string& part, int lanes) {
             const std::string v = text("<", lanes, " x float>"), mask = text("i", std::max(lanes, 8));
             const std::string function = text("@llvm.x86.avx512.", of, ".ps.", 32 * lanes);
-            e.declare(text("declare ", v, " ", function, "(", v, ", ", v, ", ", mask, ")"));
-            return e.let(text("call ", v, " ", function, "(", v, " ", part, ", ", v, " zeroinitializer, ", mask, " -1)"));
+            e.out.declare(text("declare ", v, " ", function, "(", v, ", ", v, ", ", mask, ")"));
+            return e.out.let(text("call ", v, " ", function, "(", v, " ", part, ", ", v, " zeroinitializer, ", mask, " -1)"));
         });
     }
     /// A mask: x is +0, -0 or +infinity.
@@ -100,8 +102,8 @@ public:
         return native(x, "i1", [&](const std::string& part, int lanes) {
             const std::string v = text("<", lanes, " x float>"), yes = text("<", lanes, " x i1>");
             const std::string function = text("@llvm.x86.avx512.fpclass.ps.", 32 * lanes);
-            e.declare(text("declare ", yes, " ", function, "(", v, ", i32)"));
-            return e.let(text("call ", yes, " ", function, "(", v, " ", part, ", i32 14)"));
+            e.out.declare(text("declare ", yes, " ", function, "(", v, ", i32)"));
+            return e.out.let(text("call ", yes, " ", function, "(", v, " ", part, ", i32 14)"));
         });
     }
 
@@ -111,12 +113,12 @@ private:
                        const std::function<std::string(const std::string&, int)>& part) {
         const int lanes = std::min(e.width, e.target.isa == Isa::avx512 ? 16 : 8);
         const auto one = [&](const std::vector<std::string>& pieces) { return part(pieces[0], lanes); };
-        return e.in_parts(lanes, "float", {x}, result, one);
+        return e.emit.ops.in_parts(lanes, "float", {x}, result, one);
     }
     std::string binary(const char* instruction, const std::string& type, const std::string& x, const std::string& y) {
-        return e.let(text(instruction, " ", type, " ", x, ", ", y));
+        return e.out.let(text(instruction, " ", type, " ", x, ", ", y));
     }
-    LlvmEmitter& e;
+    MathFunctions& e;
     const std::string t, i, b, suffix;
 };
 
@@ -134,7 +136,7 @@ constexpr float most_reduced = 1e6f;
 
 /// 2^n exp(r), where n + r / log(2) = x / log(2) (exp) or x (exp2), and |r| <= log(2) / 2. The error is about 1 ulp. Subnormal
 /// results are flushed to 0. 2^n is added to the exponent bits; x outside the limits within which that works is selected apart.
-std::string LlvmEmitter::exponential(Op op, const std::string& x) {
+std::string MathFunctions::exponential(Op op, const std::string& x) {
     Floats f(*this);
     const bool natural = op == Op::exp;
     const std::string moved = natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
@@ -154,7 +156,7 @@ std::string LlvmEmitter::exponential(Op op, const std::string& x) {
 
 /// x = 2^n (1 + u), 1 + u in [sqrt(1/2), sqrt(2)]: n log(2) + log(1 + u); log2 divides that by log(2). The error is at most 2
 /// ulps.
-std::string LlvmEmitter::logarithm(Op op, const std::string& x) {
+std::string MathFunctions::logarithm(Op op, const std::string& x) {
     Floats f(*this);
     const std::string tiny = f.compare("olt", x, f.constant(1.17549435e-38f));
     const std::string scaled = f.mul(x, f.select(tiny, f.constant(16777216), f.constant(1)));
@@ -178,7 +180,7 @@ std::string LlvmEmitter::logarithm(Op op, const std::string& x) {
 
 /// sin(x) = (-1)^n sin(r), r = x - n pi. For the cosine, n is half of an odd number and the sign is inverted. Cody-Waite
 /// reduction with three parts of pi, whose products fma does not round: at most 2.5 ulps for |x| <= 10^6.
-std::string LlvmEmitter::near_sine(Op op, const std::string& x) {
+std::string MathFunctions::near_sine(Op op, const std::string& x) {
     Floats f(*this);
     const bool cosine = op == Op::cos;
     const std::string is_transposed_load =
@@ -200,49 +202,49 @@ std::string LlvmEmitter::near_sine(Op op, const std::string& x) {
 }
 
 /// The cosine of the same value as this sine, or the reverse, later in the same block and barrier region.
-Value LlvmEmitter::partner(const Inst& i) const {
+Value MathFunctions::partner(const Inst& i) const {
     if ((i.op != Op::sin && i.op != Op::cos) || i.type != Scalar::f32 || !writes_out(i.op)) return {};
     const InstId own = k[k.result(i)].inst;
-    for (const InstId id : k[uniformity.structure().block_of(own)].insts) {
+    for (const InstId id : k[packet.uniformity.structure().block_of(own)].insts) {
         const Inst& other = k[id];
         if (other.op != (i.op == Op::sin ? Op::cos : Op::sin) || k.operands(other)[0] != k.operands(i)[0]) continue;
-        if (has_barriers && inst_region[id.id] != inst_region[own.id]) continue;
-        if (!has_value[k.result(other).id]) return k.result(other);
+        if (packet.has_barriers && region_plan.inst_region[id.id] != region_plan.inst_region[own.id]) continue;
+        if (!packet.has_value[k.result(other).id]) return k.result(other);
     }
     return {};
 }
 
 /// Sine or cosine of x, or both, whose instructions then overlap. If any x of the packet exceeds most_reduced, the results of the
 /// whole packet come from the library functions.
-std::vector<std::string> LlvmEmitter::sines(const std::vector<Op>& ops, const std::string& x) {
+std::vector<std::string> MathFunctions::sines(const std::vector<Op>& ops, const std::string& x) {
     Floats f(*this);
-    const std::string t = vector_type("float"), far = label("far"), end = label("near");
+    const std::string t = out.vector_type("float"), far = out.label("far"), end = out.label("near");
     std::vector<std::string> slots, values;
     for (const Op op : ops) {
-        slots.push_back(alloca_of(t, "far"));
-        line(text("store ", t, " ", near_sine(op, x), ", ptr ", slots.back()));
+        slots.push_back(out.alloca_of(t, "far"));
+        out.line(text("store ", t, " ", near_sine(op, x), ", ptr ", slots.back()));
     }
-    const std::string magnitude = expanded("call $t @llvm.fabs.$s($t $0)", Scalar::f32, {x}, true);
-    const std::string outside = any({f.compare("uge", magnitude, f.constant(most_reduced))});
-    const std::string seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
-    line(text("br i1 ", outside, ", label %", far, ", label %", end, ", !prof ", seldom));
-    open = false;
-    start(far);
+    const std::string magnitude = emit.ops.expanded("call $t @llvm.fabs.$s($t $0)", Scalar::f32, {x}, true);
+    const std::string outside = packet.any({f.compare("uge", magnitude, f.constant(most_reduced))});
+    const std::string seldom = out.metadata("!{!\"branch_weights\", i32 1, i32 100000}");
+    out.line(text("br i1 ", outside, ", label %", far, ", label %", end, ", !prof ", seldom));
+    out.open = false;
+    out.start(far);
     for (size_t n = 0; n < ops.size(); ++n)
-        line(text("store ", t, " ", called(ops[n], Scalar::f32, {x}, true), ", ptr ", slots[n]));
-    start(end);
-    for (const std::string& slot : slots) values.push_back(let(text("load ", t, ", ptr ", slot)));
+        out.line(text("store ", t, " ", emit.ops.called(ops[n], Scalar::f32, {x}, true), ", ptr ", slots[n]));
+    out.start(end);
+    for (const std::string& slot : slots) values.push_back(out.let(text("load ", t, ", ptr ", slot)));
     return values;
 }
 
 /// True for the functions that are written inline; the target must have fused multiply-add.
-bool LlvmEmitter::writes_out(Op op) const {
+bool MathFunctions::writes_out(Op op) const {
     const bool fused = target.isa == Isa::avx2 || target.isa == Isa::avx512 || target.isa == Isa::neon;
     return fused && target.rules.has(Rule::inline_mathematics) &&
            (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
 }
 
-std::vector<std::string> LlvmEmitter::written_out(const std::vector<Op>& ops, const std::string& x) {
+std::vector<std::string> MathFunctions::written_out(const std::vector<Op>& ops, const std::string& x) {
     const Op op = ops[0];
     if (op == Op::exp || op == Op::exp2) return {exponential(op, x)};
     if (op == Op::log || op == Op::log2) return {logarithm(op, x)};
@@ -251,38 +253,39 @@ std::vector<std::string> LlvmEmitter::written_out(const std::vector<Op>& ops, co
 
 /// One function of a vector x, or sine and cosine: code in the kernel for the first ones, then calls of a function with that
 /// code.
-std::vector<std::string> LlvmEmitter::mathematics(const std::vector<Op>& ops, const std::string& x) {
+std::vector<std::string> MathFunctions::mathematics(const std::vector<Op>& ops, const std::string& x) {
     inlined_functions += int(ops.size());
     if (inlined_functions <= tuning::most_inlined_functions || target.use == CodeUse::function) return written_out(ops, x);
-    const std::string t = vector_type("float"), result = ops.size() == 1 ? t : text("{", t, ", ", t, "}");
+    const std::string t = out.vector_type("float"), result = ops.size() == 1 ? t : text("{", t, ", ", t, "}");
     std::string function = "@outlined";
     for (const Op op : ops) function += text(".", row(op).name);
-    function += text(".", intrinsic_suffix("float", true));
-    if (outlined_functions.insert(function).second) declare(outlined_mathematics(function, result, ops));
-    const std::string both = let(text("call ", result, " ", function, "(", t, " ", x, ")"));
+    function += text(".", out.intrinsic_suffix("float", true));
+    if (outlined_functions.insert(function).second) out.declare(outlined_mathematics(function, result, ops));
+    const std::string both = out.let(text("call ", result, " ", function, "(", t, " ", x, ")"));
     if (ops.size() == 1) return {both};
-    return {let(text("extractvalue ", result, " ", both, ", 0")), let(text("extractvalue ", result, " ", both, ", 1"))};
+    return {out.let(text("extractvalue ", result, " ", both, ", 0")), out.let(text("extractvalue ", result, " ", both, ", 1"))};
 }
 
 /// The definition of such a function. Its text depends on the functions alone, since emitters that share a module may both have
 /// it.
-std::string LlvmEmitter::outlined_mathematics(const std::string& function, const std::string& result,
-                                              const std::vector<Op>& ops) {
+std::string MathFunctions::outlined_mathematics(const std::string& function, const std::string& result,
+                                                const std::vector<Op>& ops) {
     std::string body;
-    std::string* const outer_out = std::exchange(out, &body);
-    const std::string outer_allocas = std::exchange(allocas, ""), outer_mark = std::exchange(line_mark, "");
-    const int outer_names = std::exchange(names, 0), outer_lines = block_lines;
+    std::string* const outer_out = std::exchange(out.destination, &body);
+    const std::string outer_allocas = std::exchange(out.allocas, ""), outer_mark = std::exchange(out.line_mark, "");
+    const int outer_names = std::exchange(out.names, 0), outer_lines = out.block_lines;
     std::vector<std::string> y = written_out(ops, "%x");
     if (y.size() == 2) {
-        const std::string t = vector_type("float");
-        const std::string first = let(text("insertvalue ", result, " poison, ", t, " ", y[0], ", 0"));
-        y[0] = let(text("insertvalue ", result, " ", first, ", ", t, " ", y[1], ", 1"));
+        const std::string t = out.vector_type("float");
+        const std::string first = out.let(text("insertvalue ", result, " poison, ", t, " ", y[0], ", 0"));
+        y[0] = out.let(text("insertvalue ", result, " ", first, ", ", t, " ", y[1], ", 1"));
     }
-    line(text("ret ", result, " ", y[0]));
-    const std::string all = text("define internal ", result, " ", function, "(", vector_type("float"), " %x)", attributes(),
-                                 " memory(none) {\nentry:\n", allocas, body, "}");
-    out = outer_out, allocas = outer_allocas, line_mark = outer_mark, names = outer_names, block_lines = outer_lines;
-    open = true;
+    out.line(text("ret ", result, " ", y[0]));
+    const std::string all = text("define internal ", result, " ", function, "(", out.vector_type("float"), " %x)",
+                                 packet.attributes(), " memory(none) {\nentry:\n", out.allocas, body, "}");
+    out.destination = outer_out, out.allocas = outer_allocas, out.line_mark = outer_mark, out.names = outer_names,
+    out.block_lines = outer_lines;
+    out.open = true;
     return all;
 }
 
@@ -293,7 +296,7 @@ std::string LlvmEmitter::outlined_mathematics(const std::string& function, const
 /// error is NaN; the select replaces it by a harmless value. The relative error of the AVX-512 estimate is at most 2^-14. The
 /// older estimate has 2^-11.4, so one more term of (1 + error)^(-1/2) = 1 - error / 2 + 3 error^2 / 8 ... is used, as a factor,
 /// which keeps infinite estimates.
-std::string LlvmEmitter::estimated_rsqrt(const std::string& x) {
+std::string MathFunctions::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
     const bool rough = target.isa != Isa::avx512;
     const std::string y = rough ? f.rough_rsqrt(x) : f.estimate("rsqrt14", x), least = f.constant(-0.5f);
@@ -305,7 +308,7 @@ std::string LlvmEmitter::estimated_rsqrt(const std::string& x) {
 
 /// x * rsqrt(x), corrected by the residual x - root^2. 0 and infinity, whose residual is NaN, are returned unchanged. Results for
 /// subnormal x have about 14 bits.
-std::string LlvmEmitter::estimated_sqrt(const std::string& x) {
+std::string MathFunctions::estimated_sqrt(const std::string& x) {
     Floats f(*this);
     const std::string y = f.estimate("rsqrt14", x), root = f.mul(x, y);
     const std::string lack = f.fma(f.neg(root), root, x), better = f.fma(lack, f.mul(y, f.constant(0.5f)), root);
@@ -314,7 +317,7 @@ std::string LlvmEmitter::estimated_sqrt(const std::string& x) {
 
 /// x / y: x times the refined estimate of 1 / y, then one correction by the residual x - q y, so that representable quotients are
 /// exact. For zeros and infinities the correction is NaN; x times the estimate is the result then.
-std::string LlvmEmitter::estimated_quotient(const std::string& x, const std::string& y) {
+std::string MathFunctions::estimated_quotient(const std::string& x, const std::string& y) {
     Floats f(*this);
     const std::string e = f.estimate("rcp14", y), minus = f.neg(y), rough = f.mul(x, e);
     const std::string error = f.fma(minus, e, f.constant(1)), q = f.fma(rough, error, rough);

@@ -14,12 +14,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "core/ir/ops.h"
 #include "core/ranges/float_range.h"
 #include "core/support/ascii.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/arithmetic/emit_math_functions.h"
+#include "cpu/arithmetic/emit_scalar_ops.h"
+#include "cpu/packet/emit_casts.h"
+#include "cpu/packet/shuffles.h"
 
 namespace pumice::cpu {
 
@@ -60,95 +64,97 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 /// Finds products for duplication: LLVM contracts a product and a sum to fma only if the sum is the product's single use. A
 /// product whose uses are several sums, and nothing else, is recomputed in each. A sum that can contract another product of its
 /// own is not counted.
-void LlvmEmitter::plan_products() {
+void ScalarOps::plan_products() {
     std::vector<uint32_t> sums(k.values.size());
-    const Structure& where = uniformity.structure();
+    const Structure& where = packet.uniformity.structure();
     const auto& order = where.order();
     products.assign(k.values.size(), false);
     if (k.math == Math::strict || width == 1 || !target.rules.has(Rule::duplicated_products)) return;
     for (const InstId id : order) {
         const Inst& i = k[id];
-        const bool adds = i.op == Op::atomic && sum_lanes[i.memory.id] > 1 && adds_together(i);
+        const bool adds = i.op == Op::atomic && packet.sum_lanes[i.memory.id] > 1 && packet.adds_together(i);
         const auto v = k.operands(i);
         const auto is_product = [&](Value o) {
             const InstId source = k[o].inst;
             return source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id) &&
-                   kind_of(o) == ValueKind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
+                   packet.kind_of(o) == ValueKind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
         };
         const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
         const bool takes_other =
-            std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses.count(o) == 1 && is_product(o); });
+            std::any_of(terms.begin(), terms.end(), [&](Value o) { return packet.uses.count(o) == 1 && is_product(o); });
         for (const Value o : terms)
             if (is_product(o) && !takes_other) ++sums[o.id];
     }
-    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses.count({uint32_t(v)});
+    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == packet.uses.count({uint32_t(v)});
 }
 
-bool LlvmEmitter::taken_in(Value v) const {
+bool ScalarOps::taken_in(Value v) const {
     if (!products[v.id]) return false;
     const auto factors = k.operands(k[k[v].inst]);
-    return has_value[factors[0].id] && has_value[factors[1].id];
+    return packet.has_value[factors[0].id] && packet.has_value[factors[1].id];
 }
 
 /// x + y or x - y of vectors; an fma if y is a product that is contracted.
-std::string LlvmEmitter::summed(Op op, Scalar type, const std::string& x, Value y) {
-    if (!taken_in(y)) return operation(op, type, {x, vector(y)}, true, false);
+std::string ScalarOps::summed(Op op, Scalar type, const std::string& x, Value y) {
+    if (!taken_in(y)) return operation(op, type, {x, packet.vector(y)}, true, false);
     const Inst& product = k[k[y].inst];
-    std::string factor = vector(k.operands(product)[0]);
+    std::string factor = packet.vector(k.operands(product)[0]);
     if (op == Op::sub) factor = operation(Op::neg, type, {factor}, true, false);
-    return operation(Op::fma, type, {factor, vector(k.operands(product)[1]), x}, true, false);
+    return operation(Op::fma, type, {factor, packet.vector(k.operands(product)[1]), x}, true, false);
 }
 
 /// A pure operation. Uniform and affine results are computed as scalars (lane 0's), others as vectors.
-void LlvmEmitter::pure(const Inst& i) {
+void ScalarOps::pure(const Inst& i) {
     const auto v = k.operands(i);
     const Value r = k.result(i);
-    const ValueKind kind = kind_of(r);
+    const ValueKind kind = packet.kind_of(r);
     const bool vectors = kind == ValueKind::vector && width > 1;
     const Scalar from = k.type_of(v[i.op == Op::select ? 1 : 0]);
     if (i.op == Op::select) {
-        const bool scalar_condition = kind_of(v[0]) == ValueKind::uniform;
-        const std::string condition = scalar_condition ? scalar(v[0]) : vector(v[0]), type = type_of(i.type, kind);
-        return define(r, let(text("select ", scalar_condition ? "i1" : vector_type("i1"), " ", condition, ", ", type, " ",
-                                  text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));
+        const bool scalar_condition = packet.kind_of(v[0]) == ValueKind::uniform;
+        const std::string condition = scalar_condition ? packet.scalar(v[0]) : packet.vector(v[0]),
+                          type = out.type_of(i.type, kind);
+        return packet.define(
+            r, out.let(text("select ", scalar_condition ? "i1" : out.vector_type("i1"), " ", condition, ", ", type, " ",
+                            packet.text_of(v[1], kind), ", ", type, " ", packet.text_of(v[2], kind))));
     }
-    if (const Value other = vectors ? partner(i) : Value{}) {
-        const std::vector<std::string> both = mathematics({i.op, k[k[other].inst].op}, vector(v[0]));
-        define(r, both[0]);
-        return define(other, both[1]);
+    if (const Value other = vectors ? emit.math.partner(i) : Value{}) {
+        const std::vector<std::string> both = emit.math.mathematics({i.op, k[k[other].inst].op}, packet.vector(v[0]));
+        packet.define(r, both[0]);
+        return packet.define(other, both[1]);
     }
     if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1]))
-        return define(r, summed(i.op, from, vector(v[0]), v[1]));
-    if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
+        return packet.define(r, summed(i.op, from, packet.vector(v[0]), v[1]));
+    if (vectors && i.op == Op::add && taken_in(v[0])) return packet.define(r, summed(i.op, from, packet.vector(v[1]), v[0]));
     std::vector<std::string> operands;
-    for (const Value o : v) operands.push_back(text_of(o, kind));
+    for (const Value o : v) operands.push_back(packet.text_of(o, kind));
     if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, v[0]))
-        return define(
-            r, convert("fptosi", vectors ? vector_type("float") : "float", operands[0], vectors ? vector_type("i32") : "i32"));
-    if (i.op == Op::cast) return define(r, cast(from, i.type, operands[0], vectors));
+        return packet.define(r, emit.casts.convert("fptosi", vectors ? out.vector_type("float") : "float", operands[0],
+                                                   vectors ? out.vector_type("i32") : "i32"));
+    if (i.op == Op::cast) return packet.define(r, emit.casts.cast(from, i.type, operands[0], vectors));
     if (i.op == Op::bitcast) {
-        const std::string a = type_of(from, kind), b = type_of(i.type, kind);
-        return define(r, a == b ? operands[0] : let(text("bitcast ", a, " ", operands[0], " to ", b)));
+        const std::string a = out.type_of(from, kind), b = out.type_of(i.type, kind);
+        return packet.define(r, a == b ? operands[0] : out.let(text("bitcast ", a, " ", operands[0], " to ", b)));
     }
     uint64_t bits = 0;
     const bool constant_divisor = v.size() == 2 && k.constant(v[1], bits) && bits != 0 && bits >> (8 * size_of(from) - 1) == 0;
-    define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
+    packet.define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
 }
 
 /// Emits an operation. Narrow floats are computed in f32 and rounded.
-std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
+std::string ScalarOps::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
     if (is_narrow_float(type)) {
         for (size_t o = 0; o < operands.size(); ++o)
-            if (operand_type(op, int(o), type) == type) operands[o] = cast(type, Scalar::f32, operands[o], vector);
+            if (operand_type(op, int(o), type) == type) operands[o] = emit.casts.cast(type, Scalar::f32, operands[o], vector);
         // Without the fence LLVM narrows this to a minimum of halves, which LLVM 15 cannot select on x86-64 ("Cannot select").
         if (type == Scalar::f16 && (op == Op::min || op == Op::max)) {
-            const std::string t = vector ? vector_type("float") : "float",
-                              fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
-            declare(text("declare ", t, " ", fence, "(", t, ")"));
-            operands[0] = let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
+            const std::string t = vector ? out.vector_type("float") : "float",
+                              fence = text("@llvm.arithmetic.fence.", out.intrinsic_suffix("float", vector));
+            out.declare(text("declare ", t, " ", fence, "(", t, ")"));
+            operands[0] = out.let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
         }
         const std::string r = operation(op, Scalar::f32, operands, vector, constant_divisor);
-        return row(op).result == Result::same ? cast(Scalar::f32, type, r, vector) : r;
+        return row(op).result == Result::same ? emit.casts.cast(Scalar::f32, type, r, vector) : r;
     }
     const std::string_view cell = llvm_text(op, type);
     const auto word = [&](std::string_view w) {
@@ -159,9 +165,9 @@ std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> 
         // Zen 4 divides as fast as it multiplies and corrects: srad 5.3 ms by divisions, 7.2 by estimates; particle push 3.9,
         // 5.6.
         const bool all = target.isa == Isa::avx512, slow_divisions = all && !target.splits_vectors;
-        if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return estimated_rsqrt(operands[0]);
-        if (op == Op::sqrt && slow_divisions) return estimated_sqrt(operands[0]);
-        if (op == Op::div && slow_divisions) return estimated_quotient(operands[0], operands[1]);
+        if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return emit.math.estimated_rsqrt(operands[0]);
+        if (op == Op::sqrt && slow_divisions) return emit.math.estimated_sqrt(operands[0]);
+        if (op == Op::div && slow_divisions) return emit.math.estimated_quotient(operands[0], operands[1]);
     }
     // Vectors of roundeven have no code on some targets, and C libraries have rint sooner. In C's default rounding it is the
     // same.
@@ -174,23 +180,23 @@ std::string LlvmEmitter::operation(Op op, Scalar type, std::vector<std::string> 
 }
 
 /// Expands a template: instructions separated by `; `; all but the last are named.
-std::string LlvmEmitter::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string ScalarOps::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
     std::map<std::string, std::string> locals;
     while (true) {
         const size_t end = cell.find("; ");
         std::string_view one = cell.substr(0, end);
-        if (end == cell.npos) return let(instruction_text(one, type, operands, vector, locals));
+        if (end == cell.npos) return out.let(instruction_text(one, type, operands, vector, locals));
         cell.remove_prefix(end + 2);
         const size_t equals = one.find(" = ");
         const std::string local(one.substr(1, equals - 1));
-        locals[local] = let(instruction_text(one.substr(equals + 3), type, operands, vector, locals));
+        locals[local] = out.let(instruction_text(one.substr(equals + 3), type, operands, vector, locals));
     }
 }
 
-std::string LlvmEmitter::instruction_text(std::string_view one, Scalar type, const std::vector<std::string>& operands,
-                                          bool vector, const std::map<std::string, std::string>& locals) {
-    const auto typed = [&](const std::string& t) { return vector ? vector_type(t) : t; };
-    const std::string t = typed(scalar_type(type));
+std::string ScalarOps::instruction_text(std::string_view one, Scalar type, const std::vector<std::string>& operands, bool vector,
+                                        const std::map<std::string, std::string>& locals) {
+    const auto typed = [&](const std::string& t) { return vector ? out.vector_type(t) : t; };
+    const std::string t = typed(out.scalar_type(type));
     std::string filled;
     for (size_t at = 0; at < one.size(); ++at) {
         const char c = one[at];
@@ -212,7 +218,7 @@ std::string LlvmEmitter::instruction_text(std::string_view one, Scalar type, con
             else if (what == 'i')
                 filled += typed(integer_of_size(type));
             else if (what == 's')
-                filled += intrinsic_suffix(scalar_type(type), vector);
+                filled += out.intrinsic_suffix(out.scalar_type(type), vector);
             else if (what == 'f')
                 filled += k.math == Math::strict ? "" : "contract arcp ";
             else if (what == 'm')
@@ -250,19 +256,19 @@ std::string LlvmEmitter::instruction_text(std::string_view one, Scalar type, con
                 part += c;
         }
         const size_t result = filled.find("call ") + 5;
-        declare(text("declare ", filled.substr(result, call - result), filled.substr(call, open_at - call), "(", types, ")"));
+        out.declare(text("declare ", filled.substr(result, call - result), filled.substr(call, open_at - call), "(", types, ")"));
     }
     return filled;
 }
 
-std::string LlvmEmitter::named_constant(std::string_view what, Scalar type, bool vector) const {
+std::string ScalarOps::named_constant(std::string_view what, Scalar type, bool vector) const {
     const int bits = 8 * size_of(type);
-    if (what == "min") return splat_constant(type, uint64_t(1) << (bits - 1), vector);
-    if (what == "bits") return splat_constant(type, uint64_t(bits - 1), vector);
-    if (what == "inf") return splat_constant(type, type == Scalar::f32 ? 0x7f800000u : 0x7ff0000000000000u, vector);
+    if (what == "min") return out.splat_constant(type, uint64_t(1) << (bits - 1), vector);
+    if (what == "bits") return out.splat_constant(type, uint64_t(bits - 1), vector);
+    if (what == "inf") return out.splat_constant(type, type == Scalar::f32 ? 0x7f800000u : 0x7ff0000000000000u, vector);
     const int value = std::atoi(std::string(what).c_str());
-    if (type == Scalar::boolean) return splat_constant(type, value != 0, vector);
-    if (!is_float(type)) return splat_constant(type, uint64_t(int64_t(value)) & (~uint64_t(0) >> (64 - bits)), vector);
+    if (type == Scalar::boolean) return out.splat_constant(type, value != 0, vector);
+    if (!is_float(type)) return out.splat_constant(type, uint64_t(int64_t(value)) & (~uint64_t(0) >> (64 - bits)), vector);
     uint64_t word = 0;
     const float f = float(value);
     const double d = value;
@@ -272,13 +278,13 @@ std::string LlvmEmitter::named_constant(std::string_view what, Scalar type, bool
         word = w;
     } else
         std::memcpy(&word, &d, 8);
-    return splat_constant(type, word, vector);
+    return out.splat_constant(type, word, vector);
 }
 
 /// Integer division and remainder. x / 0 and INT_MIN / -1 divide by 1 instead, which gives the results that ops.def defines.
 /// Targets have no vector integer division: operands of at most 32 bits are divided as doubles.
-std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
-                                bool constant_divisor) {
+std::string ScalarOps::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
+                              bool constant_divisor) {
     const bool is_signed = op[0] == 's', quotient = op.ends_with("div");
     if (is_signed && !target.divides_signed) {
         // By the absolute values. The smallest integer / -1 wraps to itself, and x / 0 gets the sign of x, as ops.def defines.
@@ -291,7 +297,7 @@ std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::v
                         type, {operands[0], operands[1], r}, vector);
     }
     // LLVM divides 64-bit lanes one by one, by several instructions each.
-    if (vector && width > 1 && size_of(type) > 4) block_lines += 8 * width;
+    if (vector && width > 1 && size_of(type) > 4) out.block_lines += 8 * width;
     if (constant_divisor) return expanded(op + " $t $0, $1", type, operands, vector);
     const std::string guard_unsigned = "%z = icmp eq $t $1, $(0); select $b %z, $t $(1), $t $1";
     const std::string guard_signed =
@@ -299,22 +305,22 @@ std::string LlvmEmitter::divide(const std::string& op, Scalar type, const std::v
         "%u = or $b %z, %o; select $b %u, $t $(1), $t $1";
     const std::string divisor = expanded(is_signed ? guard_signed : guard_unsigned, type, operands, vector);
     if (!vector || width == 1 || size_of(type) > 4) return expanded(op + " $t $0, $1", type, {operands[0], divisor}, vector);
-    const std::string t = vector_type(scalar_type(type)), d = vector_type("double");
+    const std::string t = out.vector_type(out.scalar_type(type)), d = out.vector_type("double");
     const std::string to = is_signed ? "sitofp" : "uitofp", back = is_signed ? "fptosi" : "fptoui";
-    const std::string a = convert(to.c_str(), t, operands[0], d), b = convert(to.c_str(), t, divisor, d);
+    const std::string a = emit.casts.convert(to.c_str(), t, operands[0], d), b = emit.casts.convert(to.c_str(), t, divisor, d);
     // Exact: the distance of a 32-bit quotient from the next integer exceeds the rounding error of a double.
-    const std::string q = convert(back.c_str(), d, let(text("fdiv ", d, " ", a, ", ", b)), t);
+    const std::string q = emit.casts.convert(back.c_str(), d, out.let(text("fdiv ", d, " ", a, ", ", b)), t);
     if (quotient) return q;
-    return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
+    return out.let(text("sub ", t, " ", operands[0], ", ", out.let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
 /// Counts leading or trailing zeros by bisection: if the half of the bits at that end is zero, its size counts, and the other
 /// half is looked at.
-std::string LlvmEmitter::counted_zeros(Op op, Scalar type, const std::string& x, bool vector) {
+std::string ScalarOps::counted_zeros(Op op, Scalar type, const std::string& x, bool vector) {
     const int bits = 8 * size_of(type);
     const char* const away = op == Op::ctz ? "shl" : "lshr";    // moves the other half out
     const char* const closer = op == Op::ctz ? "lshr" : "shl";  // moves the other half to the end
-    std::string rest = x, zeros = splat_constant(type, 0, vector);
+    std::string rest = x, zeros = out.splat_constant(type, 0, vector);
     for (int half = bits / 2; half > 0; half /= 2) {
         const std::string is_zero = text("%l = ", away, " $t $0, $(", bits - half, "); %z = icmp eq $t %l, $(0); ");
         const std::string count = expanded(text(is_zero, "select $b %z, $t $(", half, "), $t $(0)"), type, {rest}, vector);
@@ -324,15 +330,15 @@ std::string LlvmEmitter::counted_zeros(Op op, Scalar type, const std::string& x,
     return expanded(text("%z = icmp eq $t $0, $(0); select $b %z, $t $(", bits, "), $t $1"), type, {x, zeros}, vector);
 }
 
-std::string LlvmEmitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
-    const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
-    return written ? mathematics({op}, operands[0])[0] : called(op, type, operands, vector);
+std::string ScalarOps::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const bool written = type == Scalar::f32 && vector && width > 1 && emit.math.writes_out(op);
+    return written ? emit.math.mathematics({op}, operands[0])[0] : called(op, type, operands, vector);
 }
 
 /// A library call: SLEEF's vector function on each part of a packet; for scalars the libm function that the host column also
 /// calls.
-std::string LlvmEmitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
-    const std::string name(row(op).name), scalar = scalar_type(type);
+std::string ScalarOps::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const std::string name(row(op).name), scalar = out.scalar_type(type);
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
     const bool f32 = type == Scalar::f32;
@@ -350,48 +356,40 @@ std::string LlvmEmitter::called(Op op, Scalar type, const std::vector<std::strin
             arguments += text(arguments.empty() ? "" : ", ", scalar, " ", o);
             types += text(types.empty() ? "" : ", ", scalar);
         }
-        functions.insert(function);
-        declare(text("declare ", scalar, " @", function, "(", types, ") nounwind memory(none)"));
-        return let(text("call ", scalar, " @", function, "(", arguments, ")"));
+        out.functions.insert(function);
+        out.declare(text("declare ", scalar, " @", function, "(", types, ") nounwind memory(none)"));
+        return out.let(text("call ", scalar, " @", function, "(", arguments, ")"));
     }
     const int lanes = sleef->lanes * 4 / size_of(type);
     const std::string part = text("<", lanes, " x ", scalar, ">");
     const std::string_view cell = llvm_text(op, type), suffix = cell.substr(std::min(cell.size(), std::strlen("sleef ")));
     const std::string function = text("Sleef_", name, f32 ? "f" : "d", lanes, "_", suffix, sleef->suffix);
-    functions.insert(function);
+    out.functions.insert(function);
     return in_parts(lanes, scalar, operands, scalar, [&](const std::vector<std::string>& pieces) {
         std::string arguments, types;
         for (const std::string& piece : pieces) {
             arguments += text(arguments.empty() ? "" : ", ", part, " ", piece);
             types += text(types.empty() ? "" : ", ", part);
         }
-        declare(text("declare ", part, " @", function, "(", types, ") nounwind memory(none)"));
-        return let(text("call ", part, " @", function, "(", arguments, ")"));
+        out.declare(text("declare ", part, " @", function, "(", types, ") nounwind memory(none)"));
+        return out.let(text("call ", part, " @", function, "(", arguments, ")"));
     });
 }
 
-/// Lanes `first` to `first + count - 1` of a packet's vector.
-std::string LlvmEmitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
-    const std::string type = vector_type(scalar);
-    std::string indices;
-    for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
-    return let(text("shufflevector ", type, " ", vector, ", ", type, " poison, <", count, " x i32> <", indices, ">"));
-}
-
 /// Applies a function of vectors of `lanes` scalars to the parts of the packet's vectors, and concatenates the results.
-std::string LlvmEmitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
-                                  const std::string& result,
-                                  const std::function<std::string(const std::vector<std::string>&)>& function) {
+std::string ScalarOps::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
+                                const std::string& result,
+                                const std::function<std::string(const std::vector<std::string>&)>& function) {
     if (lanes == width) return function(operands);
     const auto together = [&](const std::string& t, const std::string& a, const std::string& b, int count) {
         std::string indices;
         for (int l = 0; l < count; ++l) indices += text(l > 0 ? ", " : "", "i32 ", l);
-        return let(text("shufflevector ", t, " ", a, ", ", t, " ", b, ", <", count, " x i32> <", indices, ">"));
+        return out.let(text("shufflevector ", t, " ", a, ", ", t, " ", b, ", <", count, " x i32> <", indices, ">"));
     };
     std::vector<std::string> results;
     for (int first = 0; first < width; first += lanes) {
         std::vector<std::string> pieces;
-        for (const std::string& o : operands) pieces.push_back(vector_part(scalar, o, first, lanes));
+        for (const std::string& o : operands) pieces.push_back(emit.shuffles.vector_part(scalar, o, first, lanes));
         results.push_back(function(pieces));
     }
     for (int size = lanes; size < width; size *= 2) {
@@ -404,53 +402,55 @@ std::string LlvmEmitter::in_parts(int lanes, const std::string& scalar, const st
 }
 
 /// Calls the interpreter's loop for the operation over the packet's lanes; operands and result go through the stack.
-std::string LlvmEmitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string ScalarOps::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     if (target.use != CodeUse::launch) return library_call(op, type, operands, vector);
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
-    functions.insert(function);
-    declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
-    declare(text("@lane_numbers", width, " = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : lanes("i16", 1)));
-    const auto typed = [&](Scalar t) { return vector ? vector_type(memory_type(t)) : memory_type(t); };
+    out.functions.insert(function);
+    out.declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
+    out.declare(
+        text("@lane_numbers", width, " = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : out.lanes("i16", 1)));
+    const auto typed = [&](Scalar t) { return vector ? out.vector_type(out.memory_type(t)) : out.memory_type(t); };
     std::string pointers[3] = {"null", "null", "null"};
     for (size_t o = 0; o < operands.size(); ++o) {
         const std::string t = typed(operand_type(op, int(o), type));
-        pointers[o] = alloca_of(t, "x");
-        line(text("store ", t, " ", operands[o], ", ptr ", pointers[o]));
+        pointers[o] = out.alloca_of(t, "x");
+        out.line(text("store ", t, " ", operands[o], ", ptr ", pointers[o]));
     }
     const Scalar result = row(op).result == Result::same ? type : row(op).result == Result::i32 ? Scalar::i32 : Scalar::boolean;
-    const std::string r = alloca_of(typed(result), "r");
-    line(text("call void @", function, "(ptr @lane_numbers", width, ", i32 ", vector ? width : 1, ", ptr ", r, ", ptr ",
-              pointers[0], ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
-    return from_memory(result, let(text("load ", typed(result), ", ptr ", r)), vector);
+    const std::string r = out.alloca_of(typed(result), "r");
+    out.line(text("call void @", function, "(ptr @lane_numbers", width, ", i32 ", vector ? width : 1, ", ptr ", r, ", ptr ",
+                  pointers[0], ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
+    return emit.casts.from_memory(result, out.let(text("load ", typed(result), ", ptr ", r)), vector);
 }
 
 /// Calls the function of the C library for each lane. Its name is the op's, with C's suffix f for float.
-std::string LlvmEmitter::library_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string ScalarOps::library_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string function = text(row(op).name, type == Scalar::f32 ? "f" : "");
     const Scalar result = row(op).result == Result::i32 ? Scalar::i32 : type;
-    const std::string r = scalar_type(result);
+    const std::string r = out.scalar_type(result);
     std::string types;
-    for (size_t o = 0; o < operands.size(); ++o) types += text(o == 0 ? "" : ", ", scalar_type(operand_type(op, int(o), type)));
-    functions.insert(function);
-    declare(text("declare ", r, " @", function, "(", types, ") nounwind memory(none)"));
+    for (size_t o = 0; o < operands.size(); ++o)
+        types += text(o == 0 ? "" : ", ", out.scalar_type(operand_type(op, int(o), type)));
+    out.functions.insert(function);
+    out.declare(text("declare ", r, " @", function, "(", types, ") nounwind memory(none)"));
     const bool vectors = vector && width > 1;
     std::string all = "poison";
     for (int lane = 0; lane < (vectors ? width : 1); ++lane) {
         std::vector<std::string> given;
         std::string arguments;
         for (size_t o = 0; o < operands.size(); ++o) {
-            const std::string t = scalar_type(operand_type(op, int(o), type));
-            given.push_back(vectors ? extract(t, operands[o], std::to_string(lane)) : operands[o]);
+            const std::string t = out.scalar_type(operand_type(op, int(o), type));
+            given.push_back(vectors ? out.extract(t, operands[o], std::to_string(lane)) : operands[o]);
             arguments += text(o == 0 ? "" : ", ", t, " ", given[o]);
         }
-        std::string one = let(text("call ", r, " @", function, "(", arguments, ")"));
+        std::string one = out.let(text("call ", r, " @", function, "(", arguments, ")"));
         // C leaves open which integers stand for 0 and NaN.
         if (op == Op::ilogb)
             one = expanded(
                 "%z = fcmp oeq $t $0, $(0); %n = fcmp uno $t $0, $0; %m = select i1 %z, i32 -2147483648, i32 $1; "
                 "select i1 %n, i32 2147483647, i32 %m",
                 type, {given[0], one}, false);
-        all = vectors ? let(text("insertelement ", vector_type(r), " ", all, ", ", r, " ", one, ", i32 ", lane)) : one;
+        all = vectors ? out.let(text("insertelement ", out.vector_type(r), " ", all, ", ", r, " ", one, ", i32 ", lane)) : one;
     }
     return all;
 }

@@ -23,7 +23,11 @@
 #include <cstdlib>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/loads_and_stores.h"
+#include "cpu/address/addresses.h"
+#include "cpu/control/emit_branches.h"
+#include "cpu/control/emit_masked_control.h"
+#include "cpu/packet/loop_facts.h"
 
 namespace pumice::cpu {
 
@@ -34,35 +38,35 @@ constexpr size_t most_computed = 8;  ///< instructions of an arm that is compute
 }  // namespace
 
 /// True for few instructions without effect, so that both arms are computed and the results selected.
-bool LlvmEmitter::cheap(BlockId b) const {
+bool Branches::cheap(BlockId b) const {
     const auto& insts = k[b].insts;
     if (insts.size() > most_computed + 1 || k[insts.back()].op != Op::yield) return false;
-    return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !is_costly(k[i]); });
+    return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !packet.is_costly(k[i]); });
 }
 
 /// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if
 /// `around`, without a store or a barrier between. Null if there is none.
-Value LlvmEmitter::replaced_by(const Inst& store, InstId around) const {
-    if (store.op != Op::store || k[store.memory].kind == MemoryKind::private_ || !lies_in_row(store)) return {};
+Value Branches::replaced_by(const Inst& store, InstId around) const {
+    if (store.op != Op::store || k[store.memory].kind == MemoryKind::private_ || !emit.addresses.lies_in_row(store)) return {};
     const auto to = indices_of(k, store);
     const auto changes = [&](const Inst& i) {
         return is_barrier(i.op) || (!is_pure(i.op) && i.op != Op::load && i.memory == store.memory);
     };
     Value found;
-    for (const InstId id : k[uniformity.structure().block_of(around)].insts) {
+    for (const InstId id : k[packet.uniformity.structure().block_of(around)].insts) {
         if (id == around) break;
         const Inst& i = k[id];
         if (i.op == Op::load && i.memory == store.memory && i.leaf == store.leaf && std::ranges::equal(indices_of(k, i), to))
             found = k.result(i);
         if (changes(i) || any_inside(k, i, [&](InstId inner) { return changes(k[inner]); })) found = {};
     }
-    return found && has_value[found.id] && kind_of(found) == ValueKind::vector ? found : Value{};
+    return found && packet.has_value[found.id] && packet.kind_of(found) == ValueKind::vector ? found : Value{};
 }
 
 /// True if the stores of a divergent if may store the old values of the items that do not enter it.
-bool LlvmEmitter::blends_stores(InstId id) const {
+bool Branches::blends_stores(InstId id) const {
     const Inst& i = k[id];
-    if (!target.rules.has(Rule::blended_stores) || variant.streaming || !running.all() || i.result_count > 0) return false;
+    if (!target.rules.has(Rule::blended_stores) || variant.streaming || !packet.running.all() || i.result_count > 0) return false;
     if (k[i.blocks[1]].insts.size() > 1 || last_inst(k, i.blocks[0]).op != Op::yield) return false;
     size_t computed = 0;
     std::vector<MemoryId> stored;
@@ -70,7 +74,7 @@ bool LlvmEmitter::blends_stores(InstId id) const {
         const Inst& e = k[inner];
         if (e.op == Op::yield) continue;
         if (is_pure(e.op)) {
-            if (is_costly(e) || ++computed > most_computed) return false;
+            if (packet.is_costly(e) || ++computed > most_computed) return false;
             continue;
         }
         if (!replaced_by(e, id) || std::find(stored.begin(), stored.end(), e.memory) != stored.end()) return false;
@@ -80,74 +84,75 @@ bool LlvmEmitter::blends_stores(InstId id) const {
 }
 
 /// Emits such an if without a branch.
-void LlvmEmitter::blended_if(InstId id, const std::string& condition) {
+void Branches::blended_if(InstId id, const std::string& condition) {
     for (const InstId inner : k[k[id].blocks[0]].insts) {
         const Inst& i = k[inner];
         if (i.op != Op::store) {
-            if (i.op != Op::yield) instruction(inner);
+            if (i.op != Op::yield) emit.control.instruction(inner);
             continue;
         }
         const Value given = k.operands(i).back(), old = replaced_by(i, id);
-        const std::string t = vector_type(scalar_type(i.type));
-        const ValueRep before = rep_of(given);
-        values[given.id] = {
-            ValueKind::vector, "",
-            let(text("select ", vector_type("i1"), " ", condition, ", ", t, " ", vector(given), ", ", t, " ", vector(old))), 0};
-        store(inner);
-        values[given.id] = before;
+        const std::string t = out.vector_type(out.scalar_type(i.type));
+        const ValueRep before = packet.rep_of(given);
+        packet.values[given.id] = {ValueKind::vector, "",
+                                   out.let(text("select ", out.vector_type("i1"), " ", condition, ", ", t, " ",
+                                                packet.vector(given), ", ", t, " ", packet.vector(old))),
+                                   0};
+        emit.accesses.store(inner);
+        packet.values[given.id] = before;
     }
 }
 
-void LlvmEmitter::if_(InstId id) {
+void Branches::if_(InstId id) {
     const Inst& i = k[id];
     const Value condition = k.operands(i)[0];
-    const ValueRep c = rep_of(condition);
+    const ValueRep c = packet.rep_of(condition);
     if (c.kind == ValueKind::uniform && (c.scalar == "true" || c.scalar == "false")) {
         const BlockId arm = i.blocks[c.scalar == "true" ? 0 : 1];
         Arm a{&i, {}, {}};
-        for (int r = 0; r < i.result_count; ++r) a.results.push_back(alloca_for(k.result(i, r), "if"));
+        for (int r = 0; r < i.result_count; ++r) a.results.push_back(packet.alloca_for(k.result(i, r), "if"));
         arms.push_back(a);
-        sequence(k[arm].insts);
+        emit.control.sequence(k[arm].insts);
         arms.pop_back();
-        if (open)
-            for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+        if (out.open)
+            for (int r = 0; r < i.result_count; ++r) packet.read(k.result(i, r), a.results[size_t(r)]);
         return;
     }
     if (c.kind != ValueKind::uniform) return divergent_if(id);
-    const bool gone = loses(i);
-    const std::string labels[2] = {label("then"), label("else")}, end = label("end");
+    const bool gone = emit.loops.loses(i);
+    const std::string labels[2] = {out.label("then"), out.label("else")}, end = out.label("end");
     Arm a{&i, {}, {}};
-    for (int r = 0; r < i.result_count; ++r) a.results.push_back(alloca_for(k.result(i, r), "if"));
-    const Mask before = running;
+    for (int r = 0; r < i.result_count; ++r) a.results.push_back(packet.alloca_for(k.result(i, r), "if"));
+    const Mask before = packet.running;
     Alloca after;
-    if (gone) after = mask_alloca("after");
-    branch(c.scalar, labels[0], labels[1]);
+    if (gone) after = packet.mask_alloca("after");
+    out.branch(c.scalar, labels[0], labels[1]);
     bool reached = false, left = false;
     for (int arm = 0; arm < 2; ++arm) {
-        start(labels[arm]);
-        running = before;
-        lost = false;
+        out.start(labels[arm]);
+        packet.running = before;
+        packet.lost = false;
         arms.push_back(a);
-        sequence(k[i.blocks[arm]].insts);
+        emit.control.sequence(k[i.blocks[arm]].insts);
         arms.pop_back();
-        if (!open) continue;
+        if (!out.open) continue;
         reached = true;
-        left = left || lost;
-        if (gone) write_mask(after, running);
-        jump(end);
+        left = left || packet.lost;
+        if (gone) packet.write_mask(after, packet.running);
+        out.jump(end);
     }
-    running = before;
-    lost = left;
+    packet.running = before;
+    packet.lost = left;
     if (!reached) return;
-    start(end);
-    if (gone) running = read_mask(after);
-    for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+    out.start(end);
+    if (gone) packet.running = packet.read_mask(after);
+    for (int r = 0; r < i.result_count; ++r) packet.read(k.result(i, r), a.results[size_t(r)]);
 }
 
 /// True if a packet whose items all enter the first arm deserves a version of its own: loads and stores without masks.
-bool LlvmEmitter::worth_together(const Inst& i) const {
+bool Branches::worth_together(const Inst& i) const {
     if (!target.rules.has(Rule::full_packet_versions)) return false;
-    if (!running.all() || loses(i)) return false;
+    if (!packet.running.all() || emit.loops.loses(i)) return false;
     int size = 0, accesses = 0;
     bool simple = true;
     for (const InstId inner : k[i.blocks[0]].insts) {
@@ -159,109 +164,111 @@ bool LlvmEmitter::worth_together(const Inst& i) const {
 }
 
 /// An i1: the condition holds for all lanes. For a comparison of an affine value, the first and the last lane decide.
-std::string LlvmEmitter::holds_for_all(Value condition) {
-    if (rep_of(condition).kind == ValueKind::uniform) return scalar(condition);
+std::string Branches::holds_for_all(Value condition) {
+    if (packet.rep_of(condition).kind == ValueKind::uniform) return packet.scalar(condition);
     const auto by_bits = [&] {
-        const std::string bits = let(text("bitcast ", vector_type("i1"), " ", vector(condition), " to i", width));
-        return let(text("icmp eq i", width, " ", bits, ", -1"));
+        const std::string bits = out.let(text("bitcast ", out.vector_type("i1"), " ", packet.vector(condition), " to i", width));
+        return out.let(text("icmp eq i", width, " ", bits, ", -1"));
     };
     if (k[condition].inst.id == none) return by_bits();
     const Inst& i = k[k[condition].inst];
     const auto v = k.operands(i);
-    if (v.size() != 2 || !has_value[v[0].id] || !has_value[v[1].id]) return by_bits();
+    if (v.size() != 2 || !packet.has_value[v[0].id] || !packet.has_value[v[1].id]) return by_bits();
     if (i.op == Op::and_) {
         const std::string a = holds_for_all(v[0]), b = holds_for_all(v[1]);
-        return let(text("and i1 ", a, ", ", b));
+        return out.let(text("and i1 ", a, ", ", b));
     }
     const char* const how = i.op == Op::lt   ? "slt"
                             : i.op == Op::le ? "sle"
                             : i.op == Op::gt ? "sgt"
                             : i.op == Op::ge ? "sge"
                                              : nullptr;
-    const ValueRep& h = rep_of(v[0]);
+    const ValueRep& h = packet.rep_of(v[0]);
     const int64_t to_last = h.step * (width - 1);
-    if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != ValueKind::affine || kind_of(v[1]) != ValueKind::uniform ||
+    if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != ValueKind::affine || packet.kind_of(v[1]) != ValueKind::uniform ||
         std::abs(to_last) > INT32_MAX)
         return by_bits();
-    const std::string first = scalar(v[0]), limit = scalar(v[1]), last = let(text("add i32 ", first, ", ", to_last));
-    const std::string at_first = let(text("icmp ", how, " i32 ", first, ", ", limit)),
-                      at_last = let(text("icmp ", how, " i32 ", last, ", ", limit));
-    const std::string no_wrap = let(text("icmp ", to_last < 0 ? "sle" : "sge", " i32 ", last, ", ", first));
-    return let(text("and i1 ", let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
+    const std::string first = packet.scalar(v[0]), limit = packet.scalar(v[1]),
+                      last = out.let(text("add i32 ", first, ", ", to_last));
+    const std::string at_first = out.let(text("icmp ", how, " i32 ", first, ", ", limit)),
+                      at_last = out.let(text("icmp ", how, " i32 ", last, ", ", limit));
+    const std::string no_wrap = out.let(text("icmp ", to_last < 0 ? "sle" : "sge", " i32 ", last, ", ", first));
+    return out.let(text("and i1 ", out.let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
 }
 
-void LlvmEmitter::divergent_if(InstId id) {
+void Branches::divergent_if(InstId id) {
     const Inst& i = k[id];
-    const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
+    const std::string condition = packet.vector(k.operands(i)[0]), type = out.vector_type("i1");
     if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
     if (blends_stores(id)) return blended_if(id, condition);
     Arm a{&i, {}, {}};
     for (int r = 0; r < i.result_count; ++r) {
-        a.results.push_back(alloca_for(k.result(i, r), "if"));
-        clear(a.results.back());
+        a.results.push_back(packet.alloca_for(k.result(i, r), "if"));
+        packet.clear(a.results.back());
     }
     std::string done;
     if (worth_together(i)) {
-        const std::string together = label("together"), parted = label("parted");
-        done = label("done");
-        branch(holds_for_all(k.operands(i)[0]), together, parted);
-        start(together);
-        const std::vector<bool> had = has_value;
+        const std::string together = out.label("together"), parted = out.label("parted");
+        done = out.label("done");
+        out.branch(holds_for_all(k.operands(i)[0]), together, parted);
+        out.start(together);
+        const std::vector<bool> had = packet.has_value;
         arms.push_back(a);
-        sequence(k[i.blocks[0]].insts);
+        emit.control.sequence(k[i.blocks[0]].insts);
         arms.pop_back();
-        has_value = had;
-        jump(done);
-        start(parted);
+        packet.has_value = had;
+        out.jump(done);
+        out.start(parted);
     }
-    const Mask before = running;
-    const std::string opposite = let(text("xor ", type, " ", condition, ", splat (i1 true)"));
-    const Mask entered[2] = {narrowed(before, condition), narrowed(before, opposite)};
-    const bool gone = loses(i);
+    const Mask before = packet.running;
+    const std::string opposite = out.let(text("xor ", type, " ", condition, ", splat (i1 true)"));
+    const Mask entered[2] = {packet.narrowed(before, condition), packet.narrowed(before, opposite)};
+    const bool gone = emit.loops.loses(i);
     Mask after_arm[2] = {entered[0], entered[1]};
     bool left = false;
     for (int arm = 0; arm < 2; ++arm) {
         const BlockId b = i.blocks[arm];
         a.only = arm == 1 ? entered[1] : Mask{};
-        running = entered[arm];
-        lost = false;
+        packet.running = entered[arm];
+        packet.lost = false;
         arms.push_back(a);
         if (k[b].insts.size() == 1 && k[k[b].insts[0]].op == Op::yield) {
-            terminator(k[b].insts[0]);
+            emit.control.terminator(k[b].insts[0]);
         } else {
-            const std::string then = label(arm ? "else" : "then"), end = label("end");
+            const std::string then = out.label(arm ? "else" : "then"), end = out.label("end");
             Alloca after;
-            if (gone) after = mask_alloca("after"), write_mask(after, entered[arm]);
-            branch(any(entered[arm]), then, end);
-            start(then);
-            sequence(k[b].insts);
-            if (open && gone) write_mask(after, running);
-            left = left || lost;
-            start(end);
-            if (gone) after_arm[arm] = read_mask(after);
+            if (gone) after = packet.mask_alloca("after"), packet.write_mask(after, entered[arm]);
+            out.branch(packet.any(entered[arm]), then, end);
+            out.start(then);
+            emit.control.sequence(k[b].insts);
+            if (out.open && gone) packet.write_mask(after, packet.running);
+            left = left || packet.lost;
+            out.start(end);
+            if (gone) after_arm[arm] = packet.read_mask(after);
         }
         arms.pop_back();
     }
-    if (!done.empty()) start(done);
-    lost = left;
-    running = gone ? united(after_arm[0], after_arm[1]) : before;
-    for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+    if (!done.empty()) out.start(done);
+    packet.lost = left;
+    packet.running = gone ? packet.united(after_arm[0], after_arm[1]) : before;
+    for (int r = 0; r < i.result_count; ++r) packet.read(k.result(i, r), a.results[size_t(r)]);
 }
 
 /// Computes both arms for all items, and selects each result.
-void LlvmEmitter::chosen(const Inst& i, const std::string& condition) {
+void Branches::chosen(const Inst& i, const std::string& condition) {
     for (const BlockId b : i.blocks)
         for (const InstId inner : k[b].insts)
-            if (k[inner].op != Op::yield) instruction(inner);
+            if (k[inner].op != Op::yield) emit.control.instruction(inner);
     for (int r = 0; r < i.result_count; ++r) {
         const Value v = k.result(i, r);
         const Value yes = k.operands(last_inst(k, i.blocks[0]))[size_t(r)], no = k.operands(last_inst(k, i.blocks[1]))[size_t(r)];
-        if (kind_of(v) != ValueKind::vector) {
-            define(v, scalar(yes));  // one value on either path
+        if (packet.kind_of(v) != ValueKind::vector) {
+            packet.define(v, packet.scalar(yes));  // one value on either path
             continue;
         }
-        const std::string t = vector_type(scalar_type(k.type_of(v)));
-        define(v, let(text("select ", vector_type("i1"), " ", condition, ", ", t, " ", vector(yes), ", ", t, " ", vector(no))));
+        const std::string t = out.vector_type(out.scalar_type(k.type_of(v)));
+        packet.define(v, out.let(text("select ", out.vector_type("i1"), " ", condition, ", ", t, " ", packet.vector(yes), ", ", t,
+                                      " ", packet.vector(no))));
     }
 }
 

@@ -19,93 +19,105 @@
 #include <algorithm>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/transposed_loads.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/control/emit_masked_control.h"
+#include "cpu/emit/emit_barrier_regions.h"
+#include "cpu/emit/emit_iteration_space_narrowing.h"
+#include "cpu/emit/plan_barrier_regions.h"
+#include "cpu/packet/emit_casts.h"
+#include "cpu/packet/frame_values.h"
+#include "cpu/packet/memory_layout.h"
+#include "cpu/reduction/emit_group_operations.h"
+#include "cpu/rows/emit_packets.h"
 
 namespace pumice::cpu {
 
 using namespace ir;
 
 /// An i1: all items of the group are in the range.
-std::string LlvmEmitter::group_inside() {
+std::string BarrierRegions::group_inside() {
     std::string inside = "true";
     for (size_t axis = 0; axis < 3 && !variant.full; ++axis) {
         if (axis > 0 && variant.group[axis] == 1) continue;
-        const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
-        const std::string left = let(text("sub i32 ", axis_text("extent", int(axis)), ", ", base));
-        const std::string fits = let(text("icmp sge i32 ", left, ", ", variant.group[axis]));
-        inside = inside == "true" ? fits : let(text("and i1 ", inside, ", ", fits));
+        const std::string base = out.let(text("mul i32 ", packet.group_at[axis], ", ", variant.group[axis]));
+        const std::string left = out.let(text("sub i32 ", emit.frame.axis_text("extent", int(axis)), ", ", base));
+        const std::string fits = out.let(text("icmp sge i32 ", left, ", ", variant.group[axis]));
+        inside = inside == "true" ? fits : out.let(text("and i1 ", inside, ", ", fits));
     }
     return inside;
 }
 
 /// Writes a group in two versions if it asks which items are in the range: for groups that lie in it, and for the others.
-void LlvmEmitter::full_and_partial_groups(const Body& whole) {
-    const auto& order = uniformity.structure().order();
+void BarrierRegions::full_and_partial_groups(const Body& whole) {
+    const auto& order = packet.uniformity.structure().order();
     const bool asks = !variant.full && std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });
     const std::string inside = asks ? group_inside() : "true";
-    all_in_range = variant.full;
+    emit.pure.all_in_range = variant.full;
     if (inside == "true") return whole();
-    const std::string end = return_label, full = label("full"), partial = label("partial");
-    branch(inside, full, partial);
-    start(full);
-    all_in_range = true;
+    const std::string end = packet.return_label, full = out.label("full"), partial = out.label("partial");
+    out.branch(inside, full, partial);
+    out.start(full);
+    emit.pure.all_in_range = true;
     whole();
-    if (open) jump(end);
-    start(partial);
-    all_in_range = variant.full;
+    if (out.open) out.jump(end);
+    out.start(partial);
+    emit.pure.all_in_range = variant.full;
     whole();
 }
 
 /// Stores which items of the packet have not returned.
-void LlvmEmitter::store_alive() {
-    const std::string v = vector_type("i8");
-    const std::string alive = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-    line(text("store ", v, " ", alive, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
+void BarrierRegions::store_alive() {
+    const std::string v = out.vector_type("i8");
+    const std::string alive = out.let(text("zext ", out.vector_type("i1"), " ", packet.mask_text(packet.running), " to ", v));
+    out.line(text("store ", v, " ", alive, ", ptr ",
+                  out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", region_plan.alive_offset))));
 }
 
-void LlvmEmitter::group_with_barriers() {
+void BarrierRegions::group_with_barriers() {
     full_and_partial_groups([&] {
-        const std::vector<ValueRep> before_values = values;
-        const std::vector<bool> before_has = has_value;
-        if (packet_returns) packets_of_group([&] { store_alive(); });
+        const std::vector<ValueRep> before_values = packet.values;
+        const std::vector<bool> before_has = packet.has_value;
+        if (region_plan.packet_returns) packets_of_group([&] { store_alive(); });
         region_block(BlockId{0});
-        values = before_values;
-        has_value = before_has;
+        packet.values = before_values;
+        packet.has_value = before_has;
     });
 }
 
 /// Emits a loop over all packets of the group, also past the range; with `row`, over the first `row` items of each row.
-void LlvmEmitter::packets_of_group(const Body& body, const std::string& row) {
+void BarrierRegions::packets_of_group(const Body& body, const std::string& row) {
     const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row,
                                             std::to_string(variant.group[1]), std::to_string(variant.group[2])};
-    rows(counts, !row.empty(), [&] {
-        const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
-        packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
-        keep_area();
+    emit.rows.rows(counts, !row.empty(), [&] {
+        const std::string n = out.let(text("zext i32 ", packet.packet_number(), " to i64"));
+        emit.memory.packet_area =
+            out.let(text("getelementptr [", emit.memory.packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
+        emit.memory.keep_area();
         body();
     });
 }
 
 /// Emits a block that contains barriers: regions, the barriers between them, and the constructs around barriers.
-void LlvmEmitter::region_block(BlockId b) {
+void BarrierRegions::region_block(BlockId b) {
     std::vector<InstId> run;
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
-        if (is_pure(i.op) && context_saves[k.result(i).id].outer) {
-            if (!has_value[k.result(i).id]) pure_value(i);
-        } else if (i.op == Op::barrier || around_barrier[id.id]) {
+        if (is_pure(i.op) && region_plan.context_saves[k.result(i).id].outer) {
+            if (!packet.has_value[k.result(i).id]) emit.pure.pure_value(i);
+        } else if (i.op == Op::barrier || region_plan.around_barrier[id.id]) {
             region(run, {});
             run.clear();
             if (i.op == Op::if_)
                 region_if(id);
             else if (is_loop(i.op))
                 region_loop(id);
-            if (!open) return;
+            if (!out.open) return;
         } else if (i.op == Op::group) {
             run.push_back(id);
             region(run, {});
             run.clear();
-            close_group_operation(i);
+            emit.group_ops.close_group_operation(i);
         } else if (is_terminator(i.op)) {
             region(run, id);
             return outer_terminator(id);
@@ -116,34 +128,38 @@ void LlvmEmitter::region_block(BlockId b) {
 }
 
 /// Emits a loop over the packets that runs `insts` and stores the operands of the terminator `end` that differ between items.
-void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
+void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
     std::vector<Value> given;
     if (end.id != none) {
         const auto v = k.operands(k[end]);
         given.assign(v.begin() + (k[end].op == Op::test), v.end());
     }
     const bool has_live_outs = end.id != none && k[end].op != Op::return_ && !given.empty();
-    const bool condition = end.id != none && k[end].op == Op::test && !context_saves[k.operands(k[end])[0].id].outer;
+    const bool condition = end.id != none && k[end].op == Op::test && !region_plan.context_saves[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !has_live_outs && !condition) return;
-    const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
+    const Value bound =
+        width == 1 || has_live_outs || condition || region_plan.packet_returns ? Value{} : emit.narrowing.bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
-    if (!packet_returns && !bound && !scans) transposed_loads = find_transposed_loads(insts);
-    open_group_operations(insts);
+    if (!region_plan.packet_returns && !bound && !scans)
+        emit.transposed.transposed_loads = emit.transposed.find_transposed_loads(insts);
+    emit.group_ops.open_group_operations(insts);
     packets_of_group(
         [&] {
-            if (packet_returns) {
-                const std::string v = vector_type("i8");
-                const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset));
-                const std::string alive = let(text("load ", v, ", ptr ", address));
-                running = {let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
-                const std::string go = label("go");
-                branch(any(running), go, return_label);
-                start(go);
+            if (region_plan.packet_returns) {
+                const std::string v = out.vector_type("i8");
+                const std::string address =
+                    out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", region_plan.alive_offset));
+                const std::string alive = out.let(text("load ", v, ", ptr ", address));
+                packet.running = {out.let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
+                const std::string go = out.label("go");
+                out.branch(packet.any(packet.running), go, packet.return_label);
+                out.start(go);
             }
             const auto restore_operands = [&](InstId i) {
                 for (const Value v : k.operands(k[i]))
-                    if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) restore(v);
+                    if (region_plan.inst_region[i.id] != region_plan.region_of[v.id] || region_plan.region_of[v.id] < 0)
+                        restore(v);
             };
             for (const InstId i : insts) {
                 restore_operands(i);
@@ -151,90 +167,74 @@ void LlvmEmitter::region(std::span<const InstId> insts, InstId end) {
             }
             for (const Value v : given) restore_operand(v, insts);
             if (condition) restore_operand(k.operands(k[end])[0], insts);
-            if (bound) values[bound.id] = {ValueKind::uniform, "true", "", 0}, has_value[bound.id] = true;
-            sequence(insts);
-            if (open && has_live_outs) save_live_outs(end, given, true);
-            if (open && condition) {
+            if (bound) packet.values[bound.id] = {ValueKind::uniform, "true", "", 0}, packet.has_value[bound.id] = true;
+            emit.control.sequence(insts);
+            if (out.open && has_live_outs) save_live_outs(end, given, true);
+            if (out.open && condition) {
                 const Value c = k.operands(k[end])[0];
-                if (has_value[c.id]) save_if_live_out(c);
+                if (packet.has_value[c.id]) save_if_live_out(c);
             }
-            if (open && packet_returns) store_alive();
+            if (out.open && region_plan.packet_returns) store_alive();
         },
-        bound ? bounded_row(bound) : "");
-    transposed_loads.clear();
+        bound ? emit.narrowing.bounded_row(bound) : "");
+    emit.transposed.transposed_loads.clear();
     if (has_live_outs) save_live_outs(end, given, false);
 }
 
-/// The instructions, with the bodies of ifs whose condition is known to hold for all items.
-std::vector<InstId> LlvmEmitter::executed(std::span<const InstId> insts) const {
-    std::vector<InstId> all;
-    for (const InstId id : insts) {
-        const Inst& i = k[id];
-        const Value condition = i.op == Op::if_ ? k.operands(i)[0] : Value{};
-        const InstId source = condition ? k[condition].inst : InstId{};
-        if (!condition || !all_in_range || source.id == none || k[source].op != Op::in_range) {
-            all.push_back(id);
-            continue;
-        }
-        const std::vector<InstId> inner = executed(k[i.blocks[0]].insts);
-        all.insert(all.end(), inner.begin(), inner.end());
-    }
-    return all;
-}
-
 /// Restores an operand of the terminator, unless this region's instructions compute it.
-void LlvmEmitter::restore_operand(Value v, std::span<const InstId> insts) {
+void BarrierRegions::restore_operand(Value v, std::span<const InstId> insts) {
     const InstId source = k[v].inst;
     const bool here = source.id != none && std::find(insts.begin(), insts.end(), source) != insts.end();
     if (!here) restore(v);
 }
 
 /// Makes a value of another region available in this packet: reloads it or rematerialises it.
-void LlvmEmitter::restore(Value v) {
-    if (has_value[v.id] || context_saves[v.id].outer) return;
-    const ContextSave& save = context_saves[v.id];
-    const bool before = restoring;
-    restoring = true;
+void BarrierRegions::restore(Value v) {
+    if (packet.has_value[v.id] || region_plan.context_saves[v.id].outer) return;
+    const ContextSave& save = region_plan.context_saves[v.id];
+    const bool before = packet.restoring;
+    packet.restoring = true;
     if (save.offset >= 0) {
-        const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", save.offset));
-        const bool vectors = kind_of(v) == ValueKind::vector;
-        const std::string t = memory_type(k.type_of(v));
-        define(v, from_memory(k.type_of(v), let(text("load ", vectors ? vector_type(t) : t, ", ptr ", address)), vectors));
-    } else if (recomputable(v)) {
+        const std::string address = out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", save.offset));
+        const bool vectors = packet.kind_of(v) == ValueKind::vector;
+        const std::string t = out.memory_type(k.type_of(v));
+        packet.define(v, emit.casts.from_memory(
+                             k.type_of(v), out.let(text("load ", vectors ? out.vector_type(t) : t, ", ptr ", address)), vectors));
+    } else if (emit.planner.recomputable(v)) {
         for (const Value o : k.operands(k[k[v].inst])) restore(o);
-        if (!has_value[v.id]) pure_value(k[k[v].inst]);
+        if (!packet.has_value[v.id]) emit.pure.pure_value(k[k[v].inst]);
     } else if (save.exported) {
-        define(v, let(text("load ", scalar_type(k.type_of(v)), ", ptr ", save.slot.name)));
+        packet.define(v, out.let(text("load ", out.scalar_type(k.type_of(v)), ", ptr ", save.slot.name)));
     }
-    restoring = before;
+    packet.restoring = before;
 }
 
 /// Saves a value that was computed in a packet, if other regions or the group's code need it.
-void LlvmEmitter::save_if_live_out(Value v) {
-    if (!has_barriers || !in_packet || restoring) return;
-    const ContextSave& kept = context_saves[v.id];
-    if (kept.spilled && kept.offset >= 0) save_value(v, values[v.id], kept.offset);
+void BarrierRegions::save_if_live_out(Value v) {
+    if (!packet.has_barriers || !packet.in_packet || packet.restoring) return;
+    const ContextSave& kept = region_plan.context_saves[v.id];
+    if (kept.spilled && kept.offset >= 0) save_value(v, packet.values[v.id], kept.offset);
     if (!kept.exported) return;
-    const ValueRep h = values[v.id];
-    const std::string t = scalar_type(k.type_of(v));
-    const std::string one = h.kind == ValueKind::vector ? extract(t, h.vector, first_lane(running)) : h.scalar;
-    line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
+    const ValueRep h = packet.values[v.id];
+    const std::string t = out.scalar_type(k.type_of(v));
+    const std::string one = h.kind == ValueKind::vector ? out.extract(t, h.vector, packet.first_lane(packet.running)) : h.scalar;
+    out.line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
 }
 
-void LlvmEmitter::save_value(Value v, const ValueRep& h, int64_t at) {
-    const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", at));
+void BarrierRegions::save_value(Value v, const ValueRep& h, int64_t at) {
+    const std::string address = out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", at));
     const Scalar type = k.type_of(v);
-    const bool vectors = kind_of(v) == ValueKind::vector;
-    const std::string given = to_memory(type, vectors ? vector_of(h, type) : h.scalar, vectors);
-    const std::string t = memory_type(type);
-    line(text("store ", vectors ? vector_type(t) : t, " ", given, ", ptr ", address));
+    const bool vectors = packet.kind_of(v) == ValueKind::vector;
+    const std::string given = emit.casts.to_memory(type, vectors ? packet.vector_of(h, type) : h.scalar, vectors);
+    const std::string t = out.memory_type(type);
+    out.line(text("store ", vectors ? out.vector_type(t) : t, " ", given, ", ptr ", address));
 }
 
 /// Assigns a terminator's operands to the columns of its construct: in each packet those that differ between items, else outside.
 /// All are read before the first is written, since one column may be another's source.
-void LlvmEmitter::save_live_outs(InstId end, std::span<const Value> given, bool packets) {
+void BarrierRegions::save_live_outs(InstId end, std::span<const Value> given, bool packets) {
     const Inst& i = k[end];
-    const Structure& where = uniformity.structure();
+    const Structure& where = packet.uniformity.structure();
     const bool jumps = i.op == Op::break_ || i.op == Op::continue_;
     const Inst& owner = k[jumps ? where.loop_around(end) : where.around(end)];
     std::vector<Value> to;
@@ -243,17 +243,18 @@ void LlvmEmitter::save_live_outs(InstId end, std::span<const Value> given, bool 
         const bool next = is_loop(owner.op) && (i.op == Op::yield || i.op == Op::continue_);
         to.push_back(next ? k[owner.blocks[0]].params[leading_params(owner.op) + c] : k.result(owner, int(c)));
         // A for's result shares the place of the carried value.
-        if (!next && owner.op == Op::for_ && context_saves[to.back().id].outer) to.back() = k[owner.blocks[0]].params[1 + c];
-        if (packets) taken.push_back(rep_of(given[c]));
+        if (!next && owner.op == Op::for_ && region_plan.context_saves[to.back().id].outer)
+            to.back() = k[owner.blocks[0]].params[1 + c];
+        if (packets) taken.push_back(packet.rep_of(given[c]));
     }
     for (size_t c = 0; c < given.size(); ++c) {
-        const ContextSave& column = context_saves[to[c].id];
-        const bool same_offset = column.offset >= 0 && context_saves[given[c].id].offset == column.offset;
+        const ContextSave& column = region_plan.context_saves[to[c].id];
+        const bool same_offset = column.offset >= 0 && region_plan.context_saves[given[c].id].offset == column.offset;
         if (!column.outer) {
             if (packets && !same_offset) save_value(to[c], taken[c], column.offset);
-        } else if (packets == !context_saves[given[c].id].outer) {
-            const ValueRep h = packets ? taken[c] : rep_of(given[c]);
-            write_rep(column.slot, h, {});
+        } else if (packets == !region_plan.context_saves[given[c].id].outer) {
+            const ValueRep h = packets ? taken[c] : packet.rep_of(given[c]);
+            packet.write_rep(column.slot, h, {});
         }
     }
 }

@@ -14,20 +14,21 @@
 #include <algorithm>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/emit/emit_iteration_space_narrowing.h"
 
 namespace pumice::cpu {
 
 using namespace ir;
 
 /// The comparison `local_index(0) < limit`, or `== 0`, that guards everything that a region does; empty if there is none.
-Value LlvmEmitter::bound_of(std::span<const InstId> insts) const {
+Value RegionNarrowing::bound_of(std::span<const InstId> insts) const {
     if (!target.rules.has(Rule::narrowed_regions)) return {};
     const Inst* only = nullptr;
     for (const InstId id : insts) {
         const Inst& i = k[id];
         if (is_pure(i.op) || i.op == Op::load) {
-            const ContextSave& kept = context_saves[k.result(i).id];
+            const ContextSave& kept = region_plan.context_saves[k.result(i).id];
             if (kept.spilled || kept.exported) return {};
         } else if (i.op == Op::if_ && !only && i.result_count == 0 && k[i.blocks[1]].insts.size() == 1) {
             only = &i;
@@ -38,11 +39,11 @@ Value LlvmEmitter::bound_of(std::span<const InstId> insts) const {
     if (!only || last_inst(k, only->blocks[0]).op != Op::yield || last_inst(k, only->blocks[1]).op != Op::yield) return {};
     const Value condition = k.operands(*only)[0];
     const InstId source = k[condition].inst;
-    if (all_in_range && source.id != none && k[source].op == Op::in_range) return bound_of(k[only->blocks[0]].insts);
+    if (emit.pure.all_in_range && source.id != none && k[source].op == Op::in_range) return bound_of(k[only->blocks[0]].insts);
     return bound_in(condition);
 }
 
-Value LlvmEmitter::bound_in(Value condition) const {
+Value RegionNarrowing::bound_in(Value condition) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return {};
     const Inst& i = k[source];
@@ -56,18 +57,18 @@ Value LlvmEmitter::bound_in(Value condition) const {
     if (item.id == none || k[item].op != Op::local_index || k[item].immediate != 0) return {};
     uint64_t limit = 0;
     const bool constant = k.constant(v[1], limit);
-    return (i.op == Op::lt ? constant || context_saves[v[1].id].outer : constant && limit == 0) ? condition : Value{};
+    return (i.op == Op::lt ? constant || region_plan.context_saves[v[1].id].outer : constant && limit == 0) ? condition : Value{};
 }
 
 /// The number of items of each row below the bound.
-std::string LlvmEmitter::bounded_row(Value bound) {
+std::string RegionNarrowing::bounded_row(Value bound) {
     const Inst& i = k[k[bound].inst];
     const Value limit = k.operands(i)[1];
     uint64_t bits = 0;
     if (k.constant(limit, bits))
         return std::to_string(std::clamp<int64_t>(i.op == Op::eq ? 1 : int32_t(bits), 0, variant.group[0]));
-    declare("declare i32 @llvm.smin.i32(i32, i32)");
-    return let(text("call i32 @llvm.smin.i32(i32 ", scalar(limit), ", i32 ", variant.group[0], ")"));
+    out.declare("declare i32 @llvm.smin.i32(i32, i32)");
+    return out.let(text("call i32 @llvm.smin.i32(i32 ", packet.scalar(limit), ", i32 ", variant.group[0], ")"));
 }
 
 }  // namespace pumice::cpu

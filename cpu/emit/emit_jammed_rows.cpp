@@ -11,8 +11,15 @@
 // register pressure above the processor's registers takes fewer rows.
 
 #include "core/support/error.h"
+#include "cpu/access/transposed_loads.h"
+#include "cpu/address/boundary_index.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/control/emit_masked_control.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/unroll_and_jam.h"
+#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/interior_versions.h"
+#include "cpu/width/choose_width.h"
 
 namespace pumice::cpu {
 
@@ -20,16 +27,17 @@ using namespace ir;
 
 /// Decides how many rows run together, and makes their emitter.
 void LlvmEmitter::plan_jammed_rows() {
-    if (!target.rules.has(Rule::unroll_and_jam) || has_barriers || width == 1 || variant.group[1] < 2 ||
-        variant.sums != Privatisation::none || !find_transposed_loads(k.body().insts).empty())
+    if (!target.rules.has(Rule::unroll_and_jam) || packet.has_barriers || width == 1 || variant.group[1] < 2 ||
+        variant.sums != Privatisation::none || !transposed.find_transposed_loads(k.body().insts).empty())
         return;
-    for (int64_t rows = rows_worth_jamming(k); rows > 1; rows /= 2) {
-        if (variant.group[1] < rows) continue;
-        jammed_kernel = std::make_unique<const Kernel>(jammed(k, rows));
+    for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
+        if (variant.group[1] < together) continue;
+        jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
         jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant);
-        if (jam->vectors_alive() <= vector_registers()) {
-            rows_together = rows;
-            main = jam->main = nullptr;
+        if (jam->widths.vectors_alive() <= packet.vector_registers()) {
+            rows_together = together;
+            packet.main = jam->packet.main = nullptr;
+            rows.jammed_rows = [this](const auto& counts, bool trimmed, const Body& body) { jammed_rows(counts, trimmed, body); };
             return;
         }
         jam = nullptr;
@@ -39,58 +47,59 @@ void LlvmEmitter::plan_jammed_rows() {
 /// The function `i32 @jammed_rows(..., group, row, plane, items)`: runs the full packets of rows_together rows, and returns the
 /// number of items that it has run of each. `plain` is the emitter of the module.
 std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
-    nodes = plain.nodes;
+    out.nodes = plain.out.nodes;
     std::string body;
-    out = &body;
-    group_at = {"%group0", "%group1", "%group2"};
-    local_at = {"0", "%row", "%plane"};
+    out.destination = &body;
+    packet.group_at = {"%group0", "%group1", "%group2"};
+    packet.local_at = {"0", "%row", "%plane"};
     place_group();
-    all_in_range = true;
-    boundaries = find_boundary_indices();
-    const std::string slot = alloca_of("i32", "x");
-    line(text("store i32 0, ptr ", slot));
-    full_packets(slot, "%items", [&] { interior_and_boundary_versions([&] { sequence(k.body().insts); }); });
-    line(text("ret i32 ", let(text("load i32, ptr ", slot))));
-    plain.nodes = nodes;
-    plain.declarations.insert(declarations.begin(), declarations.end());
-    plain.functions.insert(functions.begin(), functions.end());
+    pure.all_in_range = true;
+    versions.boundaries = boundaries.find_boundary_indices();
+    const std::string slot = out.alloca_of("i32", "x");
+    out.line(text("store i32 0, ptr ", slot));
+    rows.full_packets(slot, "%items",
+                      [&] { versions.interior_and_boundary_versions([&] { control.sequence(k.body().insts); }); });
+    out.line(text("ret i32 ", out.let(text("load i32, ptr ", slot))));
+    plain.out.nodes = out.nodes;
+    plain.out.declarations.insert(out.declarations.begin(), out.declarations.end());
+    plain.out.functions.insert(out.functions.begin(), out.functions.end());
     return text("\ndefine internal i32 @jammed_rows(", parameters(false),
-                ", i64 %end, i32 %group0, i32 %group1, i32 %group2, i32 %row, i32 %plane, i32 %items)", attributes(),
-                " {\nentry:\n", allocas, entry, body, "}\n");
+                ", i64 %end, i32 %group0, i32 %group1, i32 %group2, i32 %row, i32 %plane, i32 %items)", packet.attributes(),
+                " {\nentry:\n", out.allocas, out.entry, body, "}\n");
 }
 
 /// Emits the rows of a plane of the group: as many together as can be, the others one by one.
 void LlvmEmitter::jammed_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
-    const std::string plane = local_at[2], row_slot = alloca_of("i32", "row"), first_slot = alloca_of("i32", "first"),
-                      count_slot = alloca_of("i32", "rows");
-    const std::string loop = label("rows"), inside = label("body"), together = label("together"), alone = label("alone"),
-                      packets = label("packets"), exit = label("exit");
-    line(text("store i32 0, ptr ", row_slot));
-    start(loop);
-    const std::string row = let(text("load i32, ptr ", row_slot), "row");
-    branch(let(text("icmp slt i32 ", row, ", ", counts[1])), inside, exit);
-    start(inside);
-    const std::string next = let(text("add nsw i32 ", row, ", ", rows_together));
-    branch(let(text("icmp sle i32 ", next, ", ", counts[1])), together, alone);
-    start(together);
+    const std::string plane = packet.local_at[2], row_slot = out.alloca_of("i32", "row"),
+                      first_slot = out.alloca_of("i32", "first"), count_slot = out.alloca_of("i32", "rows");
+    const std::string loop = out.label("rows"), inside = out.label("body"), together = out.label("together"),
+                      alone = out.label("alone"), packets = out.label("packets"), exit = out.label("exit");
+    out.line(text("store i32 0, ptr ", row_slot));
+    out.start(loop);
+    const std::string row = out.let(text("load i32, ptr ", row_slot), "row");
+    out.branch(out.let(text("icmp slt i32 ", row, ", ", counts[1])), inside, exit);
+    out.start(inside);
+    const std::string next = out.let(text("add nsw i32 ", row, ", ", rows_together));
+    out.branch(out.let(text("icmp sle i32 ", next, ", ", counts[1])), together, alone);
+    out.start(together);
     const std::string done =
-        let(text("call i32 @jammed_rows(", parameters(true), ", i64 %end, i32 ", group_at[0], ", i32 ", group_at[1], ", i32 ",
-                 group_at[2], ", i32 ", row, ", i32 ", plane, ", i32 ", counts[0], ")"));
-    line(text("store i32 ", done, ", ptr ", first_slot));
-    line(text("store i32 ", rows_together, ", ptr ", count_slot));
-    jump(packets);
-    start(alone);
-    line(text("store i32 0, ptr ", first_slot));
-    line(text("store i32 1, ptr ", count_slot));
-    start(packets);
-    const std::string first = let(text("load i32, ptr ", first_slot)), count = let(text("load i32, ptr ", count_slot));
-    counted("y", count, [&](const std::string& y) {
-        local_at[1] = let(text("add nsw i32 ", row, ", ", y));
-        packets_of_row(counts[0], trimmed, body, first);
+        out.let(text("call i32 @jammed_rows(", parameters(true), ", i64 %end, i32 ", packet.group_at[0], ", i32 ",
+                     packet.group_at[1], ", i32 ", packet.group_at[2], ", i32 ", row, ", i32 ", plane, ", i32 ", counts[0], ")"));
+    out.line(text("store i32 ", done, ", ptr ", first_slot));
+    out.line(text("store i32 ", rows_together, ", ptr ", count_slot));
+    out.jump(packets);
+    out.start(alone);
+    out.line(text("store i32 0, ptr ", first_slot));
+    out.line(text("store i32 1, ptr ", count_slot));
+    out.start(packets);
+    const std::string first = out.let(text("load i32, ptr ", first_slot)), count = out.let(text("load i32, ptr ", count_slot));
+    out.counted("y", count, [&](const std::string& y) {
+        packet.local_at[1] = out.let(text("add nsw i32 ", row, ", ", y));
+        rows.packets_of_row(counts[0], trimmed, body, first);
     });
-    line(text("store i32 ", let(text("add nsw i32 ", row, ", ", count)), ", ptr ", row_slot));
-    jump(loop);
-    start(exit);
+    out.line(text("store i32 ", out.let(text("add nsw i32 ", row, ", ", count)), ", ptr ", row_slot));
+    out.jump(loop);
+    out.start(exit);
 }
 
 }  // namespace pumice::cpu

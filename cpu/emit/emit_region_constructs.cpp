@@ -12,137 +12,145 @@
 // recorded.
 // Textbook: deep fission / region formation around barriers (MCUDA: Stratton et al. 2008; pocl: Jaaskelainen et al. 2015).
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/control/emit_masked_control.h"
+#include "cpu/emit/emit_barrier_regions.h"
+#include "cpu/packet/emit_casts.h"
 
 namespace pumice::cpu {
 
 using namespace ir;
 
 /// A group-uniform value outside of packets: exported by the packet that ran last, or read from the save area of packet 0.
-std::string LlvmEmitter::outer_scalar(Value v) {
-    if (context_saves[v.id].outer) return scalar(v);
+std::string BarrierRegions::outer_scalar(Value v) {
+    if (region_plan.context_saves[v.id].outer) return packet.scalar(v);
     const Scalar type = k.type_of(v);
-    if (context_saves[v.id].offset >= 0) {
-        const std::string address = let(text("getelementptr i8, ptr %kept, i64 ", context_saves[v.id].offset));
-        return from_memory(type, let(text("load ", memory_type(type), ", ptr ", address)), false);
+    if (region_plan.context_saves[v.id].offset >= 0) {
+        const std::string address = out.let(text("getelementptr i8, ptr %kept, i64 ", region_plan.context_saves[v.id].offset));
+        return emit.casts.from_memory(type, out.let(text("load ", out.memory_type(type), ", ptr ", address)), false);
     }
-    return let(text("load ", scalar_type(type), ", ptr ", context_saves[v.id].slot.name));
+    return out.let(text("load ", out.scalar_type(type), ", ptr ", region_plan.context_saves[v.id].slot.name));
 }
 
-void LlvmEmitter::region_if(InstId id) {
+void BarrierRegions::region_if(InstId id) {
     const Inst& i = k[id];
-    const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"),
-                      end = label("end");
-    branch(condition, then, otherwise);
+    const std::string condition = outer_scalar(k.operands(i)[0]), then = out.label("then"), otherwise = out.label("else"),
+                      end = out.label("end");
+    out.branch(condition, then, otherwise);
     bool reached = false;
     for (int arm = 0; arm < 2; ++arm) {
-        start(arm == 0 ? then : otherwise);
+        out.start(arm == 0 ? then : otherwise);
         region_block(i.blocks[arm]);
-        reached = reached || open;
-        if (open) jump(end);
+        reached = reached || out.open;
+        if (out.open) out.jump(end);
     }
     if (!reached) return;
-    start(end);
+    out.start(end);
     for (int r = 0; r < i.result_count; ++r)
-        if (context_saves[k.result(i, r).id].outer) read(k.result(i, r), context_saves[k.result(i, r).id].slot);
+        if (region_plan.context_saves[k.result(i, r).id].outer)
+            packet.read(k.result(i, r), region_plan.context_saves[k.result(i, r).id].slot);
 }
 
-void LlvmEmitter::region_loop(InstId id) {
+void BarrierRegions::region_loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
     const auto& carried = k[i.blocks[0]].params;
-    BarrierRegionLoop l{&i, label("latch"), label("exit"), label("body"), {}};
-    const std::string header = label("loop");
+    BarrierRegionLoop l{&i, out.label("latch"), out.label("exit"), out.label("body"), {}};
+    const std::string header = out.label("loop");
     std::string to, step;
     Alloca index;
     if (i.op == Op::for_) {
-        index = {alloca_of(scalar_type(k.type_of(carried[0])), "index"), ValueKind::uniform, k.type_of(carried[0]), 0};
-        line(text("store ", scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
+        index = {out.alloca_of(out.scalar_type(k.type_of(carried[0])), "index"), ValueKind::uniform, k.type_of(carried[0]), 0};
+        out.line(text("store ", out.scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
         to = outer_scalar(v[1]), step = outer_scalar(v[2]);
         l.step = step;
     }
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value p = carried[params + c];
-        if (!context_saves[p.id].outer)
+        if (!region_plan.context_saves[p.id].outer)
             spilled.push_back(c);
         else
-            line(text("store ", type_of(k.type_of(p), context_saves[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ",
-                      context_saves[p.id].slot.name));
+            out.line(text("store ", out.type_of(k.type_of(p), region_plan.context_saves[p.id].slot.kind), " ",
+                          outer_scalar(v[leading + c]), ", ptr ", region_plan.context_saves[p.id].slot.name));
     }
     if (!spilled.empty())
         packets_of_group([&] {
             for (const size_t c : spilled) restore(v[leading + c]);
             std::vector<ValueRep> taken;
-            for (const size_t c : spilled) taken.push_back(rep_of(v[leading + c]));
+            for (const size_t c : spilled) taken.push_back(packet.rep_of(v[leading + c]));
             for (size_t n = 0; n < spilled.size(); ++n)
-                save_value(carried[params + spilled[n]], taken[n], context_saves[carried[params + spilled[n]].id].offset);
+                save_value(carried[params + spilled[n]], taken[n],
+                           region_plan.context_saves[carried[params + spilled[n]].id].offset);
         });
-    start(header);
+    out.start(header);
     for (size_t c = 0; c < i.result_count; ++c)
-        if (context_saves[carried[params + c].id].outer) read(carried[params + c], context_saves[carried[params + c].id].slot);
-    region_loops.push_back(l);
-    const std::string t = i.op == Op::for_ ? scalar_type(index.type) : "";
+        if (region_plan.context_saves[carried[params + c].id].outer)
+            packet.read(carried[params + c], region_plan.context_saves[carried[params + c].id].slot);
+    region_plan.region_loops.push_back(l);
+    const std::string t = i.op == Op::for_ ? out.scalar_type(index.type) : "";
     if (i.op == Op::for_) {
-        const std::string now = let(text("load ", t, ", ptr ", index.name));
-        values[carried[0].id] = {ValueKind::uniform, now, "", 0};
-        has_value[carried[0].id] = true;
+        const std::string now = out.let(text("load ", t, ", ptr ", index.name));
+        packet.values[carried[0].id] = {ValueKind::uniform, now, "", 0};
+        packet.has_value[carried[0].id] = true;
         // Results that differ between items, because breaks give them: leaving at `to`, they are the carried values.
-        const std::string leave = label("leave");
-        branch(runs_on(i, index.type, now, to, step, false), l.body, leave);
-        start(leave);
+        const std::string leave = out.label("leave");
+        out.branch(emit.control.runs_on(i, index.type, now, to, step, false), l.body, leave);
+        out.start(leave);
         std::vector<size_t> parted;
         for (size_t c = 0; c < i.result_count; ++c)
-            if (context_saves[carried[1 + c].id].outer && !context_saves[k.result(i, int(c)).id].outer) parted.push_back(c);
+            if (region_plan.context_saves[carried[1 + c].id].outer && !region_plan.context_saves[k.result(i, int(c)).id].outer)
+                parted.push_back(c);
         if (!parted.empty())
             packets_of_group([&] {
                 for (const size_t c : parted)
-                    save_value(k.result(i, int(c)), rep_of(carried[1 + c]), context_saves[k.result(i, int(c)).id].offset);
+                    save_value(k.result(i, int(c)), packet.rep_of(carried[1 + c]),
+                               region_plan.context_saves[k.result(i, int(c)).id].offset);
             });
-        jump(l.exit);
+        out.jump(l.exit);
     } else {
         region_block(i.blocks[0]);
     }
-    start(l.body);
+    out.start(l.body);
     region_block(i.blocks[i.op == Op::for_ ? 0 : 1]);
-    if (open) jump(l.latch);
-    start(l.latch);
+    if (out.open) out.jump(l.latch);
+    out.start(l.latch);
     if (i.op == Op::for_) region_latch(i, l, index, step);
-    if (open) jump(header);
-    start(l.exit);
-    region_loops.pop_back();
+    if (out.open) out.jump(header);
+    out.start(l.exit);
+    region_plan.region_loops.pop_back();
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value r = k.result(i, int(c));
-        if (context_saves[r.id].outer)
-            read(r, i.op == Op::for_ ? context_saves[carried[params + c].id].slot : context_saves[r.id].slot);
+        if (region_plan.context_saves[r.id].outer)
+            packet.read(r, i.op == Op::for_ ? region_plan.context_saves[carried[params + c].id].slot
+                                            : region_plan.context_saves[r.id].slot);
     }
 }
 
 /// The index increment. If it overflows, the loop ends as it does at `to`.
-void LlvmEmitter::region_latch(const Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step) {
-    const std::string t = scalar_type(index.type), old = let(text("load ", t, ", ptr ", index.name));
+void BarrierRegions::region_latch(const Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step) {
+    const std::string t = out.scalar_type(index.type), old = out.let(text("load ", t, ", ptr ", index.name));
     uint64_t bits = 0;
     if (k.constant(k.operands(i)[2], bits) && bits == 1) {
-        line(text("store ", t, " ", let(text("add ", t, " ", old, ", 1")), ", ptr ", index.name));
+        out.line(text("store ", t, " ", out.let(text("add ", t, " ", old, ", 1")), ", ptr ", index.name));
         return;
     }
     const std::string function = text("@llvm.", is_unsigned_int(index.type) ? "u" : "s", "add.with.overflow.", t);
-    declare(text("declare { ", t, ", i1 } ", function, "(", t, ", ", t, ")"));
-    const std::string both = let(text("call { ", t, ", i1 } ", function, "(", t, " ", old, ", ", t, " ", step, ")"));
-    line(text("store ", t, " ", let(text("extractvalue { ", t, ", i1 } ", both, ", 0")), ", ptr ", index.name));
-    const std::string on = label("on");
-    branch(let(text("extractvalue { ", t, ", i1 } ", both, ", 1")), l.exit, on);
-    start(on);
+    out.declare(text("declare { ", t, ", i1 } ", function, "(", t, ", ", t, ")"));
+    const std::string both = out.let(text("call { ", t, ", i1 } ", function, "(", t, " ", old, ", ", t, " ", step, ")"));
+    out.line(text("store ", t, " ", out.let(text("extractvalue { ", t, ", i1 } ", both, ", 0")), ", ptr ", index.name));
+    const std::string on = out.label("on");
+    out.branch(out.let(text("extractvalue { ", t, ", i1 } ", both, ", 1")), l.exit, on);
+    out.start(on);
 }
 
-void LlvmEmitter::outer_terminator(InstId id) {
+void BarrierRegions::outer_terminator(InstId id) {
     const Inst& i = k[id];
-    if (i.op == Op::return_) return jump(return_label);
+    if (i.op == Op::return_) return out.jump(packet.return_label);
     if (i.op == Op::yield) return;  // falls through to the end of its block
-    const BarrierRegionLoop& l = region_loops.back();
-    if (i.op == Op::test) return branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
-    jump(i.op == Op::break_ ? l.exit : l.latch);
+    const BarrierRegionLoop& l = region_plan.region_loops.back();
+    if (i.op == Op::test) return out.branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
+    out.jump(i.op == Op::break_ ? l.exit : l.latch);
 }
 
 }  // namespace pumice::cpu

@@ -21,7 +21,9 @@
 #include <algorithm>
 #include <climits>
 
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/emit/plan_barrier_regions.h"
+#include "cpu/packet/memory_layout.h"
 
 namespace pumice::cpu {
 
@@ -31,72 +33,76 @@ namespace {
 constexpr int most_recomputed = 8;  ///< instructions to rematerialise a value instead of saving it
 }
 
-void LlvmEmitter::plan_regions() {
-    const Structure& where = uniformity.structure();
-    around_barrier.assign(k.insts.size(), false);
-    inst_region.assign(k.insts.size(), -1);
-    region_of.assign(k.values.size(), -1);
-    context_saves.assign(k.values.size(), {});
+void RegionPlanner::plan_regions() {
+    const Structure& where = packet.uniformity.structure();
+    region_plan.around_barrier.assign(k.insts.size(), false);
+    region_plan.inst_region.assign(k.insts.size(), -1);
+    region_plan.region_of.assign(k.values.size(), -1);
+    region_plan.context_saves.assign(k.values.size(), {});
     const auto mark_around = [&](InstId i) {
-        for (InstId c = where.around(i); c.id != none; c = where.around(c)) around_barrier[c.id] = true;
+        for (InstId c = where.around(i); c.id != none; c = where.around(c)) region_plan.around_barrier[c.id] = true;
     };
     for (const InstId i : where.order()) {
-        const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
+        const bool together =
+            k[i].op == Op::return_ && where.around(i).id != none && packet.uniformity.control(i) <= Scope::group;
         if (is_barrier(k[i].op) || together) mark_around(i);
     }
     // A jump of a loop around a barrier ends an iteration of the whole group.
     for (const InstId i : where.order())
-        if (around_barrier[i.id] && is_loop(k[i].op))
+        if (region_plan.around_barrier[i.id] && is_loop(k[i].op))
             for (const InstId jump : where.jumps_to(i)) mark_around(jump);
     for (const InstId i : where.order()) {
         const InstId around = where.around(i);
-        if (k[i].op == Op::return_ && around.id != none && !around_barrier[around.id]) packet_returns = true;
+        if (k[i].op == Op::return_ && around.id != none && !region_plan.around_barrier[around.id])
+            region_plan.packet_returns = true;
     }
     int region = 0;
     plan_block(BlockId{0}, region);
     for (const InstId i : where.order()) {
         const Inst& inst = k[i];
-        if (around_barrier[i.id]) {
+        if (region_plan.around_barrier[i.id]) {
             plan_columns(i);
-            for (uint32_t o = 0; o < leading_operands(inst.op); ++o) context_saves[k.operands(inst)[o].id].exported = true;
+            for (uint32_t o = 0; o < leading_operands(inst.op); ++o)
+                region_plan.context_saves[k.operands(inst)[o].id].exported = true;
             plan_uses(k.operands(inst), -2);
-        } else if (inst_region[i.id] >= 0) {
-            plan_uses(k.operands(inst), inst_region[i.id]);
-            if (inst.op == Op::test && around_barrier[where.around(i).id]) context_saves[k.operands(inst)[0].id].exported = true;
+        } else if (region_plan.inst_region[i.id] >= 0) {
+            plan_uses(k.operands(inst), region_plan.inst_region[i.id]);
+            if (inst.op == Op::test && region_plan.around_barrier[where.around(i).id])
+                region_plan.context_saves[k.operands(inst)[0].id].exported = true;
         }
     }
     share_columns();
-    for (size_t m = 0; m < context_saves.size(); ++m) {
-        ContextSave& save = context_saves[m];
+    for (size_t m = 0; m < region_plan.context_saves.size(); ++m) {
+        ContextSave& save = region_plan.context_saves[m];
         const Value v{uint32_t(m)};
         if (save.outer) save.spilled = save.exported = false;
         // Uniform values go through a slot, others through the packet's memory.
-        if (save.spilled && kind_of(v) == ValueKind::uniform && uniformity.of(v) <= Scope::group)
+        if (save.spilled && packet.kind_of(v) == ValueKind::uniform && packet.uniformity.of(v) <= Scope::group)
             save.spilled = false, save.exported = true;
         if (save.spilled && save.offset < 0) save.offset = spill_offset(v);
         if (save.exported && save.slot.name.empty())
-            save.slot = {alloca_of(scalar_type(k.type_of(v)), "export"), ValueKind::uniform, k.type_of(v), 0};
+            save.slot = {out.alloca_of(out.scalar_type(k.type_of(v)), "export"), ValueKind::uniform, k.type_of(v), 0};
     }
-    if (packet_returns) alive_offset = packet_bytes, packet_bytes += 64;
-    packet_bytes = (packet_bytes + 63) / 64 * 64;
+    if (region_plan.packet_returns) region_plan.alive_offset = emit.memory.packet_bytes, emit.memory.packet_bytes += 64;
+    emit.memory.packet_bytes = (emit.memory.packet_bytes + 63) / 64 * 64;
 }
 
-int64_t LlvmEmitter::spill_offset(Value v) {
+int64_t RegionPlanner::spill_offset(Value v) {
     const int64_t bytes = std::max(int64_t(size_of(k.type_of(v))) * width, int64_t(1));
     const int64_t align = std::min<int64_t>(bytes, 64);
-    packet_bytes = (packet_bytes + align - 1) / align * align;
-    const int64_t offset = packet_bytes;
-    packet_bytes += bytes;
+    emit.memory.packet_bytes = (emit.memory.packet_bytes + align - 1) / align * align;
+    const int64_t offset = emit.memory.packet_bytes;
+    emit.memory.packet_bytes += bytes;
     return offset;
 }
 
 /// Numbers the regions of a block that contains barriers, and finds the values computed once for the group.
-void LlvmEmitter::plan_block(BlockId b, int& region) {
+void RegionPlanner::plan_block(BlockId b, int& region) {
     const auto assign = [&](InstId i) {
-        inst_region[i.id] = region;
-        for (int r = 0; r < k[i].result_count; ++r) region_of[k.result(k[i], r).id] = region;
+        region_plan.inst_region[i.id] = region;
+        for (int r = 0; r < k[i].result_count; ++r) region_plan.region_of[k.result(k[i], r).id] = region;
         for (const BlockId inner : k[i].owned())
-            for (const Value p : k[inner].params) region_of[p.id] = region;
+            for (const Value p : k[inner].params) region_plan.region_of[p.id] = region;
     };
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
@@ -104,35 +110,37 @@ void LlvmEmitter::plan_block(BlockId b, int& region) {
             ++region;
         } else if (i.op == Op::group) {
             assign(id);
-            if (!is_scan(Subgroup(i.immediate))) context_saves[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
+            if (!is_scan(Subgroup(i.immediate)))
+                region_plan.context_saves[k.result(i).id].outer = true, region_plan.region_of[k.result(i).id] = -1;
             ++region;
-        } else if (around_barrier[id.id]) {
+        } else if (region_plan.around_barrier[id.id]) {
             ++region;
             for (int r = 0; r < i.result_count; ++r)
-                if (uniformity.of(k.result(i, r)) <= Scope::group) context_saves[k.result(i, r).id].outer = true;
+                if (packet.uniformity.of(k.result(i, r)) <= Scope::group)
+                    region_plan.context_saves[k.result(i, r).id].outer = true;
             for (const BlockId inner : i.owned()) {
                 for (const Value p : k[inner].params)
-                    if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
-                        context_saves[p.id].outer = true;
+                    if (packet.uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
+                        region_plan.context_saves[p.id].outer = true;
                 plan_block(inner, region);
                 ++region;
             }
         } else {
             const auto v = k.operands(i);
-            const bool outer = is_pure(i.op) && uniformity.of(k.result(i)) <= Scope::group &&
-                               std::all_of(v.begin(), v.end(), [&](Value o) { return context_saves[o.id].outer; });
+            const bool outer = is_pure(i.op) && packet.uniformity.of(k.result(i)) <= Scope::group &&
+                               std::all_of(v.begin(), v.end(), [&](Value o) { return region_plan.context_saves[o.id].outer; });
             assign(id);
             each_inside(k, i, assign);
-            if (outer) context_saves[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
+            if (outer) region_plan.context_saves[k.result(i).id].outer = true, region_plan.region_of[k.result(i).id] = -1;
         }
     }
 }
 
 /// Marks values that a region (-2: the code outside of packets) uses but does not compute.
-void LlvmEmitter::plan_uses(std::span<const Value> v, int region) {
+void RegionPlanner::plan_uses(std::span<const Value> v, int region) {
     for (const Value o : v) {
-        ContextSave& save = context_saves[o.id];
-        if (save.outer || region_of[o.id] == region) continue;
+        ContextSave& save = region_plan.context_saves[o.id];
+        if (save.outer || region_plan.region_of[o.id] == region) continue;
         if (recomputable(o)) {
             // Rematerialisation needs the operands, which may be from other regions themselves.
             if (k[o].inst.id != none) plan_uses(k.operands(k[k[o].inst]), region);
@@ -143,61 +151,63 @@ void LlvmEmitter::plan_uses(std::span<const Value> v, int region) {
 }
 
 /// True if the value can be rematerialised by a few instructions instead of being saved.
-bool LlvmEmitter::recomputable(Value v) const {
+bool RegionPlanner::recomputable(Value v) const {
     int budget = target.rules.has(Rule::rematerialised_values) ? most_recomputed : 1;  // an index or a constant is never kept
-    return is_rematerialisable(v, budget);
+    return emit.pure.is_rematerialisable(v, budget);
 }
 
 /// Places the results and carried values of a construct around a barrier: in slots if uniform in the group, else in the packets'
 /// memory.
-void LlvmEmitter::plan_columns(InstId id) {
+void RegionPlanner::plan_columns(InstId id) {
     const Inst& i = k[id];
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = k.result(i, int(c));
         if (!is_loop(i.op)) {
-            if (context_saves[result.id].outer)
-                context_saves[result.id].slot = alloca_for(result, "if");
+            if (region_plan.context_saves[result.id].outer)
+                region_plan.context_saves[result.id].slot = packet.alloca_for(result, "if");
             else
-                context_saves[result.id].spilled = true, context_saves[result.id].offset = spill_offset(result);
+                region_plan.context_saves[result.id].spilled = true,
+                region_plan.context_saves[result.id].offset = spill_offset(result);
             continue;
         }
         const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
         // The result is the carried value at the end: of a for, and of a while whose test passes it on unchanged.
         const bool one = i.op == Op::for_ || k.operands(last_inst(k, i.blocks[0]))[1 + c] == param;
         for (const Value v : {param, result}) {
-            ContextSave& save = context_saves[v.id];
+            ContextSave& save = region_plan.context_saves[v.id];
             if (save.outer) {
-                save.slot = alloca_for(v, "carried");
+                save.slot = packet.alloca_for(v, "carried");
             } else {
                 save.spilled = true;
-                save.offset =
-                    v == result && one && !context_saves[param.id].outer ? context_saves[param.id].offset : spill_offset(v);
+                save.offset = v == result && one && !region_plan.context_saves[param.id].outer
+                                  ? region_plan.context_saves[param.id].offset
+                                  : spill_offset(v);
             }
         }
     }
 }
 
 /// Gives the next carried value the place of the current one, if that is dead by then, which saves the copy.
-void LlvmEmitter::share_columns() {
-    const Structure& where = uniformity.structure();
+void RegionPlanner::share_columns() {
+    const Structure& where = packet.uniformity.structure();
     std::vector<int> last(k.values.size(), -1);  // the region of each value's last use
     for (const InstId i : where.order())
         for (const Value v : k.operands(k[i]))
-            last[v.id] = std::max(last[v.id], around_barrier[i.id] ? INT_MAX : inst_region[i.id]);
+            last[v.id] = std::max(last[v.id], region_plan.around_barrier[i.id] ? INT_MAX : region_plan.inst_region[i.id]);
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (!around_barrier[id.id] || !is_loop(i.op)) continue;
+        if (!region_plan.around_barrier[id.id] || !is_loop(i.op)) continue;
         const BlockId body = i.blocks[i.op == Op::for_ ? 0 : 1];
         if (last_inst(k, body).op != Op::yield) continue;
         const auto given = k.operands(last_inst(k, body));
         for (size_t c = 0; c < given.size(); ++c) {
             const Value now = k[i.blocks[0]].params[leading_params(i.op) + c], next = given[c];
-            const ContextSave& column = context_saves[now.id];
-            ContextSave& save = context_saves[next.id];
-            const bool vectors = kind_of(now) == ValueKind::vector && kind_of(next) == ValueKind::vector;
+            const ContextSave& column = region_plan.context_saves[now.id];
+            ContextSave& save = region_plan.context_saves[next.id];
+            const bool vectors = packet.kind_of(now) == ValueKind::vector && packet.kind_of(next) == ValueKind::vector;
             const bool own = k[next].inst.id != none && where.block_of(k[next].inst) == body;
             if (column.outer || save.outer || !save.spilled || save.offset >= 0 || !vectors || !own) continue;
-            if (last[now.id] <= region_of[next.id] && std::count(given.begin(), given.end(), next) == 1)
+            if (last[now.id] <= region_plan.region_of[next.id] && std::count(given.begin(), given.end(), next) == 1)
                 save.offset = column.offset;
         }
     }

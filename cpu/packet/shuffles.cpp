@@ -1,4 +1,4 @@
-// Register transpose: matrices of elements of 4 or 8 bytes, transposed by vector shuffles.
+// Shuffles of vectors: parts, concatenations, permutations; and the register transpose, of matrices of elements of 4 or 8 bytes.
 //
 // Why: row tiles and transposed loads read rows as contiguous vectors and need columns.
 //
@@ -13,21 +13,21 @@
 #include <algorithm>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/packet/shuffles.h"
 
 namespace pumice::cpu {
 
 /// A shuffle with `result` lanes: lane l is lane of(l) of the concatenation of `a` and `b`, which have `lanes` lanes each.
-std::string LlvmEmitter::shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
-                                  const std::function<int(int)>& of) {
+std::string Shuffles::shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
+                               const std::function<int(int)>& of) {
     std::string indices;
     for (int lane = 0; lane < result; ++lane) indices += text(lane ? ", " : "", "i32 ", of(lane));
     const std::string v = text("<", lanes, " x ", type, ">");
-    return let(text("shufflevector ", v, " ", a, ", ", v, " ", b, ", <", result, " x i32> <", indices, ">"));
+    return out.let(text("shufflevector ", v, " ", a, ", ", v, " ", b, ", <", result, " x i32> <", indices, ">"));
 }
 
 /// Transposes the 4 x 4 matrices that four vectors hold in their 128-bit blocks.
-void LlvmEmitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
+void Shuffles::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
     // Interleave two vectors within each quad, element by element (singles) or pair by pair (pairs).
     const auto singles = [&](const std::string& a, const std::string& b, int high) {
         return shuffled(type, lanes, a, b, lanes,
@@ -45,7 +45,7 @@ void LlvmEmitter::transpose_blocks(std::array<std::string, quad>& v, const std::
 
 /// Transposes a square matrix of 4, 8 or 16 rows: first exchanges quads between rows that are 4 apart, then transposes the
 /// blocks.
-std::vector<std::string> LlvmEmitter::transposed(const std::string& type, std::vector<std::string> rows) {
+std::vector<std::string> Shuffles::transposed(const std::string& type, std::vector<std::string> rows) {
     const int lanes = int(rows.size()), quads = lanes / quad;
     // A vector whose first half is every `step`-th quad of `a` from `first` on, and whose second half is the same of `b`.
     const auto picked = [&](const std::string& a, const std::string& b, int first, int step) {
@@ -78,8 +78,8 @@ std::vector<std::string> LlvmEmitter::transposed(const std::string& type, std::v
 /// The columns of a matrix of `rows` x `columns`, both multiples of 4: one vector for each column, with a lane for each row.
 /// `four` loads four elements of a row. Loads of rows that are 4 apart are concatenated, so that only 4 x 4 blocks remain to be
 /// transposed.
-std::vector<std::string> LlvmEmitter::transposed(const std::string& type, int rows, int columns,
-                                                 const std::function<std::string(int row, int column)>& four) {
+std::vector<std::string> Shuffles::transposed(const std::string& type, int rows, int columns,
+                                              const std::function<std::string(int row, int column)>& four) {
     std::vector<std::string> all;
     for (int column = 0; column < columns; column += quad) {
         std::array<std::string, quad> v;
@@ -92,6 +92,42 @@ std::vector<std::string> LlvmEmitter::transposed(const std::string& type, int ro
         all.insert(all.end(), v.begin(), v.end());
     }
     return all;
+}
+
+/// Concatenates vectors; pads with poison to a power of two.
+std::string Shuffles::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
+    while (parts.size() > 1) {
+        if (parts.size() % 2) parts.push_back("poison");
+        for (size_t n = 0; 2 * n < parts.size(); ++n)
+            parts[n] = shuffled(type, lanes, parts[2 * n], parts[2 * n + 1], 2 * lanes, [](int lane) { return lane; });
+        parts.resize(parts.size() / 2), lanes *= 2;
+    }
+    return parts[0];
+}
+
+/// Lanes `first` to `first + count - 1` of a packet's vector.
+std::string Shuffles::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
+    const std::string type = out.vector_type(scalar);
+    std::string indices;
+    for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
+    return out.let(text("shufflevector ", type, " ", vector, ", ", type, " poison, <", count, " x i32> <", indices, ">"));
+}
+
+/// A vector resized from `from` to `to` lanes: truncated, or padded with zeros.
+std::string Shuffles::resized(const std::string& scalar, const std::string& vector, int from, int to) {
+    std::string indices;
+    for (int lane = 0; lane < to; ++lane) indices += text(lane ? ", " : "", "i32 ", std::min(lane, from));
+    const std::string type = text("<", from, " x ", scalar, ">");
+    return out.let(text("shufflevector ", type, " ", vector, ", ", type, " zeroinitializer, <", to, " x i32> <", indices, ">"));
+}
+
+/// A constant permutation: lane l of the result is lane source(l).
+std::string Shuffles::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {
+    if (width == 1) return value;
+    std::string indices;
+    for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", source(l));
+    return out.let(text("shufflevector ", out.vector_type(type), " ", value, ", ", out.vector_type(type), " poison, <", width,
+                        " x i32> <", indices, ">"));
 }
 
 }  // namespace pumice::cpu

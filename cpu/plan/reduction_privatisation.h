@@ -1,5 +1,5 @@
 // Privatisation of reductions: which arrays does a kernel only add to, and does a launch use private copies for them?
-// cpu/runtime/sum_copies.h makes the copies and adds them up; cpu/access/emit_private_sums.cpp writes the adds.
+// cpu/runtime/sum_copies.h makes the copies and adds them up; cpu/reduction/emit_private_sums.cpp writes the adds.
 #pragma once
 #include <span>
 #include <vector>

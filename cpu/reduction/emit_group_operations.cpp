@@ -15,81 +15,90 @@
 // Cost: one vector operation a packet for a reduction, 2 log2(width) for a scan; no local memory, no further region.
 // Limits: floats are summed lane by lane and then in a tree, scans in a tree and then in turn.
 // Textbook name: reduction with a vector accumulator and a horizontal step; scan by segments with a carry (Blelloch 1990).
+#include "cpu/reduction/emit_group_operations.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/arithmetic/emit_scalar_ops.h"
+#include "cpu/packet/shuffles.h"
 
 namespace pumice::cpu {
 
 using namespace ir;
 
 /// The operand of a reduction or scan, with the neutral element in inactive lanes.
-std::string LlvmEmitter::operand_or_neutral(Value given, Op op) {
+std::string GroupOperations::operand_or_neutral(Value given, Op op) {
     const Scalar type = k.type_of(given);
-    const std::string whole = vector_type(scalar_type(type)), value = vector(given);
-    if (running.all()) return value;
-    const std::string nothing = splat_constant(type, neutral_element(op, type), true);
-    return let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
+    const std::string whole = out.vector_type(out.scalar_type(type)), value = packet.vector(given);
+    if (packet.running.all()) return value;
+    const std::string nothing = out.splat_constant(type, neutral_element(op, type), true);
+    return out.let(
+        text("select ", out.vector_type("i1"), " ", packet.running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
 }
 
 /// All lanes combined, in each lane, in log2(width) steps.
-std::string LlvmEmitter::reduced(Op op, Scalar type, std::string value) {
+std::string GroupOperations::reduced(Op op, Scalar type, std::string value) {
     for (int half = width / 2; half >= 1; half /= 2)
-        value =
-            operation(op, type, {value, permuted(scalar_type(type), value, [&](int l) { return l ^ half; })}, width > 1, false);
+        value = emit.ops.operation(op, type,
+                                   {value, emit.shuffles.permuted(out.scalar_type(type), value, [&](int l) { return l ^ half; })},
+                                   width > 1, false);
     return value;
 }
 
 /// The lanes moved up by `by`; the neutral element comes in.
-std::string LlvmEmitter::moved_up(Op op, Scalar type, const std::string& x, int by) {
-    const std::string whole = vector_type(scalar_type(type)), nothing = splat_constant(type, neutral_element(op, type), true);
+std::string GroupOperations::moved_up(Op op, Scalar type, const std::string& x, int by) {
+    const std::string whole = out.vector_type(out.scalar_type(type)),
+                      nothing = out.splat_constant(type, neutral_element(op, type), true);
     if (width == 1) return nothing;
     std::string indices;
     for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l >= by ? l - by : width);
-    return let(text("shufflevector ", whole, " ", x, ", ", whole, " ", nothing, ", <", width, " x i32> <", indices, ">"));
+    return out.let(text("shufflevector ", whole, " ", x, ", ", whole, " ", nothing, ", <", width, " x i32> <", indices, ">"));
 }
 
 /// The inclusive scan of the lanes, in log2(width) steps.
-std::string LlvmEmitter::scanned(Op op, Scalar type, std::string value) {
-    for (int by = 1; by < width; by *= 2) value = operation(op, type, {moved_up(op, type, value, by), value}, true, false);
+std::string GroupOperations::scanned(Op op, Scalar type, std::string value) {
+    for (int by = 1; by < width; by *= 2)
+        value = emit.ops.operation(op, type, {moved_up(op, type, value, by), value}, true, false);
     return value;
 }
 
 /// Before the packets of a region: its accumulators.
-void LlvmEmitter::open_group_operations(std::span<const InstId> insts) {
+void GroupOperations::open_group_operations(std::span<const InstId> insts) {
     for (const InstId id : insts) {
         const Inst& i = k[id];
         if (i.op != Op::group) continue;
         const Subgroup what = Subgroup(i.immediate);
-        const std::string t = scalar_type(i.type), type = is_scan(what) ? t : vector_type(t);
-        const std::string nothing = splat_constant(i.type, neutral_element(*combines(what), i.type), !is_scan(what));
-        accumulators[&i] = alloca_of(type, "accumulator");
-        line(text("store ", type, " ", nothing, ", ptr ", accumulators[&i]));
+        const std::string t = out.scalar_type(i.type), type = is_scan(what) ? t : out.vector_type(t);
+        const std::string nothing = out.splat_constant(i.type, neutral_element(*combines(what), i.type), !is_scan(what));
+        accumulators[&i] = out.alloca_of(type, "accumulator");
+        out.line(text("store ", type, " ", nothing, ", ptr ", accumulators[&i]));
     }
 }
 
 /// In a packet of the region.
-void LlvmEmitter::group_operation(const Inst& i) {
+void GroupOperations::group_operation(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     const Op op = *combines(what);
-    const std::string t = scalar_type(i.type), accumulator = accumulators.at(&i), type = is_scan(what) ? t : vector_type(t);
-    const std::string value = operand_or_neutral(k.operands(i)[0], op), before = let(text("load ", type, ", ptr ", accumulator));
-    const auto put = [&](const std::string& now) { line(text("store ", type, " ", now, ", ptr ", accumulator)); };
-    if (!is_scan(what)) return put(operation(op, i.type, {before, value}, true, false));
-    const std::string inclusive = scanned(op, i.type, value), all = extract(t, inclusive, std::to_string(width - 1));
-    put(operation(op, i.type, {before, all}, false, false));
+    const std::string t = out.scalar_type(i.type), accumulator = accumulators.at(&i),
+                      type = is_scan(what) ? t : out.vector_type(t);
+    const std::string value = operand_or_neutral(k.operands(i)[0], op),
+                      before = out.let(text("load ", type, ", ptr ", accumulator));
+    const auto put = [&](const std::string& now) { out.line(text("store ", type, " ", now, ", ptr ", accumulator)); };
+    if (!is_scan(what)) return put(emit.ops.operation(op, i.type, {before, value}, true, false));
+    const std::string inclusive = scanned(op, i.type, value), all = out.extract(t, inclusive, std::to_string(width - 1));
+    put(emit.ops.operation(op, i.type, {before, all}, false, false));
     const std::string own = what >= Subgroup::exclusive_add ? moved_up(op, i.type, inclusive, 1) : inclusive;
-    define_lanes(k.result(i), operation(op, i.type, {splat(t, before), own}, true, false));
+    packet.define_lanes(k.result(i), emit.ops.operation(op, i.type, {out.splat(t, before), own}, true, false));
 }
 
 /// After the packets of the region: the result of a reduction.
-void LlvmEmitter::close_group_operation(const Inst& i) {
+void GroupOperations::close_group_operation(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     if (is_scan(what)) return;
-    const std::string t = scalar_type(i.type);
-    const std::string all = reduced(*combines(what), i.type, let(text("load ", vector_type(t), ", ptr ", accumulators.at(&i))));
-    define(k.result(i), extract(t, all, "0"));
+    const std::string t = out.scalar_type(i.type);
+    const std::string all =
+        reduced(*combines(what), i.type, out.let(text("load ", out.vector_type(t), ", ptr ", accumulators.at(&i))));
+    packet.define(k.result(i), out.extract(t, all, "0"));
 }
 
 }  // namespace pumice::cpu

@@ -18,11 +18,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "core/analysis/loop_info.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/masked_accesses.h"
+#include "cpu/address/addresses.h"
+#include "cpu/arithmetic/emit_scalar_ops.h"
+#include "cpu/packet/loop_facts.h"
+#include "cpu/packet/memory_layout.h"
+#include "cpu/packet/shuffles.h"
 #include "cpu/plan/reduction_privatisation.h"
+#include "cpu/reduction/emit_atomics.h"
+#include "cpu/reduction/emit_private_sums.h"
 
 namespace pumice::cpu {
 
@@ -35,43 +43,36 @@ constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 
 // ---- the plan ----
 
-/// An add or sub of all lanes to one address, whose old value is unused.
-bool LlvmEmitter::adds_together(const Inst& i) const {
-    if (width == 1 || !is_atomic_sum(i) || uses.any(k.result(i))) return false;
-    const auto indices = indices_of(k, i);
-    return std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
-}
-
 /// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy is lane-private if the variant allows it
 /// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
 /// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
-void LlvmEmitter::plan_private_sums() {
-    sum_lanes.assign(k.memories.size(), 0);
-    const auto& order = uniformity.structure().order();
+void PrivateSums::plan_private_sums() {
+    packet.sum_lanes.assign(k.memories.size(), 0);
+    const auto& order = packet.uniformity.structure().order();
     if (variant.sums != Privatisation::none)
-        for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = variant.privatises(k[m].argument) ? 1 : 0;
+        for (const MemoryId m : only_added_to(k)) packet.sum_lanes[m.id] = variant.privatises(k[m].argument) ? 1 : 0;
     for (const InstId id : order)
         if (k[id].op == Op::for_) plan_deferred_reductions(id);
-    for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
+    for (uint32_t m = 0; m < packet.sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
-            if (k[id].op == Op::atomic && k[id].memory.id == m && uniformity.structure().loop_around(id).id != none)
-                (adds_together(k[id]) ? together : apart) = true;
-        if (!sum_lanes[m] || !together || apart || !takes_lanes(k.memories[m])) continue;
-        sum_lanes[m] = std::min(width, target.width);
-        std::erase_if(deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
+            if (k[id].op == Op::atomic && k[id].memory.id == m && packet.uniformity.structure().loop_around(id).id != none)
+                (packet.adds_together(k[id]) ? together : apart) = true;
+        if (!packet.sum_lanes[m] || !together || apart || !takes_lanes(k.memories[m])) continue;
+        packet.sum_lanes[m] = std::min(width, target.width);
+        std::erase_if(emit.loops.deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
     }
 }
 
 /// Finds the adds of a loop that can be deferred: the address moves by one element an iteration, and it is the memory's only
 /// access in the loop. The loop is short, and its iterations fill whole vectors, so that it can be unrolled.
-void LlvmEmitter::plan_deferred_reductions(InstId id) {
+void PrivateSums::plan_deferred_reductions(InstId id) {
     if (!target.rules.has(Rule::deferred_reductions)) return;
     const Inst& loop = k[id];
-    const Structure& where = uniformity.structure();
-    const int64_t trips = constant_trips(id);
+    const Structure& where = packet.uniformity.structure();
+    const int64_t trips = emit.loops.constant_trips(id);
     if (trips <= 0 || trips % width != 0 || trips > most_unrolled || k[loop.blocks[0]].insts.size() > most_unrolled_insts) return;
-    bool leaves = diverges(id) || loop_masks(id) || !where.jumps_to(id).empty();
+    bool leaves = packet.diverges(id) || emit.loops.loop_masks(id) || !where.jumps_to(id).empty();
     std::vector<bool> other(k.memories.size());
     std::map<const Inst*, DeferredReduction> found;
     each_inside(k, loop, [&](InstId inner) {
@@ -79,14 +80,15 @@ void LlvmEmitter::plan_deferred_reductions(InstId id) {
         leaves = leaves || i.op == Op::return_ || is_barrier(i.op);
         if (i.memory.id == none || i.op == Op::extent) return;
         const Element& e = k[i.memory].element;
-        const bool owned = of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
+        const bool owned =
+            packet.of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
         DeferredReduction deferred;
         deferred.loop = id;
-        if (owned && where.around(inner) == id && adds_together(i)) {
+        if (owned && where.around(inner) == id && packet.adds_together(i)) {
             const auto indices = indices_of(k, i);
-            deferred.step = growth(indices.back(), id, index_bits(i, indices.back())).value_or(0);
+            deferred.step = emit.loops.growth(indices.back(), id, emit.addresses.index_bits(i, indices.back())).value_or(0);
             for (const Value v : indices.first(indices.size() - 1))
-                if (growth(v, id, index_bits(i, v)) != 0) deferred.step = 0;
+                if (emit.loops.growth(v, id, emit.addresses.index_bits(i, v)) != 0) deferred.step = 0;
         }
         if (deferred.step == 1 || deferred.step == -1)
             found[&i] = deferred;
@@ -94,183 +96,127 @@ void LlvmEmitter::plan_deferred_reductions(InstId id) {
             other[i.memory.id] = true;
     });
     for (const auto& [inst, deferred] : found)
-        if (!leaves && !other[inst->memory.id]) deferred_reductions[inst] = deferred;
-}
-
-/// The step of an integer, modulo 2^bits, from one iteration of a `for` to the next, if it is a constant. The loop's index does
-/// not wrap. A value computed from it wraps in the bits of its type, so its step is unknown modulo more bits.
-std::optional<int64_t> LlvmEmitter::growth(Value v, InstId loop, int bits) const {
-    const Structure& where = uniformity.structure();
-    const auto constant = [&](Value c) -> std::optional<int64_t> {
-        uint64_t number = 0;
-        if (!k.constant(c, number)) return std::nullopt;
-        return wrapped(int64_t(number), bits_of(k.type_of(c)));
-    };
-    if (k[loop].op != Op::for_) return std::nullopt;
-    if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
-    if (!where.defined_in(loop, v)) return 0;
-    if (k[v].inst.id == none || where.block_of(v) != k[loop].blocks[0]) return std::nullopt;
-    const Inst& i = k[k[v].inst];
-    const auto operands = k.operands(i);
-    std::vector<int64_t> of;
-    bool grows = false;
-    for (const Value o : operands) {
-        if (!is_int(k.type_of(o))) return std::nullopt;
-        const auto one = growth(o, loop, bits);
-        if (!one) return std::nullopt;
-        of.push_back(*one), grows = grows || *one != 0;
-    }
-    if (!grows) return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
-    if (!is_int(i.type)) return std::nullopt;
-    const auto widens = [&](Scalar from) {
-        return size_of(i.type) > size_of(from) && (is_signed_int(i.type) || is_unsigned_int(from));
-    };
-    if (8 * size_of(i.type) < bits && !(i.op == Op::cast && widens(k.type_of(operands[0])))) return std::nullopt;
-    switch (i.op) {
-        case Op::add: return int64_t(uint64_t(of[0]) + uint64_t(of[1]));
-        case Op::sub: return int64_t(uint64_t(of[0]) - uint64_t(of[1]));
-        case Op::cast: return of[0];
-        case Op::mul:
-            for (size_t o = 0; o < 2; ++o)
-                if (const auto factor = constant(operands[o]);
-                    factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
-                    return *factor * of[1 - o];
-            return std::nullopt;
-        default: return std::nullopt;
-    }
+        if (!leaves && !other[inst->memory.id]) emit.loops.deferred_reductions[inst] = deferred;
 }
 
 // ---- lane-private accumulators ----
 
 /// A lane-private add: each lane adds to its own place of its element. Packets of several vectors add one vector after the other,
 /// as an element has places for one vector.
-void LlvmEmitter::lane_private_add(const Inst& i) {
-    const int packet = width, copies = sum_lanes[i.memory.id], bytes = size_of(i.type);
-    const std::string type = scalar_type(i.type);
+void PrivateSums::lane_private_add(const Inst& i) {
+    const int items = width, copies = packet.sum_lanes[i.memory.id], bytes = size_of(i.type);
+    const std::string type = out.scalar_type(i.type);
     const bool wide = variant.wide_offsets;
     bool contiguous = false;
     int64_t more = 0;
-    const ValueRep index = offset(i, wide, contiguous, more);
+    const ValueRep index = emit.addresses.offset(i, wide, contiguous, more);
     std::string at, address;
     if (index.kind == ValueKind::uniform) {
-        address = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
-        if (copies == packet) return side_by_side(i, {Address::How::contiguous, address, bytes * width});
+        address = emit.addresses.pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+        if (copies == items) return emit.atomics.side_by_side(i, {Address::How::contiguous, address, bytes * width});
     } else {
         // One base and 32-bit offsets, which suffice for a lane-private copy: gather instructions take this form.
-        at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
-        if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", vector_type("i32")));
-        address = memory_text(i.memory);
-        if (more != 0) address = let(text("getelementptr [", bytes * copies, " x i8], ptr ", address, ", i64 ", more), "p");
+        at = packet.vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+        if (wide) at = out.let(text("trunc ", out.vector_type("i64"), " ", at, " to ", out.vector_type("i32")));
+        address = emit.memory.memory_text(i.memory);
+        if (more != 0) address = out.let(text("getelementptr [", bytes * copies, " x i8], ptr ", address, ", i64 ", more), "p");
     }
     Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
     std::vector<std::string> given;  // the addend, or the factors of a product that is contracted into an fma
     const Value last = k.operands(i).back();
-    if (taken_in(last)) {
-        for (const Value factor : k.operands(k[k[last].inst])) given.push_back(vector(factor));
-        if (op == Op::sub) given[0] = operation(Op::neg, i.type, {given[0]}, true, false);
+    if (emit.ops.taken_in(last)) {
+        for (const Value factor : k.operands(k[k[last].inst])) given.push_back(packet.vector(factor));
+        if (op == Op::sub) given[0] = emit.ops.operation(Op::neg, i.type, {given[0]}, true, false);
         op = Op::fma;
     } else {
-        given.push_back(vector(last));
+        given.push_back(packet.vector(last));
     }
-    const Mask all = running;
-    for (int first = 0; first < packet; first += copies) {
+    const Mask all = packet.running;
+    for (int first = 0; first < items; first += copies) {
         const auto part = [&](const std::string& element, const std::string& whole) {
-            return packet == copies ? whole : vector_part(element, whole, first, copies);
+            return items == copies ? whole : emit.shuffles.vector_part(element, whole, first, copies);
         };
         std::vector<std::string> operands;
         for (const std::string& g : given) operands.push_back(part(type, g));
         const std::string own = at.empty() ? "" : part("i32", at), mask = all.all() ? "" : part("i1", all.text);
-        width = copies;
+        packet.width = copies;
         lane_private_add_vector(i, op, operands, address, own, mask);
-        width = packet;
+        packet.width = items;
     }
-    define(k.result(i), splat_constant(i.type, 0, true));
+    packet.define(k.result(i), out.splat_constant(i.type, 0, true));
 }
 
 /// The lane-private add of one vector. `at`: the lanes' element offsets from `address`; empty if all lanes add to the element at
 /// `address`. `mask`: empty if all lanes are active.
-void LlvmEmitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
+void PrivateSums::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
                                           const std::string& at, const std::string& mask) {
-    const std::string type = scalar_type(i.type), numbers = vector_type("i32"), runs = mask.empty() ? mask_text({}) : mask;
+    const std::string type = out.scalar_type(i.type), numbers = out.vector_type("i32"),
+                      runs = mask.empty() ? packet.mask_text({}) : mask;
     Address to{Address::How::contiguous, address, size_of(i.type) * width};
     if (!at.empty()) {
-        const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
-        const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
-        to = {Address::How::scattered, let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p"),
+        const std::string first = out.let(text("mul ", numbers, " ", at, ", ", out.splat("i32", std::to_string(width))));
+        const std::string own = out.let(text("or ", numbers, " ", first, ", ", out.lanes("i32", 1)));
+        to = {Address::How::scattered, out.let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p"),
               size_of(i.type)};
     }
-    operands.insert(op == Op::fma ? operands.end() : operands.begin(), masked_read(type, to, runs));
-    masked_write(type, operation(op, i.type, operands, true, false), to, runs);
+    operands.insert(op == Op::fma ? operands.end() : operands.begin(), emit.masked.masked_read(type, to, runs));
+    emit.masked.masked_write(type, emit.ops.operation(op, i.type, operands, true, false), to, runs);
 }
 
 // ---- deferred horizontal adds ----
 
-void LlvmEmitter::open_deferred_reductions(InstId loop) {
+void PrivateSums::open_deferred_reductions(InstId loop) {
     std::string filled;
-    for (auto& [inst, deferred] : deferred_reductions) {
+    for (auto& [inst, deferred] : emit.loops.deferred_reductions) {
         if (deferred.loop != loop) continue;
-        if (filled.empty()) filled = alloca_of("i32", "filled"), line(text("store i32 0, ptr ", filled));
+        if (filled.empty()) filled = out.alloca_of("i32", "filled"), out.line(text("store i32 0, ptr ", filled));
         deferred.filled = filled;
-        deferred.last = alloca_of("ptr", "last");
-        deferred.vectors = alloca_of(text("[", width, " x ", vector_type(scalar_type(inst->type)), "]"), "row");
+        deferred.last = out.alloca_of("ptr", "last");
+        deferred.vectors = out.alloca_of(text("[", width, " x ", out.vector_type(out.scalar_type(inst->type)), "]"), "row");
     }
 }
 
 /// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
-void LlvmEmitter::defer_addend(const Inst& i) {
-    const DeferredReduction& deferred = deferred_reductions.at(&i);
-    const std::string whole = vector_type(scalar_type(i.type));
-    line(text("store ptr ", access(i).pointer, ", ptr ", deferred.last));
-    define(k.result(i), splat_constant(i.type, 0, true));
-    std::string given = vector(k.operands(i).back());
-    if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
-    if (!running.all())
-        given =
-            let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
-    std::string at = let(text("load i32, ptr ", deferred.filled));
-    if (deferred.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
-    line(text("store ", whole, " ", given, ", ptr ",
-              let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", at), "p")));
+void PrivateSums::defer_addend(const Inst& i) {
+    const DeferredReduction& deferred = emit.loops.deferred_reductions.at(&i);
+    const std::string whole = out.vector_type(out.scalar_type(i.type));
+    out.line(text("store ptr ", emit.addresses.access(i).pointer, ", ptr ", deferred.last));
+    packet.define(k.result(i), out.splat_constant(i.type, 0, true));
+    std::string given = packet.vector(k.operands(i).back());
+    if (Atomic(i.immediate) == Atomic::sub) given = emit.ops.operation(Op::neg, i.type, {given}, true, false);
+    if (!packet.running.all())
+        given = out.let(text("select ", out.vector_type("i1"), " ", packet.running.text, ", ", whole, " ", given, ", ", whole,
+                             " zeroinitializer"));
+    std::string at = out.let(text("load i32, ptr ", deferred.filled));
+    if (deferred.step < 0) at = out.let(text("sub i32 ", width - 1, ", ", at));
+    out.line(text("store ", whole, " ", given, ", ptr ",
+                  out.let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", at), "p")));
 }
 
-void LlvmEmitter::next_deferred_iteration(InstId loop) {
+void PrivateSums::next_deferred_iteration(InstId loop) {
     std::string filled;
-    for (const auto& [inst, deferred] : deferred_reductions)
+    for (const auto& [inst, deferred] : emit.loops.deferred_reductions)
         if (deferred.loop == loop) filled = deferred.filled;
     if (filled.empty()) return;
-    const std::string full = label("full"), on = label("on"),
-                      count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
-    line(text("store i32 ", count, ", ptr ", filled));
-    branch(let(text("icmp eq i32 ", count, ", ", width)), full, on);
-    start(full);
-    for (const auto& [inst, deferred] : deferred_reductions)
+    const std::string full = out.label("full"), on = out.label("on"),
+                      count = out.let(text("add i32 ", out.let(text("load i32, ptr ", filled)), ", 1"));
+    out.line(text("store i32 ", count, ", ptr ", filled));
+    out.branch(out.let(text("icmp eq i32 ", count, ", ", width)), full, on);
+    out.start(full);
+    for (const auto& [inst, deferred] : emit.loops.deferred_reductions)
         if (deferred.loop == loop) add_deferred(*inst, deferred);
-    line(text("store i32 0, ptr ", filled));
-    start(on);
-}
-
-/// The trip count of a `for` with constant bounds and a step of 1 or -1; else -1.
-int64_t LlvmEmitter::constant_trips(InstId loop) const {
-    if (k[loop].op != Op::for_) return -1;
-    const auto step = constant_integer(k, k.operands(k[loop])[2]);
-    const auto trips = constant_trip_count(k, k[loop]);
-    return trips && (*step == 1 || *step == -1) && *trips < 1 << 20 ? *trips : -1;
-}
-
-/// True for loops with deferred reductions: unrolled in full, they keep the vectors in registers.
-bool LlvmEmitter::unrolls(InstId loop) const {
-    return std::any_of(deferred_reductions.begin(), deferred_reductions.end(),
-                       [&](const auto& deferred) { return deferred.second.loop == loop; });
+    out.line(text("store i32 0, ptr ", filled));
+    out.start(on);
 }
 
 /// Transpose-add: lane l of the result is the sum of the lanes of vector l. In step d, pairs of vectors are added into one; the
 /// lanes of the result whose number has bit d set come from the second vector.
-std::string LlvmEmitter::transpose_add(const Inst& i, const DeferredReduction& deferred) {
-    const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
+std::string PrivateSums::transpose_add(const Inst& i, const DeferredReduction& deferred) {
+    const std::string whole = out.vector_type(out.scalar_type(i.type)), indices = out.vector_type("i32");
     std::vector<std::string> v;
     for (int n = 0; n < width; ++n)
-        v.push_back(let(
-            text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", n), "p"))));
+        v.push_back(out.let(text("load ", whole, ", ptr ",
+                                 out.let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", n), "p"))));
     for (int d = width / 2; d >= 1; d /= 2) {
         std::string own, other;
         for (int l = 0; l < width; ++l) {
@@ -279,23 +225,24 @@ std::string LlvmEmitter::transpose_add(const Inst& i, const DeferredReduction& d
         }
         for (int n = 0; n < d; ++n) {
             const auto joined = [&](const std::string& which) {
-                return let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices,
-                                " <", which, ">"));
+                return out.let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices,
+                                    " <", which, ">"));
             };
-            v[size_t(n)] = operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
+            v[size_t(n)] = emit.ops.operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
         }
     }
     return v[0];
 }
 
 /// Adds the sums of the buffer to memory.
-void LlvmEmitter::add_deferred(const Inst& i, const DeferredReduction& deferred) {
-    const std::string whole = vector_type(scalar_type(i.type)), sums = transpose_add(i, deferred);
+void PrivateSums::add_deferred(const Inst& i, const DeferredReduction& deferred) {
+    const std::string whole = out.vector_type(out.scalar_type(i.type)), sums = transpose_add(i, deferred);
     const int bytes = size_of(i.type);
-    std::string lowest = let(text("load ptr, ptr ", deferred.last));
-    if (deferred.step > 0) lowest = let(text("getelementptr [", bytes, " x i8], ptr ", lowest, ", i32 ", 1 - width), "p");
-    const std::string old = let(text("load ", whole, ", ptr ", lowest, ", align ", bytes));
-    line(text("store ", whole, " ", operation(Op::add, i.type, {old, sums}, true, false), ", ptr ", lowest, ", align ", bytes));
+    std::string lowest = out.let(text("load ptr, ptr ", deferred.last));
+    if (deferred.step > 0) lowest = out.let(text("getelementptr [", bytes, " x i8], ptr ", lowest, ", i32 ", 1 - width), "p");
+    const std::string old = out.let(text("load ", whole, ", ptr ", lowest, ", align ", bytes));
+    out.line(text("store ", whole, " ", emit.ops.operation(Op::add, i.type, {old, sums}, true, false), ", ptr ", lowest,
+                  ", align ", bytes));
 }
 
 }  // namespace pumice::cpu

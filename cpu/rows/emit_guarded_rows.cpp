@@ -19,7 +19,10 @@
 
 #include "core/analysis/rematerialisation.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/transposed_loads.h"
+#include "cpu/arithmetic/pure_values.h"
+#include "cpu/rows/emit_guarded_rows.h"
+#include "cpu/rows/emit_packets.h"
 
 namespace pumice::cpu {
 
@@ -54,29 +57,29 @@ bool orders(Op op) { return op == Op::lt || op == Op::le || op == Op::gt || op =
 }  // namespace
 
 /// True if the instruction, or one inside it, does something that is seen outside of the item.
-bool LlvmEmitter::has_effect(const Inst& i) const {
+bool GuardedRows::has_effect(const Inst& i) const {
     if (is_control(i.op)) return any_inside(k, i, [&](InstId inner) { return !is_control(k[inner].op) && has_effect(k[inner]); });
     if (is_pure(i.op) || i.op == Op::load || is_terminator(i.op)) return false;
     return i.memory.id == none || k[i.memory].kind != MemoryKind::private_;
 }
 
 /// True if the value is the same for the row and can be computed before it.
-bool LlvmEmitter::known_in_row(Value v) const {
+bool GuardedRows::known_in_row(Value v) const {
     const auto in_row = [&](const Inst& i) {
         const bool of_item = i.immediate == 0 && (i.op == Op::global_index || i.op == Op::local_index);
-        return is_pure(i.op) && !of_item && i.result_count == 1 && kind_of(k.result(i)) == ValueKind::uniform;
+        return is_pure(i.op) && !of_item && i.result_count == 1 && packet.kind_of(k.result(i)) == ValueKind::uniform;
     };
-    Rematerialisation known(k, in_row, [&](Value o) { return row_values.count(o.id) > 0; });
-    return kind_of(v) == ValueKind::uniform && known.of(v, most_steps);
+    Rematerialisation known(k, in_row, [&](Value o) { return emit.pure.row_values.count(o.id) > 0; });
+    return packet.kind_of(v) == ValueKind::uniform && known.of(v, most_steps);
 }
 
 /// Adds the guards that follow from the outcome of a condition. True if the outcome follows from the guards.
-bool LlvmEmitter::add_guards(Value condition, bool holds, std::vector<RowGuard>& all) const {
+bool GuardedRows::add_guards(Value condition, bool holds, std::vector<RowGuard>& all) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return false;
     const Inst& i = k[source];
     const auto v = k.operands(i);
-    if (i.op == Op::in_range && all_in_range) return holds;
+    if (i.op == Op::in_range && emit.pure.all_in_range) return holds;
     bool decided = false;
     RowGuard guard{condition, holds, Op::if_, {}, {}, 0};
     if (known_in_row(condition)) {
@@ -96,8 +99,8 @@ bool LlvmEmitter::add_guards(Value condition, bool holds, std::vector<RowGuard>&
             guard.how = exchanged(guard.how);
         }
         int steps = most_steps;
-        const auto step = kind_of(guard.x) == ValueKind::affine ? lane_step(guard.x) : std::nullopt;
-        if (!step || std::abs(*step) != 1 || !known_in_row(guard.limit) || !is_rematerialisable(guard.x, steps, true))
+        const auto step = packet.kind_of(guard.x) == ValueKind::affine ? packet.lane_step(guard.x) : std::nullopt;
+        if (!step || std::abs(*step) != 1 || !known_in_row(guard.limit) || !emit.pure.is_rematerialisable(guard.x, steps, true))
             return false;
         guard.step = int(*step);
         all.push_back(guard);
@@ -108,7 +111,7 @@ bool LlvmEmitter::add_guards(Value condition, bool holds, std::vector<RowGuard>&
 }
 
 /// Adds the guards of all effects of a list of instructions.
-void LlvmEmitter::add_guards_of(std::span<const InstId> insts, std::vector<RowGuard>& all) const {
+void GuardedRows::add_guards_of(std::span<const InstId> insts, std::vector<RowGuard>& all) const {
     for (size_t at = 0; at < insts.size(); ++at) {
         const Inst& i = k[insts[at]];
         if (i.op != Op::if_) {
@@ -138,11 +141,11 @@ void LlvmEmitter::add_guards_of(std::span<const InstId> insts, std::vector<RowGu
 }
 
 /// The guards of the rows that are emitted next; none where they do not pay off.
-std::vector<RowGuard> LlvmEmitter::find_row_guards() const {
-    if (!target.rules.has(Rule::guarded_rows) || for_debuggers || has_barriers || width == 1 || jam ||
-        !transposed_loads.empty() || variant.group[0] < least_packets * width)
+std::vector<RowGuard> GuardedRows::find_row_guards() const {
+    if (!target.rules.has(Rule::guarded_rows) || packet.for_debuggers || packet.has_barriers || width == 1 ||
+        emit.rows.jammed_rows || !emit.transposed.transposed_loads.empty() || variant.group[0] < least_packets * width)
         return {};
-    const auto& order = uniformity.structure().order();
+    const auto& order = packet.uniformity.structure().order();
     if (std::any_of(order.begin(), order.end(), [&](InstId id) { return asks_subgroup(k[id].op); })) return {};
     std::vector<RowGuard> all;
     add_guards_of(k.body().insts, all);
@@ -150,33 +153,33 @@ std::vector<RowGuard> LlvmEmitter::find_row_guards() const {
 }
 
 /// Computes which items of a row, of those from `begin` to before `end`, pass the guards.
-PassingItems LlvmEmitter::passing_items(const std::string& begin, const std::string& end) {
-    const auto before = std::make_tuple(values, has_value, local_at);
-    local_at[0] = begin;
-    declare("declare i64 @llvm.smin.i64(i64, i64)");
-    declare("declare i64 @llvm.smax.i64(i64, i64)");
-    const auto wide = [&](const std::string& v) { return let(text("sext i32 ", v, " to i64")); };
-    const auto sum = [&](const char* op, const std::string& a, const auto& b) { return let(text(op, " i64 ", a, ", ", b)); };
+PassingItems GuardedRows::passing_items(const std::string& begin, const std::string& end) {
+    const auto before = std::make_tuple(packet.values, packet.has_value, packet.local_at);
+    packet.local_at[0] = begin;
+    out.declare("declare i64 @llvm.smin.i64(i64, i64)");
+    out.declare("declare i64 @llvm.smax.i64(i64, i64)");
+    const auto wide = [&](const std::string& v) { return out.let(text("sext i32 ", v, " to i64")); };
+    const auto sum = [&](const char* op, const std::string& a, const auto& b) { return out.let(text(op, " i64 ", a, ", ", b)); };
     const auto limited = [&](const char* by, const std::string& a, const std::string& b) {
-        return let(text("call i64 @llvm.", by, ".i64(i64 ", a, ", i64 ", b, ")"));
+        return out.let(text("call i64 @llvm.", by, ".i64(i64 ", a, ", i64 ", b, ")"));
     };
     const std::string first = wide(begin), items = limited("smax", sum("sub", wide(end), first), "0");
     std::string lo = "0", hi = items, exact = "true", runs = "true";
-    for (const RowGuard& g : row_guards) {
+    for (const RowGuard& g : emit.pure.row_guards) {
         if (g.how == Op::and_) continue;
         if (g.how == Op::if_) {
-            rematerialise(g.condition);
-            runs =
-                let(text("and i1 ", runs, ", ", let(text("icmp eq i1 ", scalar(g.condition), ", ", g.holds ? "true" : "false"))));
+            emit.pure.rematerialise(g.condition);
+            runs = out.let(text("and i1 ", runs, ", ",
+                                out.let(text("icmp eq i1 ", packet.scalar(g.condition), ", ", g.holds ? "true" : "false"))));
             continue;
         }
-        rematerialise(g.x), rematerialise(g.limit);
-        const std::string a = wide(scalar(g.x)), limit = wide(scalar(g.limit));
+        emit.pure.rematerialise(g.x), emit.pure.rematerialise(g.limit);
+        const std::string a = wide(packet.scalar(g.x)), limit = wide(packet.scalar(g.limit));
         const bool up = g.step > 0;
         // Item t has x = a + t or a - t, unless that leaves 32 bits.
         const std::string span = sum("sub", items, 1), last = sum(up ? "add" : "sub", a, span);
-        exact = let(text("and i1 ", exact, ", ",
-                         let(text("icmp ", up ? "sle" : "sge", " i64 ", last, ", ", up ? INT32_MAX : INT32_MIN))));
+        exact = out.let(text("and i1 ", exact, ", ",
+                             out.let(text("icmp ", up ? "sle" : "sge", " i64 ", last, ", ", up ? INT32_MAX : INT32_MIN))));
         const std::string distance = up ? sum("sub", limit, a) : sum("sub", a, limit);
         const Op how = up ? g.how : exchanged(g.how);
         if (how == Op::lt || how == Op::le || how == Op::eq)
@@ -184,46 +187,36 @@ PassingItems LlvmEmitter::passing_items(const std::string& begin, const std::str
         if (how == Op::gt || how == Op::ge || how == Op::eq)
             lo = limited("smax", lo, how == Op::gt ? sum("add", distance, 1) : distance);
     }
-    const std::string some = let(text("and i1 ", runs, ", ", let(text("icmp slt i64 ", lo, ", ", hi))));
+    const std::string some = out.let(text("and i1 ", runs, ", ", out.let(text("icmp slt i64 ", lo, ", ", hi))));
     const auto item = [&](const std::string& which) {
-        const std::string t = let(text("select i1 ", some, ", i64 ", which, ", i64 0"));
-        return let(text("add i32 ", begin, ", ", let(text("trunc i64 ", t, " to i32"))));
+        const std::string t = out.let(text("select i1 ", some, ", i64 ", which, ", i64 0"));
+        return out.let(text("add i32 ", begin, ", ", out.let(text("trunc i64 ", t, " to i32"))));
     };
     PassingItems passing{item(lo), item(hi), exact};
-    std::tie(values, has_value, local_at) = before;
+    std::tie(packet.values, packet.has_value, packet.local_at) = before;
     return passing;
 }
 
 /// Emits the items of a row, `end` of them, that pass the guards. In full packets all items pass.
-void LlvmEmitter::guarded_row(const std::string& end, const Body& body) {
+void GuardedRows::guarded_row(const std::string& end, const Body& body) {
     const PassingItems passing = passing_items("0", end);
     const auto if_exact = [&](const std::string& then, const std::string& otherwise) {
-        return let(text("select i1 ", passing.exact, ", i32 ", then, ", i32 ", otherwise));
+        return out.let(text("select i1 ", passing.exact, ", i32 ", then, ", i32 ", otherwise));
     };
-    const std::string slot = alloca_of("i32", "x"), stop = if_exact(passing.end, end);
-    line(text("store i32 ", if_exact(passing.first, "0"), ", ptr ", slot));
-    all_pass = true;
-    full_packets(slot, if_exact(passing.end, "0"), body);
-    all_pass = false;
-    const std::string loop = label("rest"), part = label("part"), done = label("row_end");
-    start(loop);
-    local_at[0] = let(text("load i32, ptr ", slot), "x");
-    branch(let(text("icmp slt i32 ", local_at[0], ", ", stop)), part, done);
-    start(part);
-    partial_packet(stop, body);
-    line(text("store i32 ", let(text("add nsw i32 ", local_at[0], ", ", width)), ", ptr ", slot));
-    jump(loop);
-    start(done);
-}
-
-/// Defines a condition of a guard in a packet whose items all pass; false for other values.
-bool LlvmEmitter::passed(Value v) {
-    if (!all_pass) return false;
-    const auto guard = std::ranges::find_if(row_guards, [&](const RowGuard& g) { return g.condition == v; });
-    if (guard == row_guards.end()) return false;
-    values[v.id] = {ValueKind::uniform, guard->holds ? "true" : "false", "", 0};
-    has_value[v.id] = true;
-    return true;
+    const std::string slot = out.alloca_of("i32", "x"), stop = if_exact(passing.end, end);
+    out.line(text("store i32 ", if_exact(passing.first, "0"), ", ptr ", slot));
+    emit.pure.all_pass = true;
+    emit.rows.full_packets(slot, if_exact(passing.end, "0"), body);
+    emit.pure.all_pass = false;
+    const std::string loop = out.label("rest"), part = out.label("part"), done = out.label("row_end");
+    out.start(loop);
+    packet.local_at[0] = out.let(text("load i32, ptr ", slot), "x");
+    out.branch(out.let(text("icmp slt i32 ", packet.local_at[0], ", ", stop)), part, done);
+    out.start(part);
+    emit.rows.partial_packet(stop, body);
+    out.line(text("store i32 ", out.let(text("add nsw i32 ", packet.local_at[0], ", ", width)), ", ptr ", slot));
+    out.jump(loop);
+    out.start(done);
 }
 
 }  // namespace pumice::cpu

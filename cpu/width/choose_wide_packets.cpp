@@ -23,7 +23,10 @@
 
 #include "core/passes/cross_loop_cse.h"
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/contiguity_check.h"
+#include "cpu/packet/loop_facts.h"
+#include "cpu/width/choose_wide_packets.h"
+#include "cpu/width/choose_width.h"
 
 namespace pumice::cpu {
 
@@ -36,43 +39,45 @@ constexpr double passes_of_sum = 3;      ///< vector instructions for a vector o
 }  // namespace
 
 /// The widest lanes that an instruction reads, computes with or writes as a vector, in bytes; 0 if its results are scalars.
-int LlvmEmitter::lane_bytes(const Inst& i) const {
+int WidePackets::lane_bytes(const Inst& i) const {
     int bytes = 0;
     for (int r = 0; r < i.result_count; ++r)
-        if (const Value v = k.result(i, r); kind_of(v) == ValueKind::vector)
+        if (const Value v = k.result(i, r); packet.kind_of(v) == ValueKind::vector)
             bytes = std::max(bytes, size_of(computed_type(k.type_of(v))));
     if (bytes == 0) return 0;
     for (const Value v : k.operands(i))
-        if (kind_of(v) != ValueKind::uniform) bytes = std::max(bytes, size_of(computed_type(k.type_of(v))));
+        if (packet.kind_of(v) != ValueKind::uniform) bytes = std::max(bytes, size_of(computed_type(k.type_of(v))));
     return bytes;
 }
 
 /// True if a wide packet, which is interior, accesses adjacent elements or one element.
-bool LlvmEmitter::whole_in_wide_packets(const Inst& i) const {
+bool WidePackets::whole_in_wide_packets(const Inst& i) const {
     if (i.op != Op::load && i.op != Op::store) return false;
     const auto indices = indices_of(k, i);
-    const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
+    const auto uniform = [&](Value v) { return packet.kind_of(v) == ValueKind::uniform; };
     return std::all_of(indices.begin(), indices.end() - 1, uniform) &&
-           (uniform(indices.back()) || probable_step(indices.back(), true) == 1);
+           (uniform(indices.back()) || emit.contiguity.probable_step(indices.back(), true) == 1);
 }
 
 /// Vector instructions for the items of one packet of the device's width, if a wide packet has `factor` times as many.
-double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int factor) const {
-    const auto vectors = [&](int bytes) { return double(std::max(1, factor * width * bytes / register_bytes())) / factor; };
+double WidePackets::vector_instructions(const std::vector<bool>& needed, int factor) const {
+    const auto vectors = [&](int bytes) {
+        return double(std::max(1, factor * width * bytes / packet.register_bytes())) / factor;
+    };
     const auto times = [&](InstId id) {
         double all = 1;
-        for (InstId loop = uniformity.structure().loop_around(id); loop.id != none;
-             loop = uniformity.structure().loop_around(loop))
-            all *= iterations_of(loop);
+        for (InstId loop = packet.uniformity.structure().loop_around(id); loop.id != none;
+             loop = packet.uniformity.structure().loop_around(loop))
+            all *= emit.loops.iterations_of(loop);
         return all;
     };
     double all = 0;
-    for (const InstId id : uniformity.structure().order()) {
+    for (const InstId id : packet.uniformity.structure().order()) {
         const Inst& i = k[id];
         if (!needed[id.id]) continue;
         if (is_pure(i.op)) {
             if (const int bytes = lane_bytes(i)) all += times(id) * instructions_of(i) * vectors(bytes);
-        } else if (adds_together(i)) {
+        } else if (packet.adds_together(i)) {
             all += times(id) * passes_of_sum * vectors(size_of(i.type));
         } else if (i.memory.id != none && i.op != Op::extent) {
             all += times(id) * (whole_in_wide_packets(i) ? vectors(size_of(i.type)) : width);
@@ -82,7 +87,7 @@ double LlvmEmitter::vector_instructions(const std::vector<bool>& needed, int fac
 }
 
 /// The instructions that compute what is stored, added or decided. Indices of contiguous accesses are not among them.
-std::vector<bool> LlvmEmitter::needed_by_effects() const {
+std::vector<bool> WidePackets::needed_by_effects() const {
     std::vector<bool> needed(k.insts.size());
     const std::function<void(Value)> need_value = [&](Value v) {
         const InstId source = k[v].inst;
@@ -92,7 +97,7 @@ std::vector<bool> LlvmEmitter::needed_by_effects() const {
         if (whole_in_wide_packets(i)) return;
         for (const Value o : k.operands(i)) need_value(o);
     };
-    for (const InstId id : uniformity.structure().order()) {
+    for (const InstId id : packet.uniformity.structure().order()) {
         const Inst& i = k[id];
         if (is_pure(i.op) || i.op == Op::load) continue;
         needed[id.id] = true;
@@ -106,46 +111,24 @@ std::vector<bool> LlvmEmitter::needed_by_effects() const {
 }
 
 /// How many times as many items a wide packet has: 1 (there are none), 2 or 4.
-int LlvmEmitter::choose_wide() const {
-    const auto& order = uniformity.structure().order();
-    if (!target.rules.has(Rule::wide_packets) || width == 1 || width != target.width || has_barriers ||
+int WidePackets::choose_wide() const {
+    const auto& order = packet.uniformity.structure().order();
+    if (!target.rules.has(Rule::wide_packets) || width == 1 || width != target.width || packet.has_barriers ||
         order.size() > most_widened)
         return 1;
     for (const InstId id : order) {
-        const bool apart = k[id].op == Op::atomic && variant.sums == Privatisation::lanes && !adds_together(k[id]);
-        if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && diverges(id)) || apart) return 1;
+        const bool apart = k[id].op == Op::atomic && variant.sums == Privatisation::lanes && !packet.adds_together(k[id]);
+        if (asks_subgroup(k[id].op) || (is_loop(k[id].op) && packet.diverges(id)) || apart) return 1;
     }
     const std::vector<bool> needed = needed_by_effects();
     int best = 1;
     double least = vector_instructions(needed, 1) * (1 - least_saved);
     for (const int factor : {2, 4}) {
-        if (variant.group[0] < factor * width || vectors_alive(factor) > 2 * vector_registers()) break;
+        if (variant.group[0] < factor * width || emit.widths.vectors_alive(factor) > 2 * packet.vector_registers()) break;
         const double now = vector_instructions(needed, factor);
         if (now <= least) best = factor, least = now;
     }
     return best;
-}
-
-/// Emits a wide packet at local_at if it ends by `end` and is interior; else goes on at `narrow`. `slot` holds the row's next
-/// item.
-void LlvmEmitter::wide_packet(const std::string& slot, const std::string& end, const std::string& loop,
-                              const std::string& narrow) {
-    const std::string fits = label("fits"), inside = label("wide");
-    const int before = width;
-    width *= wide;
-    const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
-    branch(let(text("icmp sle i32 ", next, ", ", end)), fits, narrow);
-    start(fits);
-    packet({}, [&] {
-        if (!boundaries.empty()) {
-            branch(are_interior(), inside, narrow);
-            start(inside);
-        }
-        interior_version([&] { sequence(k.body().insts); });
-    });
-    line(text("store i32 ", next, ", ptr ", slot));
-    repeat(loop);
-    width = before;
 }
 
 }  // namespace pumice::cpu

@@ -22,8 +22,10 @@
 #include <algorithm>
 
 #include "core/passes/cross_loop_cse.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/contiguity_check.h"
 #include "cpu/plan/tuning.h"
+#include "cpu/width/choose_width.h"
+#include "cpu/width/packet_cost.h"
 
 namespace pumice::cpu {
 
@@ -41,39 +43,39 @@ constexpr int spare_registers = 6;    ///< for constants and short-lived tempora
 
 }  // namespace
 
-void LlvmEmitter::choose_width() {
+void WidthChoice::choose_width() {
     // The subgroup's size is the device's.
     if (std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return asks_subgroup(i.op); })) return;
-    while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    if (width > 1 && target.rules.has(Rule::scalar_items) && gains_by_scalar_items()) {
-        width = 1;
+    while (width > 1 && width / 2 >= variant.group[0]) packet.width /= 2;
+    if (width > 1 && target.rules.has(Rule::scalar_items) && emit.costs.gains_by_scalar_items()) {
+        packet.width = 1;
         return;
     }
-    if (adds_lane_by_lane()) width = std::min(width, tuning::most_lanes_taken_apart);
+    if (adds_lane_by_lane()) packet.width = std::min(width, tuning::most_lanes_taken_apart);
     // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
-    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
-                                                    [](const Memory& m) { return m.kind == MemoryKind::local; });
+    const bool shares = packet.has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
+                                                           [](const Memory& m) { return m.kind == MemoryKind::local; });
     if (width == 1 || width != target.width || shares || has_long_lanes() || !target.rules.has(Rule::interleaving)) return;
-    const auto& order = uniformity.structure().order();
+    const auto& order = packet.uniformity.structure().order();
     if (order.size() > most_doubled) return;
-    const int registers = vector_registers(), alive = vectors_alive();
+    const int registers = packet.vector_registers(), alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
     // with enough registers. The partial packet of a long row is a small part. Lane-private sums would outgrow the cache.
-    const bool could = registers == 32 && !target.splits_vectors && !has_barriers && variant.group[0] >= 8 * width &&
+    const bool could = registers == 32 && !target.splits_vectors && !packet.has_barriers && variant.group[0] >= 8 * width &&
                        variant.sums != Privatisation::lanes;
     const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
     const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
     if (could && (long_line || loop_waits(4, spilled(4))))
-        width *= 4;
-    else if (variant.group[0] >= 2 * width && ((in_line && !has_barriers) || loop_waits(2, spilled(2))))
-        width *= 2;
+        packet.width *= 4;
+    else if (variant.group[0] >= 2 * width && ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2))))
+        packet.width *= 2;
 }
 
 /// True if atomics in memory of the thread go lane by lane.
-bool LlvmEmitter::adds_lane_by_lane() const {
-    const auto& order = uniformity.structure().order();
+bool WidthChoice::adds_lane_by_lane() const {
+    const auto& order = packet.uniformity.structure().order();
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
         const Inst& i = k[id];
         const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
@@ -82,19 +84,19 @@ bool LlvmEmitter::adds_lane_by_lane() const {
 }
 
 /// True if an access goes lane by lane, in private memory, too.
-bool LlvmEmitter::lane_by_lane(const Inst& i) const {
+bool WidthChoice::lane_by_lane(const Inst& i) const {
     const auto indices = indices_of(k, i);
-    return !checks_contiguity(i) &&
-           std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == ValueKind::vector; });
+    return !emit.contiguity.checks_contiguity(i) &&
+           std::any_of(indices.begin(), indices.end(), [&](Value v) { return packet.kind_of(v) == ValueKind::vector; });
 }
 
 /// True if such an access is a gather or scatter of an array or of local memory.
-bool LlvmEmitter::gathers(const Inst& i) const { return k[i.memory].kind != MemoryKind::private_ && lane_by_lane(i); }
+bool WidthChoice::gathers(const Inst& i) const { return k[i.memory].kind != MemoryKind::private_ && lane_by_lane(i); }
 
 /// True if any vector has 64 bits a lane, so that a packet already takes two vectors.
-bool LlvmEmitter::has_long_lanes() const {
-    const auto is_long = [&](Value v) { return kind_of(v) == ValueKind::vector && size_of(k.type_of(v)) > 4; };
-    const auto& order = uniformity.structure().order();
+bool WidthChoice::has_long_lanes() const {
+    const auto is_long = [&](Value v) { return packet.kind_of(v) == ValueKind::vector && size_of(k.type_of(v)) > 4; };
+    const auto& order = packet.uniformity.structure().order();
     return std::any_of(order.begin(), order.end(), [&](InstId i) {
         for (int r = 0; r < k[i].result_count; ++r)
             if (is_long(k.result(k[i], r))) return true;
@@ -105,17 +107,17 @@ bool LlvmEmitter::has_long_lanes() const {
 /// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic with a latency of
 /// several cycles (of floats, and products; with `floats`, of floats alone) exceeds `of_an_access` times the vectors moved, and
 /// also `least`.
-bool LlvmEmitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
+bool WidthChoice::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
         if (is_pure(i.op))
-            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (is_float(i.type) || (!floats && i.op == Op::mul))
+            arithmetic += packet.kind_of(k.result(i)) == ValueKind::vector && (is_float(i.type) || (!floats && i.op == Op::mul))
                               ? instructions_of(i)
                               : 0;
         else if (!is_control(i.op) && !is_terminator(i.op) &&
-                 std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
+                 std::any_of(v.begin(), v.end(), [&](Value o) { return packet.varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
     }
     return arithmetic > std::max({least, of_an_access * accesses, 4});
@@ -123,22 +125,22 @@ bool LlvmEmitter::waits(std::span<const InstId> insts, int least, int of_an_acce
 
 /// True if a loop is latency-bound through its loop-carried values, even with the spilled vectors. A packet of four vectors waits
 /// longer for its last lane if lanes leave one by one; only the latency of float arithmetic makes up for that.
-bool LlvmEmitter::loop_waits(int vectors, int spilled) const {
-    const auto& order = uniformity.structure().order();
+bool WidthChoice::loop_waits(int vectors, int spilled) const {
+    const auto& order = packet.uniformity.structure().order();
     const bool four = vectors == 4;
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
         if (!is_loop(k[id].op)) return false;
         std::vector<InstId> inside;
         each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
-        const bool one_by_one = uniformity.parting(id) > Scope::group;
+        const bool one_by_one = packet.uniformity.parting(id) > Scope::group;
         return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled,
                      four ? access_of_four : arithmetic_of_an_access, four && one_by_one);
     });
 }
 
 /// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
-int LlvmEmitter::vectors_alive(int factor) const {
-    const auto& where = uniformity.structure();
+int WidthChoice::vectors_alive(int factor) const {
+    const auto& where = packet.uniformity.structure();
     const auto& order = where.order();
     std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions: of the instruction, of the last one inside it
     for (int n = 0; n < int(order.size()); ++n) {
@@ -161,9 +163,9 @@ int LlvmEmitter::vectors_alive(int factor) const {
         }
     std::vector<int> change(order.size() + 1);
     for (size_t v = 0; v < k.values.size(); ++v) {
-        if (to[v] < from[v] || kind_of(Value{uint32_t(v)}) != ValueKind::vector) continue;
+        if (to[v] < from[v] || packet.kind_of(Value{uint32_t(v)}) != ValueKind::vector) continue;
         const int bytes = factor * width * size_of(k.type_of(Value{uint32_t(v)})),
-                  registers = std::max(1, bytes / register_bytes());
+                  registers = std::max(1, bytes / packet.register_bytes());
         change[size_t(from[v])] += registers, change[size_t(to[v])] -= registers;
     }
     int alive = 0, most = 0;

@@ -26,108 +26,103 @@
 
 #include "core/analysis/loop_info.h"
 #include "core/passes/cross_loop_cse.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/access/contiguity_check.h"
+#include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_rows.h"
+#include "cpu/access/row_tile.h"
+#include "cpu/address/addresses.h"
+#include "cpu/packet/loop_facts.h"
+#include "cpu/packet/shuffles.h"
 #include "cpu/plan/reduction_privatisation.h"
 #include "cpu/plan/tuning.h"
+#include "cpu/width/choose_wide_packets.h"
+#include "cpu/width/packet_cost.h"
 
 namespace pumice::cpu {
 
 using namespace ir;
 
 /// A pure instruction.
-ItemTime LlvmEmitter::time_of_arithmetic(const Inst& i) const {
+ItemTime PacketCost::time_of_arithmetic(const Inst& i) const {
     const Value r = k.result(i);
-    if (kind_of(r) == ValueKind::uniform) return {};  // once for many items
+    if (packet.kind_of(r) == ValueKind::uniform) return {};  // once for many items
     const double n = instructions_of(i),
                  alone = n * (n > 1 && is_float(i.type) ? tuning::scalar_function_instruction : tuning::scalar_instruction);
-    if (kind_of(r) == ValueKind::affine) return {alone / width, alone};
-    const int bytes = lane_bytes(i);
+    if (packet.kind_of(r) == ValueKind::affine) return {alone / width, alone};
+    const int bytes = emit.wide_packets.lane_bytes(i);
     const bool integer = is_int(i.type);
-    if (integer && (i.op == Op::div || i.op == Op::rem) && is_costly(i)) {
+    if (integer && (i.op == Op::div || i.op == Op::rem) && packet.is_costly(i)) {
         const double division = bytes == 8 ? tuning::division_64 : tuning::division_32;
         return {division + tuning::scattered_lane, division};
     }
-    const double vectors = std::max(1.0, double(bytes) * width / register_bytes());
+    const double vectors = std::max(1.0, double(bytes) * width / packet.register_bytes());
     const double each = integer && i.op == Op::mul && bytes == 8 ? tuning::multiplication_64 : n;
     return {each * vectors * tuning::vector_instruction / width, alone};
 }
 
 /// The accesses to lane rows: an address a lane, and an access and its share of the transpose for each short vector.
-double LlvmEmitter::time_of_lane_rows(const InterleavedGroup& rows) const {
+double PacketCost::time_of_lane_rows(const InterleavedGroup& rows) const {
     const int vectors = (rows.stride + quad - 1) / quad;
     return tuning::lane_address + tuning::short_vector * double(vectors);
 }
 
 /// An access; `in_row` if it goes through a row tile.
-ItemTime LlvmEmitter::time_of_access(const Inst& i, bool in_row) const {
-    const double vectors = std::max(1.0, double(size_of(i.type)) * width / register_bytes());
+ItemTime PacketCost::time_of_access(const Inst& i, bool in_row) const {
+    const double vectors = std::max(1.0, double(size_of(i.type)) * width / packet.register_bytes());
     const double whole = vectors * tuning::vector_instruction / width, alone = 1.5 * tuning::scalar_instruction;
     const auto indices = indices_of(k, i);
-    const bool uniform = std::all_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == ValueKind::uniform; });
+    const bool uniform =
+        std::all_of(indices.begin(), indices.end(), [&](Value v) { return packet.kind_of(v) == ValueKind::uniform; });
     if (i.op == Op::load || i.op == Op::store) {
         const bool of_item = i.op == Op::store || k[i.memory].kind == MemoryKind::private_;
         if (uniform) return {whole, of_item ? alone : 0};
         if (in_row) return {3 * whole, alone};
-        if (checks_contiguity(i)) return {4 * whole, alone};
-        if (lies_in_row(i)) return {whole, alone};
-        if (const int64_t stride = stride_of(i)) return {2 * whole * double(stride) / size_of(i.type), alone};
+        if (emit.contiguity.checks_contiguity(i)) return {4 * whole, alone};
+        if (emit.addresses.lies_in_row(i)) return {whole, alone};
+        if (const int64_t stride = emit.groups.stride_of(i)) return {2 * whole * double(stride) / size_of(i.type), alone};
         if (i.op == Op::store) return {tuning::scattered_lane, alone};
         return {k[i.memory].kind == MemoryKind::array ? tuning::gathered_lane : tuning::gathered_own_lane, alone};
     }
     const bool own = k[i.memory].kind != MemoryKind::array || variant.privatises(k[i.memory].argument);
     const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
     if (uniform && i.op != Op::compare_exchange) return {one / width + 5 * whole, one};
-    if (own && lies_in_row(i)) return {3 * whole, one};
-    const size_t scalars = k[i.memory].element.leaves.size();  // one addition of a vector (cpu/access/vector_adds.cpp)
+    if (own && emit.addresses.lies_in_row(i)) return {3 * whole, one};
+    const size_t scalars = k[i.memory].element.leaves.size();  // one addition of a vector (cpu/reduction/vector_adds.cpp)
     const double added =
         scalars > 1 && is_vector(k[i.memory].element) ? 1.5 * tuning::added_lane / double(scalars) : tuning::added_lane;
     return {own ? added : one + tuning::scattered_lane, one};
 }
 
-/// The iterations of a loop: of one that begins at an item's index and has a constant end and step, those of the first item.
-double LlvmEmitter::iterations_of(InstId id) const {
-    const int64_t trips = constant_trips(id);
-    if (trips >= 0) return double(trips);
-    if (k[id].op != Op::for_) return tuning::iterations;
-    const auto v = k.operands(k[id]);
-    const InstId step = k[v[2]].inst;
-    const bool by_group = step.id != none && k[step].op == Op::group_size;
-    const auto end = constant_integer(k, v[1]), by = constant_integer(k, v[2]);
-    const double to = end ? double(*end) : 0;
-    const double apart = by_group ? double(variant.group[size_t(k[step].immediate)]) : by ? double(*by) : 0;
-    return to > 0 && apart > 0 ? std::max(1.0, to / apart) : tuning::iterations;
-}
-
 /// All instructions of a block, with those inside of them. `masked`: in a packet some items do not run the block.
-ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool masked) const {
+ItemTime PacketCost::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool masked) const {
     ItemTime all;
     std::map<uint32_t, double> in_lane_rows;  // accesses, with their times in a packet
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
         if (!masked && in_rows.count(id.id) == 0 && in_lane_rows.count(id.id) == 0)
-            if (const auto rows = lane_rows(id))
+            if (const auto rows = emit.lane_rows.lane_rows(id))
                 for (const auto& [access, word] : rows->accesses)
                     in_lane_rows[uint32_t(access - k.insts.data())] = time_of_lane_rows(*rows) / double(rows->accesses.size());
         if (is_loop(i.op)) {
             std::set<uint32_t> tiled = in_rows;
-            for (const RowTile& t : tiles_of(id))
+            for (const RowTile& t : emit.tiles.tiles_of(id))
                 for (const Inst* access : t.accesses) tiled.insert(uint32_t(access - k.insts.data()));
             ItemTime body{tuning::iteration / width, tuning::iteration};
-            for (const BlockId inner : i.owned()) body += time_of(inner, tiled, masked || diverges(id));
+            for (const BlockId inner : i.owned()) body += time_of(inner, tiled, masked || packet.diverges(id));
             const auto carries = [&](Value v) { return is_float(k.type_of(v)); };
             const bool waits = std::ranges::any_of(results_of(k, i), carries) || any_inside(k, i, [&](InstId inner) {
                                    return k[inner].op == Op::store && k[k[inner].memory].kind == MemoryKind::private_;
                                });
             if (waits) body.alone = std::max(body.alone, tuning::latency);
-            const bool nested = any_inside(k, i, [&](InstId inner) { return is_loop(k[inner].op) && diverges(inner); });
-            if (!nested && diverges(id)) body.in_packet *= tuning::iterations_of_longest(width);
-            all += body * iterations_of(id);
+            const bool nested = any_inside(k, i, [&](InstId inner) { return is_loop(k[inner].op) && packet.diverges(inner); });
+            if (!nested && packet.diverges(id)) body.in_packet *= tuning::iterations_of_longest(width);
+            all += body * emit.loops.iterations_of(id);
         } else if (i.op == Op::if_) {
             ItemTime arms;
             const Value condition = k.operands(i)[0];
             const InstId source = k[condition].inst;
             const bool inside = source.id != none && k[source].op == Op::in_range;  // true for all but the range's last items
-            const bool apart = !inside && kind_of(condition) != ValueKind::uniform;
+            const bool apart = !inside && packet.kind_of(condition) != ValueKind::uniform;
             for (const BlockId arm : i.blocks) arms += time_of(arm, in_rows, masked || apart);
             if (inside) {
                 all += arms;
@@ -151,7 +146,7 @@ ItemTime LlvmEmitter::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool
 }
 
 /// True if single items take less time than packets.
-bool LlvmEmitter::gains_by_scalar_items() const {
+bool PacketCost::gains_by_scalar_items() const {
     const ItemTime all = time_of(BlockId{0}, {}, false);
     return all.in_packet > tuning::least_gain_of_items * all.alone;
 }

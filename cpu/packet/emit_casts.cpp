@@ -15,31 +15,30 @@
 #include <cmath>
 
 #include "core/support/error.h"
-#include "cpu/emit/llvm_emitter.h"
+#include "cpu/packet/emit_casts.h"
 
 namespace pumice::cpu {
 
-std::string LlvmEmitter::convert(const char* instruction, const std::string& from, const std::string& value,
-                                 const std::string& to) {
-    return from == to ? value : let(text(instruction, " ", from, " ", value, " to ", to));
+std::string Casts::convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to) {
+    return from == to ? value : out.let(text(instruction, " ", from, " ", value, " to ", to));
 }
 
 /// Saturating conversion of a float vector to integers: values out of range become the nearest limit, NaN becomes 0. LLVM would
 /// scalarise its intrinsic for vectors.
-std::string LlvmEmitter::saturated(Scalar from, Scalar to, const std::string& value) {
-    const std::string type = vector_type(scalar_type(from)), whole = scalar_type(to);
+std::string Casts::saturated(Scalar from, Scalar to, const std::string& value) {
+    const std::string type = out.vector_type(out.scalar_type(from)), whole = out.scalar_type(to);
     const bool is_signed = is_signed_int(to);
     const int bits = 8 * size_of(to), digits = from == Scalar::f32 ? 24 : 53;
     const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits), first = is_signed ? -end : 0;
     const auto splat_of = [&](double number) {
         const uint64_t as_float = std::bit_cast<uint32_t>(float(number)), as_double = std::bit_cast<uint64_t>(number);
-        return splat_constant(from, from == Scalar::f32 ? as_float : as_double, true);
+        return out.splat_constant(from, from == Scalar::f32 ? as_float : as_double, true);
     };
     const auto chosen = [&](const std::string& condition, const std::string& of, const std::string& a, const std::string& b) {
-        return let(text("select ", vector_type("i1"), " ", condition, ", ", of, " ", a, ", ", of, " ", b));
+        return out.let(text("select ", out.vector_type("i1"), " ", condition, ", ", of, " ", a, ", ", of, " ", b));
     };
     const auto compared = [&](const char* how, const std::string& x, double limit) {
-        return let(text("fcmp ", how, " ", type, " ", x, ", ", splat_of(limit)));
+        return out.let(text("fcmp ", how, " ", type, " ", x, ", ", splat_of(limit)));
     };
     // Ordered comparisons with NaN are false.
     const auto at_least_first = [&](const std::string& x) { return chosen(compared("ogt", x, first), type, x, splat_of(first)); };
@@ -48,41 +47,43 @@ std::string LlvmEmitter::saturated(Scalar from, Scalar to, const std::string& va
         const std::string number = is_signed ? chosen(compared("ord", value, 0), type, value, splat_of(0)) : value;
         const std::string low = at_least_first(number),
                           inside = chosen(compared("olt", low, end - 1), type, low, splat_of(end - 1));
-        if (bits >= 32) return convert(instruction, type, inside, vector_type(whole));
-        return convert("trunc", vector_type("i32"), convert("fptosi", type, inside, vector_type("i32")), vector_type(whole));
+        if (bits >= 32) return convert(instruction, type, inside, out.vector_type(whole));
+        return convert("trunc", out.vector_type("i32"), convert("fptosi", type, inside, out.vector_type("i32")),
+                       out.vector_type(whole));
     }
     const std::string inside = at_least_first(chosen(compared("olt", value, end), type, value, splat_of(0)));
     const std::string last = text("splat (", whole, " ", is_signed ? std::to_string(~uint64_t(0) >> (65 - bits)) : "-1", ")");
-    return chosen(compared("oge", value, end), vector_type(whole), last, convert(instruction, type, inside, vector_type(whole)));
+    return chosen(compared("oge", value, end), out.vector_type(whole), last,
+                  convert(instruction, type, inside, out.vector_type(whole)));
 }
 
 /// The float of a bfloat16's bits: they are its upper half.
-std::string LlvmEmitter::from_bf16(const std::string& bits, bool vector) {
-    const std::string t = vector ? vector_type("i32") : "i32", f = vector ? vector_type("float") : "float";
-    const std::string wide = convert("zext", vector ? vector_type("i16") : "i16", bits, t);
-    return convert("bitcast", t, let(text("shl ", t, " ", wide, ", ", splat_constant(Scalar::u32, 16, vector))), f);
+std::string Casts::from_bf16(const std::string& bits, bool vector) {
+    const std::string t = vector ? out.vector_type("i32") : "i32", f = vector ? out.vector_type("float") : "float";
+    const std::string wide = convert("zext", vector ? out.vector_type("i16") : "i16", bits, t);
+    return convert("bitcast", t, out.let(text("shl ", t, " ", wide, ", ", out.splat_constant(Scalar::u32, 16, vector))), f);
 }
 
 /// The bits of the nearest bfloat16, ties to even: the upper half, whose increment may carry into the exponent. A NaN stays one.
-std::string LlvmEmitter::to_bf16(const std::string& value, bool vector) {
-    const std::string t = vector ? vector_type("i32") : "i32", f = vector ? vector_type("float") : "float";
-    const auto word = [&](uint32_t bits) { return splat_constant(Scalar::u32, bits, vector); };
+std::string Casts::to_bf16(const std::string& value, bool vector) {
+    const std::string t = vector ? out.vector_type("i32") : "i32", f = vector ? out.vector_type("float") : "float";
+    const auto word = [&](uint32_t bits) { return out.splat_constant(Scalar::u32, bits, vector); };
     const auto let_op = [&](const char* op, const std::string& a, const std::string& b) {
-        return let(text(op, " ", t, " ", a, ", ", b));
+        return out.let(text(op, " ", t, " ", a, ", ", b));
     };
     const std::string bits = convert("bitcast", f, value, t);
     const std::string last = let_op("and", let_op("lshr", bits, word(16)), word(1));
     const std::string even = let_op("add", bits, let_op("add", last, word(0x7fff)));
-    const std::string is_nan = let(text("fcmp uno ", f, " ", value, ", zeroinitializer")),
+    const std::string is_nan = out.let(text("fcmp uno ", f, " ", value, ", zeroinitializer")),
                       quiet = let_op("or", bits, word(0x400000));
     const std::string chosen =
-        let(text("select ", vector ? vector_type("i1") : "i1", " ", is_nan, ", ", t, " ", quiet, ", ", t, " ", even));
-    return convert("trunc", t, let_op("lshr", chosen, word(16)), vector ? vector_type("i16") : "i16");
+        out.let(text("select ", vector ? out.vector_type("i1") : "i1", " ", is_nan, ", ", t, " ", quiet, ", ", t, " ", even));
+    return convert("trunc", t, let_op("lshr", chosen, word(16)), vector ? out.vector_type("i16") : "i16");
 }
 
 /// By value: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`.
-std::string LlvmEmitter::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
-    const auto typed = [&](Scalar t) { return vector ? vector_type(scalar_type(t)) : scalar_type(t); };
+std::string Casts::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
+    const auto typed = [&](Scalar t) { return vector ? out.vector_type(out.scalar_type(t)) : out.scalar_type(t); };
     const std::string a = typed(from), b = typed(to);
     if (from == to) return value;
     // Narrow floats convert through f32.
@@ -91,8 +92,8 @@ std::string LlvmEmitter::cast(Scalar from, Scalar to, const std::string& value, 
     if (from == Scalar::bf16) return from_bf16(value, vector);
     if (to == Scalar::bf16) return to_bf16(value, vector);
     if (to == Scalar::boolean) {
-        if (is_float(from)) return let(text("fcmp une ", a, " ", value, ", zeroinitializer"));
-        return let(text("icmp ne ", a, " ", value, ", zeroinitializer"));
+        if (is_float(from)) return out.let(text("fcmp une ", a, " ", value, ", zeroinitializer"));
+        return out.let(text("icmp ne ", a, " ", value, ", zeroinitializer"));
     }
     if (from == Scalar::boolean) {
         if (!is_float(to)) return convert("zext", a, value, b);
@@ -102,15 +103,26 @@ std::string LlvmEmitter::cast(Scalar from, Scalar to, const std::string& value, 
     if (is_float(from)) {
         if (vector) return saturated(from, to, value);
         const std::string which = is_signed_int(to) ? "fptosi" : "fptoui";
-        const std::string function = text("@llvm.", which, ".sat.", intrinsic_suffix(scalar_type(to), false), ".",
-                                          intrinsic_suffix(scalar_type(from), false));
-        declare(text("declare ", b, " ", function, "(", a, ")"));
-        return let(text("call ", b, " ", function, "(", a, " ", value, ")"));
+        const std::string function = text("@llvm.", which, ".sat.", out.intrinsic_suffix(out.scalar_type(to), false), ".",
+                                          out.intrinsic_suffix(out.scalar_type(from), false));
+        out.declare(text("declare ", b, " ", function, "(", a, ")"));
+        return out.let(text("call ", b, " ", function, "(", a, " ", value, ")"));
     }
     if (is_float(to)) { return convert(is_signed_int(from) ? "sitofp" : "uitofp", a, value, b); }
     if (size_of(to) == size_of(from)) return value;
     if (size_of(to) < size_of(from)) return convert("trunc", a, value, b);
     return convert(is_signed_int(from) ? "sext" : "zext", a, value, b);
+}
+
+std::string Casts::from_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return out.let(text("icmp ne ", vector ? out.vector_type("i8") : "i8", " ", value, ", zeroinitializer"));
+}
+
+std::string Casts::to_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return out.let(
+        text("zext ", vector ? out.vector_type("i1") : "i1", " ", value, " to ", vector ? out.vector_type("i8") : "i8"));
 }
 
 }  // namespace pumice::cpu

@@ -1,0 +1,29 @@
+// Emits loads and stores under a mask, gathers and scatters.
+#pragma once
+#include <string>
+
+#include "cpu/address/addresses.h"
+#include "cpu/packet/emitter_part.h"
+
+namespace pumice::cpu {
+
+class MaskedAccesses : EmitterPart {
+public:
+    explicit MaskedAccesses(const EmitterPart& all) : EmitterPart(all) {}
+
+    std::string masked_load(const ir::Inst& i, const Address& a);
+    std::string masked_read(const std::string& element, const Address& a, const std::string& mask);
+    void masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask);
+    void masked_store(const ir::Inst& i, const std::string& value, const Address& a);
+
+private:
+    std::string masked_function(const std::string& element, const Address& a, bool stores) const;
+    std::string masked_call(const std::string& element, const Address& a, const std::string& mask, const std::string& value = "");
+    bool is_scalarised(const ir::Inst& i, const Address& a) const;
+    bool is_outlined(const ir::Inst& i, const Address& a);
+    std::string masked_access(const ir::Inst& i, const Address& a, const std::string& element, const std::string& value = "");
+
+    int scalarised_lanes = 0;  ///< of the accesses so far that LLVM takes apart
+};
+
+}  // namespace pumice::cpu

@@ -1,0 +1,36 @@
+// Finds the indices that a kernel wraps or clamps at the boundary.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cpu/packet/emitter_part.h"
+
+namespace pumice::cpu {
+
+/// An index wrapped or clamped at the boundary (boundary_index.cpp).
+struct BoundaryIndex {
+    ir::Value value, interior;          ///< in the interior, `value` equals `interior` (for rem, its remainder does)
+    ir::Op op;                          ///< a comparison, min, max or rem
+    ir::Value x, limit;                 ///< compares the affine value `x` with `limit`
+    bool x_first = true;                ///< order of the comparison's operands
+    bool holds = false;                 ///< outcome of the comparison in the interior
+    std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
+    ir::Value counter = {};             ///< of the loop that moves x, or none
+};
+
+class BoundaryIndices : EmitterPart {
+public:
+    explicit BoundaryIndices(const EmitterPart& all) : EmitterPart(all) {}
+
+    std::vector<BoundaryIndex> find_boundary_indices() const;
+    const ir::Inst* counted_loop_of(ir::Value v) const;
+
+    static constexpr int64_t most_iterations = 1 << 20;  ///< of a loop whose counter moves an index
+
+private:
+    std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
+    ir::Value counter_of(ir::Value v) const;
+};
+
+}  // namespace pumice::cpu

@@ -1,0 +1,119 @@
+// The parts of the LLVM emitter: what they share, and how they reach each other.
+#pragma once
+#include <functional>
+
+#include "cpu/packet/llvm_text.h"
+#include "cpu/packet/packet.h"
+#include "cpu/packet/region_plan.h"
+
+namespace pumice::cpu {
+
+class Addresses;
+class Atomics;
+class BarrierRegions;
+class BoundaryIndices;
+class Branches;
+class Casts;
+class ContiguityChecks;
+class ControlFlow;
+class FrameValues;
+class GroupOperations;
+class GuardedRows;
+class InteriorVersions;
+class InterleavedGroups;
+class LaneRows;
+class LoadsAndStores;
+class LoopFacts;
+class MaskedAccesses;
+class MathFunctions;
+class MemoryLayout;
+class PacketCost;
+class PrivateSums;
+class PureValues;
+class RegionNarrowing;
+class RegionPlanner;
+class RowTiles;
+class Rows;
+class ScalarOps;
+class Shuffles;
+class SoftwarePrefetch;
+class StreamingStores;
+class StridedLanes;
+class SubgroupOps;
+class TransposedLoads;
+class TransposedRows;
+class VectorAdds;
+class WidePackets;
+class WidthChoice;
+
+/// The parts, from the lowest up. A part includes the headers of the parts that it calls; parts of one folder may call each
+/// other, and those of a folder never call those of a later one (tests/layering).
+struct EmitterParts {
+    Shuffles& shuffles;               ///< shuffles and transposes of vectors
+    FrameValues& frame;               ///< values of the launch frame
+    MemoryLayout& memory;             ///< places of memories
+    LoopFacts& loops;                 ///< facts about loops
+    Casts& casts;                     ///< conversions
+    ScalarOps& ops;                   ///< operations
+    MathFunctions& math;              ///< mathematical functions
+    PureValues& pure;                 ///< pure instructions
+    Addresses& addresses;             ///< addresses
+    BoundaryIndices& boundaries;      ///< wrapped and clamped indices
+    MaskedAccesses& masked;           ///< accesses under masks
+    LoadsAndStores& accesses;         ///< loads and stores
+    ContiguityChecks& contiguity;     ///< accesses that are contiguous in most packets
+    InterleavedGroups& groups;        ///< interleaved groups
+    LaneRows& lane_rows;              ///< adjacent words of rows
+    StridedLanes& strided;            ///< lanes at one distance
+    SoftwarePrefetch& prefetches;     ///< software prefetch
+    StreamingStores& streams;         ///< non-temporal stores
+    RowTiles& tiles;                  ///< row tiles
+    TransposedLoads& transposed;      ///< transposed loads
+    Atomics& atomics;                 ///< atomics
+    VectorAdds& vector_adds;          ///< adds of whole elements
+    PrivateSums& sums;                ///< private copies and deferred adds
+    GroupOperations& group_ops;       ///< reductions and scans of groups
+    SubgroupOps& subgroups;           ///< subgroup operations, reports
+    WidthChoice& widths;              ///< the width of packets
+    WidePackets& wide_packets;        ///< packets of more items for narrow elements
+    PacketCost& costs;                ///< the time of packets and items
+    ControlFlow& control;             ///< blocks, loops, jumps
+    Branches& branches;               ///< ifs
+    Rows& rows;                       ///< packets of rows
+    GuardedRows& guarded;             ///< rows with guards
+    InteriorVersions& versions;       ///< interior and boundary versions
+    TransposedRows& transposed_rows;  ///< rows with transposed loads
+    RegionPlanner& planner;           ///< the plan of regions
+    RegionNarrowing& narrowing;       ///< regions of the first items of rows
+    BarrierRegions& regions;          ///< regions between barriers
+};
+
+/// Emits what a loop or a version contains.
+using Body = std::function<void()>;
+
+/// A part of the emitter, and what all parts share: the kernel, what it is compiled for, the text, the packet and the plan of
+/// regions.
+class EmitterPart {
+public:
+    EmitterPart(Packet& packet, LlvmText& out, RegionPlan& region_plan, EmitterParts& emit)
+        : k(packet.k),
+          target(packet.target),
+          variant(packet.variant),
+          width(packet.width),
+          packet(packet),
+          out(out),
+          region_plan(region_plan),
+          emit(emit) {}
+
+protected:
+    const ir::Kernel& k;
+    const Target& target;
+    const Variant& variant;
+    const int& width;  ///< of the packet that is being emitted, in items
+    Packet& packet;
+    LlvmText& out;
+    RegionPlan& region_plan;
+    EmitterParts& emit;
+};
+
+}  // namespace pumice::cpu

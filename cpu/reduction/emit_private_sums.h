@@ -1,0 +1,28 @@
+// Plans and emits adds to the thread's private copies, and deferred horizontal adds.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cpu/packet/emitter_part.h"
+
+namespace pumice::cpu {
+
+class PrivateSums : EmitterPart {
+public:
+    explicit PrivateSums(const EmitterPart& all) : EmitterPart(all) {}
+
+    void plan_private_sums();
+    void lane_private_add(const ir::Inst& i);
+    void open_deferred_reductions(ir::InstId loop);
+    void defer_addend(const ir::Inst& i);
+    void next_deferred_iteration(ir::InstId loop);
+
+private:
+    void plan_deferred_reductions(ir::InstId loop);
+    void lane_private_add_vector(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& address,
+                                 const std::string& at, const std::string& mask);
+    void add_deferred(const ir::Inst& i, const DeferredReduction& deferred);
+    std::string transpose_add(const ir::Inst& i, const DeferredReduction& deferred);
+};
+
+}  // namespace pumice::cpu
