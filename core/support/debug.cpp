@@ -22,7 +22,7 @@ namespace {
 
 constexpr Switch table[] = {
     {"PUMICE_DEVICE", "interp, cpu, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
-    {"PUMICE_DUMP", "a list of ir, a pass's name, analysis, glsl, spirv, llvm, optimised, asm, or all", "nothing",
+    {"PUMICE_DUMP", "a list of ir, a pass's name, analysis, plan, glsl, spirv, llvm, optimised, asm, or all", "nothing",
      "prints what every compiled kernel looks like at these stages"},
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
     {"PUMICE_VALIDATE", "0, 1", "0",
@@ -154,7 +154,7 @@ bool dumps(std::string_view what) {
 
 void check_dump(std::span<const std::string_view> stages) {
     // Names of other devices' stages are no error: a program may open several devices.
-    constexpr std::string_view others[] = {"glsl", "spirv", "llvm", "optimised", "asm"};
+    constexpr std::string_view others[] = {"glsl", "spirv", "plan", "llvm", "optimised", "asm"};
     const auto known = [&](std::string_view word) {
         return std::ranges::find(stages, word) != stages.end() ||
                std::find(std::begin(others), std::end(others), word) != std::end(others);

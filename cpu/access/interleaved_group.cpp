@@ -46,7 +46,7 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 
 /// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
 int64_t InterleavedGroups::stride_of(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || packet.sum_lanes[i.memory.id] > 0)
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || plan.sum_lanes[i.memory.id] > 0)
         return 0;
     if (emit.accesses.in_tiles.count(&i)) return 0;
     const auto indices = indices_of(k, i);

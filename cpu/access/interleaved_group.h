@@ -40,6 +40,8 @@ class InterleavedGroups : EmitterPart {
 public:
     explicit InterleavedGroups(const EmitterPart& all) : EmitterPart(all) {}
 
+    /// The group that a load or store begins in a packet, if it does.
+    std::optional<InterleavedGroup> interleaved_group(ir::InstId id) const;
     int64_t stride_of(const ir::Inst& i) const;
     std::vector<AccessAt> accesses_with(ir::InstId id, int64_t stride) const;
     std::vector<std::string> interleaved(const InterleavedGroup& s, const std::vector<std::string>& words);
@@ -55,7 +57,6 @@ public:
 
 private:
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
-    std::optional<InterleavedGroup> interleaved_group(ir::InstId id) const;
     bool masks_words(int bytes) const;
     bool in_one_vector(const InterleavedGroup& s) const;
     std::string word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words);

@@ -53,7 +53,7 @@ std::vector<int> pieces_of(int words, int quad) {
 
 /// True if the lanes' words may lie in rows anywhere.
 bool LaneRows::may_lie_in_lane_rows(const Inst& i) const {
-    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || packet.sum_lanes[i.memory.id] > 0)
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || plan.sum_lanes[i.memory.id] > 0)
         return false;
     // Scalars of local memory were often stored a short while ago, one by one: processors forward these to loads of one only.
     if (k[i.memory].kind == MemoryKind::local && k[i.memory].element.leaves.size() == 1) return false;

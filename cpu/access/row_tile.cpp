@@ -47,7 +47,7 @@ bool RowTiles::is_row_access(InstId id, InstId loop) const {
     const Inst& i = k[id];
     const Memory& m = k[i.memory];
     if ((i.op != Op::load && i.op != Op::store) || packet.uniformity.structure().around(id) != loop) return false;
-    if (m.kind != MemoryKind::array || packet.sum_lanes[i.memory.id] > 0) return false;
+    if (m.kind != MemoryKind::array || plan.sum_lanes[i.memory.id] > 0) return false;
     if (int(m.element.size) != size_of(i.type) || (size_of(i.type) != 4 && size_of(i.type) != 8)) return false;
     const auto indices = indices_of(k, i);
     const auto grows = [&](Value v) { return emit.loops.growth(v, loop, emit.addresses.index_bits(i, v)); };

@@ -226,12 +226,12 @@ bool SoftwarePrefetch::is_leading_reference(const Inst& leading, const Inst& tra
 /// before the next iteration, so one iteration is a long distance; with a large stride prefetching pays off for arrays of any
 /// size.
 void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
-    if (packet.has_barriers && region_plan.around_barrier[loop.id]) {
+    if (packet.has_barriers && plan.regions.around_barrier[loop.id]) {
         const Value index = k[k[loop].blocks[0]].params[0];
         const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
         const bool far = packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
         if (far || (variant.streaming && a.how == Address::How::contiguous))
-            emit_prefetch(address_in_iteration(i, k[loop], region_plan.region_loops.back().step, variant.streaming ? 2 : 1));
+            emit_prefetch(address_in_iteration(i, k[loop], plan.regions.region_loops.back().step, variant.streaming ? 2 : 1));
         return;
     }
     const Value step = k.operands(k[loop])[2];

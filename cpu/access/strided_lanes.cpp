@@ -62,8 +62,7 @@ std::string StridedLanes::address_of_first_lane(const Inst& i) {
 }
 
 bool StridedLanes::may_take_strided_lanes(const Inst& i) const {
-    return target.rules.has(Rule::strided_lanes) && k[i.memory].kind != MemoryKind::private_ &&
-           packet.sum_lanes[i.memory.id] == 0;
+    return target.rules.has(Rule::strided_lanes) && k[i.memory].kind != MemoryKind::private_ && plan.sum_lanes[i.memory.id] == 0;
 }
 
 /// The address of each lane's element, if the lanes of a complete packet lie at one distance; else none.

@@ -11,12 +11,12 @@ class StridedLanes : EmitterPart {
 public:
     explicit StridedLanes(const EmitterPart& all) : EmitterPart(all) {}
 
+    bool may_take_strided_lanes(const ir::Inst& i) const;
     std::vector<std::string> strided_lanes(const ir::Inst& i);
     std::string load_lanes(const ir::Inst& i, const std::vector<std::string>& lanes);
     void store_lanes(const ir::Inst& i, const std::string& value, const std::vector<std::string>& lanes);
 
 private:
-    bool may_take_strided_lanes(const ir::Inst& i) const;
     std::string elements_between_lanes(const ir::Inst& i);
     std::string address_of_first_lane(const ir::Inst& i);
 };

@@ -131,7 +131,7 @@ ValueRep Addresses::offset(const Inst& i, bool wide, bool& contiguous, int64_t& 
 std::string Addresses::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
-    const std::string element = text("[", int(m.element.size) * std::max(packet.sum_lanes[i.memory.id], 1), " x i8]");
+    const std::string element = text("[", int(m.element.size) * std::max(plan.sum_lanes[i.memory.id], 1), " x i8]");
     const auto on = [&](const std::string& from) {
         return more == 0 ? from : out.let(text("getelementptr ", element, ", ptr ", from, ", i64 ", more), "p");
     };
@@ -153,7 +153,7 @@ std::string Addresses::at_row_begin(Value v, int depth) {
     if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth) return "";
     if (packet.has_value[v.id] && packet.values[v.id].kind == ValueKind::uniform) return packet.values[v.id].scalar;
     if (packet.is_index(v, Op::global_index)) return packet.origin[0];
-    if (packet.is_index(v, Op::local_index)) return std::to_string(packet.main ? -most_peeled : 0);
+    if (packet.is_index(v, Op::local_index)) return std::to_string(plan.main ? -most_peeled : 0);
     const InstId source = k[v].inst;
     if (source.id == none) return "";
     const Op op = k[source].op;

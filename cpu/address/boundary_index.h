@@ -8,17 +8,6 @@
 
 namespace pumice::cpu {
 
-/// An index wrapped or clamped at the boundary (boundary_index.cpp).
-struct BoundaryIndex {
-    ir::Value value, interior;          ///< in the interior, `value` equals `interior` (for rem, its remainder does)
-    ir::Op op;                          ///< a comparison, min, max or rem
-    ir::Value x, limit;                 ///< compares the affine value `x` with `limit`
-    bool x_first = true;                ///< order of the comparison's operands
-    bool holds = false;                 ///< outcome of the comparison in the interior
-    std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
-    ir::Value counter = {};             ///< of the loop that moves x, or none
-};
-
 class BoundaryIndices : EmitterPart {
 public:
     explicit BoundaryIndices(const EmitterPart& all) : EmitterPart(all) {}

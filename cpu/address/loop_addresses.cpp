@@ -99,7 +99,7 @@ std::string Addresses::pointer_in_loop(const Inst& i) {
     if (!target.rules.has(Rule::loop_addresses) || variant.wide_offsets) return "";
     const Structure& where = packet.uniformity.structure();
     const InstId loop = where.around(InstId{uint32_t(&i - k.insts.data())});
-    if (loop.id == none || k[loop].op != Op::for_ || (packet.has_barriers && region_plan.around_barrier[loop.id])) return "";
+    if (loop.id == none || k[loop].op != Op::for_ || (packet.has_barriers && plan.regions.around_barrier[loop.id])) return "";
     const Value counter = k[k[loop].blocks[0]].params[0];
     const auto bounds = k.operands(k[loop]);
     const auto step = constant_integer(k, bounds[2]);
@@ -127,7 +127,7 @@ std::string Addresses::pointer_in_loop(const Inst& i) {
     const std::string from = as_long(packet.scalar(bounds[0])), now = as_long(packet.scalar(counter));
     const std::string iterations = from == "0" ? now : out.let(text("sub nsw i64 ", now, ", ", from));
     const std::string elements = product_of(iterations, moved), begin = pointer_to(i, "i32", at_begin, displacement);
-    const int64_t bytes = int64_t(k[i.memory].element.size) * std::max(packet.sum_lanes[i.memory.id], 1);
+    const int64_t bytes = int64_t(k[i.memory].element.size) * std::max(plan.sum_lanes[i.memory.id], 1);
     return out.let(text("getelementptr [", bytes, " x i8], ptr ", begin, ", i64 ", elements), "p");
 }
 

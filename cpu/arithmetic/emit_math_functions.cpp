@@ -208,7 +208,7 @@ Value MathFunctions::partner(const Inst& i) const {
     for (const InstId id : k[packet.uniformity.structure().block_of(own)].insts) {
         const Inst& other = k[id];
         if (other.op != (i.op == Op::sin ? Op::cos : Op::sin) || k.operands(other)[0] != k.operands(i)[0]) continue;
-        if (packet.has_barriers && region_plan.inst_region[id.id] != region_plan.inst_region[own.id]) continue;
+        if (packet.has_barriers && plan.regions.inst_region[id.id] != plan.regions.inst_region[own.id]) continue;
         if (!packet.has_value[k.result(other).id]) return k.result(other);
     }
     return {};

@@ -10,7 +10,7 @@
 // Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
 // Limits: SLEEF's double functions with a restricted range, and all functions without SLEEF, go lane by lane through the host's
 // loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection;
-// rematerialisation of products.
+// rematerialisation of plan.products.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -68,11 +68,11 @@ void ScalarOps::plan_products() {
     std::vector<uint32_t> sums(k.values.size());
     const Structure& where = packet.uniformity.structure();
     const auto& order = where.order();
-    products.assign(k.values.size(), false);
+    plan.products.assign(k.values.size(), false);
     if (k.math == Math::strict || width == 1 || !target.rules.has(Rule::duplicated_products)) return;
     for (const InstId id : order) {
         const Inst& i = k[id];
-        const bool adds = i.op == Op::atomic && packet.sum_lanes[i.memory.id] > 1 && packet.adds_together(i);
+        const bool adds = i.op == Op::atomic && plan.sum_lanes[i.memory.id] > 1 && packet.adds_together(i);
         const auto v = k.operands(i);
         const auto is_product = [&](Value o) {
             const InstId source = k[o].inst;
@@ -85,11 +85,11 @@ void ScalarOps::plan_products() {
         for (const Value o : terms)
             if (is_product(o) && !takes_other) ++sums[o.id];
     }
-    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == packet.uses.count({uint32_t(v)});
+    for (size_t v = 0; v < sums.size(); ++v) plan.products[v] = sums[v] > 1 && sums[v] == packet.uses.count({uint32_t(v)});
 }
 
 bool ScalarOps::taken_in(Value v) const {
-    if (!products[v.id]) return false;
+    if (!plan.products[v.id]) return false;
     const auto factors = k.operands(k[k[v].inst]);
     return packet.has_value[factors[0].id] && packet.has_value[factors[1].id];
 }

@@ -33,8 +33,6 @@ private:
     std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string library_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
-
-    std::vector<bool> products;  ///< products whose only uses are several sums, which recompute them
 };
 
 }  // namespace pumice::cpu

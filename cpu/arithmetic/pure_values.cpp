@@ -31,7 +31,7 @@ bool PureValues::is_rematerialisable(Value v, int& steps, bool anywhere, Value g
     };
     Rematerialisation cheaply(
         k, [&](const Inst& i) { return is_pure(i.op) && !costly(i); },
-        [&](Value o) { return o == given || (!anywhere && packet.has_barriers && region_plan.context_saves[o.id].outer); });
+        [&](Value o) { return o == given || (!anywhere && packet.has_barriers && plan.regions.context_saves[o.id].outer); });
     return cheaply.within(v, steps);
 }
 
@@ -79,8 +79,7 @@ void PureValues::pure_value(const Inst& i) {
             return packet.define(r, out.constant(i.type, i.immediate));
         case Op::argument: return packet.define(r, emit.casts.from_memory(i.type, emit.frame.argument_text(axis, i.type), false));
         case Op::local_index:
-            if (packet.main && axis == 0)
-                return packet.define(r, out.let(text("sub i32 ", packet.local_at[0], ", ", most_peeled)));
+            if (plan.main && axis == 0) return packet.define(r, out.let(text("sub i32 ", packet.local_at[0], ", ", most_peeled)));
             return packet.define(r, packet.local_at[size_t(axis)]);
         case Op::global_index:
             return packet.define(r, out.let(text("add i32 ", packet.origin[size_t(axis)], ", ", packet.local_at[size_t(axis)])));
@@ -138,8 +137,8 @@ void PureValues::in_range(Value r) {
 /// Defines a condition of a guard in a packet whose items all pass; false for other values.
 bool PureValues::passed(Value v) {
     if (!all_pass) return false;
-    const auto guard = std::ranges::find_if(row_guards, [&](const RowGuard& g) { return g.condition == v; });
-    if (guard == row_guards.end()) return false;
+    const auto guard = std::ranges::find_if(plan.row_guards, [&](const RowGuard& g) { return g.condition == v; });
+    if (guard == plan.row_guards.end()) return false;
     packet.values[v.id] = {ValueKind::uniform, guard->holds ? "true" : "false", "", 0};
     packet.has_value[v.id] = true;
     return true;

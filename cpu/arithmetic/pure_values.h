@@ -8,16 +8,6 @@
 
 namespace pumice::cpu {
 
-/// A condition that an item must pass if it is to do anything (emit_guarded_rows.cpp).
-struct RowGuard {
-    ir::Value condition;
-    bool holds;  ///< the outcome that passes
-    /// The comparison `x how limit` that passes; if_: the condition is the same for the row; and_: it follows from other guards.
-    ir::Op how;
-    ir::Value x, limit;
-    int step = 0;  ///< of x from item to item: 1 or -1
-};
-
 class PureValues : EmitterPart {
 public:
     explicit PureValues(const EmitterPart& all) : EmitterPart(all) {}
@@ -29,7 +19,6 @@ public:
     /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
     std::map<uint32_t, std::string> remainders;
     std::map<uint32_t, ValueRep> row_values;        ///< what all packets of the row share, computed before them
-    std::vector<RowGuard> row_guards;               ///< of the row that is being emitted
     bool all_pass = false;                          ///< all items of the packet pass them
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
     bool all_in_range = false;

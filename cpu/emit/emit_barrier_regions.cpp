@@ -66,19 +66,39 @@ void BarrierRegions::full_and_partial_groups(const Body& whole) {
     whole();
 }
 
+/// Allocates the slots of the plan: of constructs around barriers, and of exported values.
+void BarrierRegions::open_slots() {
+    auto& saves = plan.regions.context_saves;
+    const auto open = [&](Value v, const char* stem) {
+        if (saves[v.id].outer) saves[v.id].slot = packet.alloca_for(v, stem);
+    };
+    for (const InstId id : packet.uniformity.structure().order()) {
+        const Inst& i = k[id];
+        if (!plan.regions.around_barrier[id.id]) continue;
+        for (uint32_t c = 0; c < i.result_count; ++c) {
+            if (is_loop(i.op)) open(k[i.blocks[0]].params[leading_params(i.op) + c], "carried");
+            open(k.result(i, int(c)), is_loop(i.op) ? "carried" : "if");
+        }
+    }
+    for (uint32_t v = 0; v < saves.size(); ++v) {
+        const Scalar type = k.type_of(Value{v});
+        if (saves[v].exported) saves[v].slot = {out.alloca_of(out.scalar_type(type), "export"), ValueKind::uniform, type, 0};
+    }
+}
+
 /// Stores which items of the packet have not returned.
 void BarrierRegions::store_alive() {
     const std::string v = out.vector_type("i8");
     const std::string alive = out.let(text("zext ", out.vector_type("i1"), " ", packet.mask_text(packet.running), " to ", v));
     out.line(text("store ", v, " ", alive, ", ptr ",
-                  out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", region_plan.alive_offset))));
+                  out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", plan.regions.alive_offset))));
 }
 
 void BarrierRegions::group_with_barriers() {
     full_and_partial_groups([&] {
         const std::vector<ValueRep> before_values = packet.values;
         const std::vector<bool> before_has = packet.has_value;
-        if (region_plan.packet_returns) packets_of_group([&] { store_alive(); });
+        if (plan.regions.packet_returns) packets_of_group([&] { store_alive(); });
         region_block(BlockId{0});
         packet.values = before_values;
         packet.has_value = before_has;
@@ -103,9 +123,9 @@ void BarrierRegions::region_block(BlockId b) {
     std::vector<InstId> run;
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
-        if (is_pure(i.op) && region_plan.context_saves[k.result(i).id].outer) {
+        if (is_pure(i.op) && plan.regions.context_saves[k.result(i).id].outer) {
             if (!packet.has_value[k.result(i).id]) emit.pure.pure_value(i);
-        } else if (i.op == Op::barrier || region_plan.around_barrier[id.id]) {
+        } else if (i.op == Op::barrier || plan.regions.around_barrier[id.id]) {
             region(run, {});
             run.clear();
             if (i.op == Op::if_)
@@ -135,21 +155,21 @@ void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
         given.assign(v.begin() + (k[end].op == Op::test), v.end());
     }
     const bool has_live_outs = end.id != none && k[end].op != Op::return_ && !given.empty();
-    const bool condition = end.id != none && k[end].op == Op::test && !region_plan.context_saves[k.operands(k[end])[0].id].outer;
+    const bool condition = end.id != none && k[end].op == Op::test && !plan.regions.context_saves[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !has_live_outs && !condition) return;
     const Value bound =
-        width == 1 || has_live_outs || condition || region_plan.packet_returns ? Value{} : emit.narrowing.bound_of(insts);
+        width == 1 || has_live_outs || condition || plan.regions.packet_returns ? Value{} : emit.narrowing.bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
-    if (!region_plan.packet_returns && !bound && !scans)
+    if (!plan.regions.packet_returns && !bound && !scans)
         emit.transposed.transposed_loads = emit.transposed.find_transposed_loads(insts);
     emit.group_ops.open_group_operations(insts);
     packets_of_group(
         [&] {
-            if (region_plan.packet_returns) {
+            if (plan.regions.packet_returns) {
                 const std::string v = out.vector_type("i8");
                 const std::string address =
-                    out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", region_plan.alive_offset));
+                    out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", plan.regions.alive_offset));
                 const std::string alive = out.let(text("load ", v, ", ptr ", address));
                 packet.running = {out.let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
                 const std::string go = out.label("go");
@@ -158,7 +178,7 @@ void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
             }
             const auto restore_operands = [&](InstId i) {
                 for (const Value v : k.operands(k[i]))
-                    if (region_plan.inst_region[i.id] != region_plan.region_of[v.id] || region_plan.region_of[v.id] < 0)
+                    if (plan.regions.inst_region[i.id] != plan.regions.region_of[v.id] || plan.regions.region_of[v.id] < 0)
                         restore(v);
             };
             for (const InstId i : insts) {
@@ -174,7 +194,7 @@ void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
                 const Value c = k.operands(k[end])[0];
                 if (packet.has_value[c.id]) save_if_live_out(c);
             }
-            if (out.open && region_plan.packet_returns) store_alive();
+            if (out.open && plan.regions.packet_returns) store_alive();
         },
         bound ? emit.narrowing.bounded_row(bound) : "");
     emit.transposed.transposed_loads.clear();
@@ -190,8 +210,8 @@ void BarrierRegions::restore_operand(Value v, std::span<const InstId> insts) {
 
 /// Makes a value of another region available in this packet: reloads it or rematerialises it.
 void BarrierRegions::restore(Value v) {
-    if (packet.has_value[v.id] || region_plan.context_saves[v.id].outer) return;
-    const ContextSave& save = region_plan.context_saves[v.id];
+    if (packet.has_value[v.id] || plan.regions.context_saves[v.id].outer) return;
+    const ContextSave& save = plan.regions.context_saves[v.id];
     const bool before = packet.restoring;
     packet.restoring = true;
     if (save.offset >= 0) {
@@ -212,7 +232,7 @@ void BarrierRegions::restore(Value v) {
 /// Saves a value that was computed in a packet, if other regions or the group's code need it.
 void BarrierRegions::save_if_live_out(Value v) {
     if (!packet.has_barriers || !packet.in_packet || packet.restoring) return;
-    const ContextSave& kept = region_plan.context_saves[v.id];
+    const ContextSave& kept = plan.regions.context_saves[v.id];
     if (kept.spilled && kept.offset >= 0) save_value(v, packet.values[v.id], kept.offset);
     if (!kept.exported) return;
     const ValueRep h = packet.values[v.id];
@@ -243,16 +263,16 @@ void BarrierRegions::save_live_outs(InstId end, std::span<const Value> given, bo
         const bool next = is_loop(owner.op) && (i.op == Op::yield || i.op == Op::continue_);
         to.push_back(next ? k[owner.blocks[0]].params[leading_params(owner.op) + c] : k.result(owner, int(c)));
         // A for's result shares the place of the carried value.
-        if (!next && owner.op == Op::for_ && region_plan.context_saves[to.back().id].outer)
+        if (!next && owner.op == Op::for_ && plan.regions.context_saves[to.back().id].outer)
             to.back() = k[owner.blocks[0]].params[1 + c];
         if (packets) taken.push_back(packet.rep_of(given[c]));
     }
     for (size_t c = 0; c < given.size(); ++c) {
-        const ContextSave& column = region_plan.context_saves[to[c].id];
-        const bool same_offset = column.offset >= 0 && region_plan.context_saves[given[c].id].offset == column.offset;
+        const ContextSave& column = plan.regions.context_saves[to[c].id];
+        const bool same_offset = column.offset >= 0 && plan.regions.context_saves[given[c].id].offset == column.offset;
         if (!column.outer) {
             if (packets && !same_offset) save_value(to[c], taken[c], column.offset);
-        } else if (packets == !region_plan.context_saves[given[c].id].outer) {
+        } else if (packets == !plan.regions.context_saves[given[c].id].outer) {
             const ValueRep h = packets ? taken[c] : packet.rep_of(given[c]);
             packet.write_rep(column.slot, h, {});
         }

@@ -11,6 +11,7 @@ class BarrierRegions : EmitterPart {
 public:
     explicit BarrierRegions(const EmitterPart& all) : EmitterPart(all) {}
 
+    void open_slots();
     void group_with_barriers();
     void save_if_live_out(ir::Value v);
 

@@ -53,20 +53,6 @@ int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * t
 
 }  // namespace
 
-LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers)
-    : out(target.width), packet(kernel, target, variant, out) {
-    packet.for_debuggers = for_debuggers;
-    widths.choose_width();
-    packet.wide = wide_packets.choose_wide();
-    memory.lay_out_memories();
-    if (std::any_of(k.insts.begin(), k.insts.end(), [&](const Inst& i) { return contiguity.checks_contiguity(i); }))
-        memory.read_past_end = line_bytes;  // by ContiguityChecks::permutes_window()
-    sums.plan_private_sums();
-    ops.plan_products();
-    packet.main = rows.main_access();
-    if (packet.has_barriers) packet.when_defined = [this](Value v) { regions.save_if_live_out(v); };
-}
-
 // ---- values of the frame, each loaded once ----
 
 void LlvmEmitter::group_without_barriers() {
@@ -74,10 +60,8 @@ void LlvmEmitter::group_without_barriers() {
     const bool trimmed = !k.whole_groups && !variant.full;
     for (int axis = 0; axis < 3; ++axis)
         counts[size_t(axis)] = trimmed ? rows.rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
-    pure.all_in_range = !k.whole_groups || variant.full;
     if (memory.packet_bytes) memory.packet_area = out.let(text("getelementptr i8, ptr %kept, i64 0")), memory.keep_area();
-    transposed.transposed_loads = transposed.find_transposed_loads(k.body().insts);
-    versions.boundaries = boundaries.find_boundary_indices();
+    transposed.transposed_loads = plan.transposed_loads;
     rows.rows(counts, trimmed, [&] { versions.interior_and_boundary_versions([&] { control.sequence(k.body().insts); }); });
 }
 
@@ -93,7 +77,7 @@ void LlvmEmitter::place_group() {
 
 void LlvmEmitter::group() {
     place_group();
-    if (packet.main) packet.origin[0] = out.let(text("sub i32 ", packet.origin[0], ", ", most_peeled));
+    if (plan.main) packet.origin[0] = out.let(text("sub i32 ", packet.origin[0], ", ", most_peeled));
     packet.return_label = out.label("group_end");
     const std::string end = packet.return_label;
     if (packet.has_barriers)
@@ -173,11 +157,10 @@ void LlvmEmitter::function() {
     }
     // perf shows the name of the symbol.
     const std::string groups_name = control.dwarf ? "@" + symbol_of(k.name) : "@groups";
-    plan_jammed_rows();
     const std::string jammed = jam ? jam->jammed_function(*this) : "";
     std::string body;
     out.destination = &body;
-    if (packet.has_barriers) planner.plan_regions();
+    if (packet.has_barriers) regions.open_slots();
     transposed.keep_staging_on_stack();
     const std::string slot = out.alloca_of("i64", "group"), loop = out.label("groups"), inside = out.label("group"),
                       exit = out.label("return");
@@ -223,6 +206,7 @@ void LlvmEmitter::function() {
 }
 
 Emitted LlvmEmitter::module() {
+    plan_packets();
     function();
     Emitted e;
     e.symbol = "pumice_kernel";
@@ -231,8 +215,8 @@ Emitted LlvmEmitter::module() {
     e.scratch_bytes =
         memory.scratch_bytes + memory.packet_bytes * packets + (memory.scratch_bytes > 0 ? memory.read_past_end : 0);
     for (size_t at = 0; at < k.memories.size(); ++at)
-        if (packet.sum_lanes[at])
-            e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, packet.sum_lanes[at]});
+        if (plan.sum_lanes[at])
+            e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, plan.sum_lanes[at]});
     e.functions.assign(out.functions.begin(), out.functions.end());
     if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
     e.text += module_text + "\n";

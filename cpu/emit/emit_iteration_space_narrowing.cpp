@@ -28,7 +28,7 @@ Value RegionNarrowing::bound_of(std::span<const InstId> insts) const {
     for (const InstId id : insts) {
         const Inst& i = k[id];
         if (is_pure(i.op) || i.op == Op::load) {
-            const ContextSave& kept = region_plan.context_saves[k.result(i).id];
+            const ContextSave& kept = plan.regions.context_saves[k.result(i).id];
             if (kept.spilled || kept.exported) return {};
         } else if (i.op == Op::if_ && !only && i.result_count == 0 && k[i.blocks[1]].insts.size() == 1) {
             only = &i;
@@ -57,7 +57,8 @@ Value RegionNarrowing::bound_in(Value condition) const {
     if (item.id == none || k[item].op != Op::local_index || k[item].immediate != 0) return {};
     uint64_t limit = 0;
     const bool constant = k.constant(v[1], limit);
-    return (i.op == Op::lt ? constant || region_plan.context_saves[v[1].id].outer : constant && limit == 0) ? condition : Value{};
+    return (i.op == Op::lt ? constant || plan.regions.context_saves[v[1].id].outer : constant && limit == 0) ? condition
+                                                                                                             : Value{};
 }
 
 /// The number of items of each row below the bound.

@@ -25,25 +25,6 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// Decides how many rows run together, and makes their emitter.
-void LlvmEmitter::plan_jammed_rows() {
-    if (!target.rules.has(Rule::unroll_and_jam) || packet.has_barriers || width == 1 || variant.group[1] < 2 ||
-        variant.sums != Privatisation::none || !transposed.find_transposed_loads(k.body().insts).empty())
-        return;
-    for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
-        if (variant.group[1] < together) continue;
-        jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
-        jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant);
-        if (jam->widths.vectors_alive() <= packet.vector_registers()) {
-            rows_together = together;
-            packet.main = jam->packet.main = nullptr;
-            rows.jammed_rows = [this](const auto& counts, bool trimmed, const Body& body) { jammed_rows(counts, trimmed, body); };
-            return;
-        }
-        jam = nullptr;
-    }
-}
-
 /// The function `i32 @jammed_rows(..., group, row, plane, items)`: runs the full packets of rows_together rows, and returns the
 /// number of items that it has run of each. `plain` is the emitter of the module.
 std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
@@ -54,7 +35,6 @@ std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
     packet.local_at = {"0", "%row", "%plane"};
     place_group();
     pure.all_in_range = true;
-    versions.boundaries = boundaries.find_boundary_indices();
     const std::string slot = out.alloca_of("i32", "x");
     out.line(text("store i32 0, ptr ", slot));
     rows.full_packets(slot, "%items",
@@ -79,14 +59,14 @@ void LlvmEmitter::jammed_rows(const std::array<std::string, 3>& counts, bool tri
     const std::string row = out.let(text("load i32, ptr ", row_slot), "row");
     out.branch(out.let(text("icmp slt i32 ", row, ", ", counts[1])), inside, exit);
     out.start(inside);
-    const std::string next = out.let(text("add nsw i32 ", row, ", ", rows_together));
+    const std::string next = out.let(text("add nsw i32 ", row, ", ", plan.rows_together));
     out.branch(out.let(text("icmp sle i32 ", next, ", ", counts[1])), together, alone);
     out.start(together);
     const std::string done =
         out.let(text("call i32 @jammed_rows(", parameters(true), ", i64 %end, i32 ", packet.group_at[0], ", i32 ",
                      packet.group_at[1], ", i32 ", packet.group_at[2], ", i32 ", row, ", i32 ", plane, ", i32 ", counts[0], ")"));
     out.line(text("store i32 ", done, ", ptr ", first_slot));
-    out.line(text("store i32 ", rows_together, ", ptr ", count_slot));
+    out.line(text("store i32 ", plan.rows_together, ", ptr ", count_slot));
     out.jump(packets);
     out.start(alone);
     out.line(text("store i32 0, ptr ", first_slot));

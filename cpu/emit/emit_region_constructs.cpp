@@ -22,13 +22,13 @@ using namespace ir;
 
 /// A group-uniform value outside of packets: exported by the packet that ran last, or read from the save area of packet 0.
 std::string BarrierRegions::outer_scalar(Value v) {
-    if (region_plan.context_saves[v.id].outer) return packet.scalar(v);
+    if (plan.regions.context_saves[v.id].outer) return packet.scalar(v);
     const Scalar type = k.type_of(v);
-    if (region_plan.context_saves[v.id].offset >= 0) {
-        const std::string address = out.let(text("getelementptr i8, ptr %kept, i64 ", region_plan.context_saves[v.id].offset));
+    if (plan.regions.context_saves[v.id].offset >= 0) {
+        const std::string address = out.let(text("getelementptr i8, ptr %kept, i64 ", plan.regions.context_saves[v.id].offset));
         return emit.casts.from_memory(type, out.let(text("load ", out.memory_type(type), ", ptr ", address)), false);
     }
-    return out.let(text("load ", out.scalar_type(type), ", ptr ", region_plan.context_saves[v.id].slot.name));
+    return out.let(text("load ", out.scalar_type(type), ", ptr ", plan.regions.context_saves[v.id].slot.name));
 }
 
 void BarrierRegions::region_if(InstId id) {
@@ -46,8 +46,8 @@ void BarrierRegions::region_if(InstId id) {
     if (!reached) return;
     out.start(end);
     for (int r = 0; r < i.result_count; ++r)
-        if (region_plan.context_saves[k.result(i, r).id].outer)
-            packet.read(k.result(i, r), region_plan.context_saves[k.result(i, r).id].slot);
+        if (plan.regions.context_saves[k.result(i, r).id].outer)
+            packet.read(k.result(i, r), plan.regions.context_saves[k.result(i, r).id].slot);
 }
 
 void BarrierRegions::region_loop(InstId id) {
@@ -68,11 +68,11 @@ void BarrierRegions::region_loop(InstId id) {
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value p = carried[params + c];
-        if (!region_plan.context_saves[p.id].outer)
+        if (!plan.regions.context_saves[p.id].outer)
             spilled.push_back(c);
         else
-            out.line(text("store ", out.type_of(k.type_of(p), region_plan.context_saves[p.id].slot.kind), " ",
-                          outer_scalar(v[leading + c]), ", ptr ", region_plan.context_saves[p.id].slot.name));
+            out.line(text("store ", out.type_of(k.type_of(p), plan.regions.context_saves[p.id].slot.kind), " ",
+                          outer_scalar(v[leading + c]), ", ptr ", plan.regions.context_saves[p.id].slot.name));
     }
     if (!spilled.empty())
         packets_of_group([&] {
@@ -81,13 +81,13 @@ void BarrierRegions::region_loop(InstId id) {
             for (const size_t c : spilled) taken.push_back(packet.rep_of(v[leading + c]));
             for (size_t n = 0; n < spilled.size(); ++n)
                 save_value(carried[params + spilled[n]], taken[n],
-                           region_plan.context_saves[carried[params + spilled[n]].id].offset);
+                           plan.regions.context_saves[carried[params + spilled[n]].id].offset);
         });
     out.start(header);
     for (size_t c = 0; c < i.result_count; ++c)
-        if (region_plan.context_saves[carried[params + c].id].outer)
-            packet.read(carried[params + c], region_plan.context_saves[carried[params + c].id].slot);
-    region_plan.region_loops.push_back(l);
+        if (plan.regions.context_saves[carried[params + c].id].outer)
+            packet.read(carried[params + c], plan.regions.context_saves[carried[params + c].id].slot);
+    plan.regions.region_loops.push_back(l);
     const std::string t = i.op == Op::for_ ? out.scalar_type(index.type) : "";
     if (i.op == Op::for_) {
         const std::string now = out.let(text("load ", t, ", ptr ", index.name));
@@ -99,13 +99,13 @@ void BarrierRegions::region_loop(InstId id) {
         out.start(leave);
         std::vector<size_t> parted;
         for (size_t c = 0; c < i.result_count; ++c)
-            if (region_plan.context_saves[carried[1 + c].id].outer && !region_plan.context_saves[k.result(i, int(c)).id].outer)
+            if (plan.regions.context_saves[carried[1 + c].id].outer && !plan.regions.context_saves[k.result(i, int(c)).id].outer)
                 parted.push_back(c);
         if (!parted.empty())
             packets_of_group([&] {
                 for (const size_t c : parted)
                     save_value(k.result(i, int(c)), packet.rep_of(carried[1 + c]),
-                               region_plan.context_saves[k.result(i, int(c)).id].offset);
+                               plan.regions.context_saves[k.result(i, int(c)).id].offset);
             });
         out.jump(l.exit);
     } else {
@@ -118,12 +118,12 @@ void BarrierRegions::region_loop(InstId id) {
     if (i.op == Op::for_) region_latch(i, l, index, step);
     if (out.open) out.jump(header);
     out.start(l.exit);
-    region_plan.region_loops.pop_back();
+    plan.regions.region_loops.pop_back();
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value r = k.result(i, int(c));
-        if (region_plan.context_saves[r.id].outer)
-            packet.read(r, i.op == Op::for_ ? region_plan.context_saves[carried[params + c].id].slot
-                                            : region_plan.context_saves[r.id].slot);
+        if (plan.regions.context_saves[r.id].outer)
+            packet.read(r, i.op == Op::for_ ? plan.regions.context_saves[carried[params + c].id].slot
+                                            : plan.regions.context_saves[r.id].slot);
     }
 }
 
@@ -148,7 +148,7 @@ void BarrierRegions::outer_terminator(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::return_) return out.jump(packet.return_label);
     if (i.op == Op::yield) return;  // falls through to the end of its block
-    const BarrierRegionLoop& l = region_plan.region_loops.back();
+    const BarrierRegionLoop& l = plan.regions.region_loops.back();
     if (i.op == Op::test) return out.branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
     out.jump(i.op == Op::break_ ? l.exit : l.latch);
 }

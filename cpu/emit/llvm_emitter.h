@@ -54,9 +54,17 @@ namespace pumice::cpu {
 class LlvmEmitter {
 public:
     LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers = false);
+    /// Completes the plan, for the emitter of a module.
+    const PacketPlan& plan_packets();
+    /// Prints the module by the plan.
     Emitted module();
 
 private:
+    // The plan (plan_packets.cpp).
+    void plan_jammed_rows();
+    void plan_accesses();
+    AccessPlan form_of(const ir::Inst& i) const;
+    std::optional<int64_t> step_in_interior(ir::Value v) const;
     // The module and its groups (emit_entry_points.cpp).
     void function();
     void declare_variables();
@@ -67,19 +75,18 @@ private:
     void group_without_barriers();
     std::string parameters(bool call);
     // Rows that run together (emit_jammed_rows.cpp).
-    void plan_jammed_rows();
     std::string jammed_function(LlvmEmitter& plain);
     void jammed_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
 
     LlvmText out;
     Packet packet;
-    RegionPlan region_plan;
+    PacketPlan plan;
     const ir::Kernel& k = packet.k;
     const Target& target = packet.target;
     const Variant& variant = packet.variant;
     const int& width = packet.width;
 
-    EmitterPart all{packet, out, region_plan, emit};
+    EmitterPart all{packet, out, plan, emit};
     Shuffles shuffles{all};
     FrameValues frame{all};
     MemoryLayout memory{all};
@@ -125,11 +132,9 @@ private:
 
     std::string module_text;
     std::array<std::string, 3> group_slots;  ///< slots that count Packet::group_at
-    /// Rows that run together: their kernel (cpu/plan/unroll_and_jam.h), its emitter and its number of rows; null if each runs
-    /// alone.
+    /// Rows that run together: their kernel (cpu/plan/unroll_and_jam.h) and its emitter; null if each runs alone.
     std::unique_ptr<const ir::Kernel> jammed_kernel;
     std::unique_ptr<LlvmEmitter> jam;
-    int64_t rows_together = 1;
 };
 
 }  // namespace pumice::cpu

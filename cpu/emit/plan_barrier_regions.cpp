@@ -35,12 +35,12 @@ constexpr int most_recomputed = 8;  ///< instructions to rematerialise a value i
 
 void RegionPlanner::plan_regions() {
     const Structure& where = packet.uniformity.structure();
-    region_plan.around_barrier.assign(k.insts.size(), false);
-    region_plan.inst_region.assign(k.insts.size(), -1);
-    region_plan.region_of.assign(k.values.size(), -1);
-    region_plan.context_saves.assign(k.values.size(), {});
+    plan.regions.around_barrier.assign(k.insts.size(), false);
+    plan.regions.inst_region.assign(k.insts.size(), -1);
+    plan.regions.region_of.assign(k.values.size(), -1);
+    plan.regions.context_saves.assign(k.values.size(), {});
     const auto mark_around = [&](InstId i) {
-        for (InstId c = where.around(i); c.id != none; c = where.around(c)) region_plan.around_barrier[c.id] = true;
+        for (InstId c = where.around(i); c.id != none; c = where.around(c)) plan.regions.around_barrier[c.id] = true;
     };
     for (const InstId i : where.order()) {
         const bool together =
@@ -49,41 +49,39 @@ void RegionPlanner::plan_regions() {
     }
     // A jump of a loop around a barrier ends an iteration of the whole group.
     for (const InstId i : where.order())
-        if (region_plan.around_barrier[i.id] && is_loop(k[i].op))
+        if (plan.regions.around_barrier[i.id] && is_loop(k[i].op))
             for (const InstId jump : where.jumps_to(i)) mark_around(jump);
     for (const InstId i : where.order()) {
         const InstId around = where.around(i);
-        if (k[i].op == Op::return_ && around.id != none && !region_plan.around_barrier[around.id])
-            region_plan.packet_returns = true;
+        if (k[i].op == Op::return_ && around.id != none && !plan.regions.around_barrier[around.id])
+            plan.regions.packet_returns = true;
     }
     int region = 0;
     plan_block(BlockId{0}, region);
     for (const InstId i : where.order()) {
         const Inst& inst = k[i];
-        if (region_plan.around_barrier[i.id]) {
+        if (plan.regions.around_barrier[i.id]) {
             plan_columns(i);
             for (uint32_t o = 0; o < leading_operands(inst.op); ++o)
-                region_plan.context_saves[k.operands(inst)[o].id].exported = true;
+                plan.regions.context_saves[k.operands(inst)[o].id].exported = true;
             plan_uses(k.operands(inst), -2);
-        } else if (region_plan.inst_region[i.id] >= 0) {
-            plan_uses(k.operands(inst), region_plan.inst_region[i.id]);
-            if (inst.op == Op::test && region_plan.around_barrier[where.around(i).id])
-                region_plan.context_saves[k.operands(inst)[0].id].exported = true;
+        } else if (plan.regions.inst_region[i.id] >= 0) {
+            plan_uses(k.operands(inst), plan.regions.inst_region[i.id]);
+            if (inst.op == Op::test && plan.regions.around_barrier[where.around(i).id])
+                plan.regions.context_saves[k.operands(inst)[0].id].exported = true;
         }
     }
     share_columns();
-    for (size_t m = 0; m < region_plan.context_saves.size(); ++m) {
-        ContextSave& save = region_plan.context_saves[m];
+    for (size_t m = 0; m < plan.regions.context_saves.size(); ++m) {
+        ContextSave& save = plan.regions.context_saves[m];
         const Value v{uint32_t(m)};
         if (save.outer) save.spilled = save.exported = false;
         // Uniform values go through a slot, others through the packet's memory.
         if (save.spilled && packet.kind_of(v) == ValueKind::uniform && packet.uniformity.of(v) <= Scope::group)
             save.spilled = false, save.exported = true;
         if (save.spilled && save.offset < 0) save.offset = spill_offset(v);
-        if (save.exported && save.slot.name.empty())
-            save.slot = {out.alloca_of(out.scalar_type(k.type_of(v)), "export"), ValueKind::uniform, k.type_of(v), 0};
     }
-    if (region_plan.packet_returns) region_plan.alive_offset = emit.memory.packet_bytes, emit.memory.packet_bytes += 64;
+    if (plan.regions.packet_returns) plan.regions.alive_offset = emit.memory.packet_bytes, emit.memory.packet_bytes += 64;
     emit.memory.packet_bytes = (emit.memory.packet_bytes + 63) / 64 * 64;
 }
 
@@ -99,10 +97,10 @@ int64_t RegionPlanner::spill_offset(Value v) {
 /// Numbers the regions of a block that contains barriers, and finds the values computed once for the group.
 void RegionPlanner::plan_block(BlockId b, int& region) {
     const auto assign = [&](InstId i) {
-        region_plan.inst_region[i.id] = region;
-        for (int r = 0; r < k[i].result_count; ++r) region_plan.region_of[k.result(k[i], r).id] = region;
+        plan.regions.inst_region[i.id] = region;
+        for (int r = 0; r < k[i].result_count; ++r) plan.regions.region_of[k.result(k[i], r).id] = region;
         for (const BlockId inner : k[i].owned())
-            for (const Value p : k[inner].params) region_plan.region_of[p.id] = region;
+            for (const Value p : k[inner].params) plan.regions.region_of[p.id] = region;
     };
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
@@ -111,27 +109,27 @@ void RegionPlanner::plan_block(BlockId b, int& region) {
         } else if (i.op == Op::group) {
             assign(id);
             if (!is_scan(Subgroup(i.immediate)))
-                region_plan.context_saves[k.result(i).id].outer = true, region_plan.region_of[k.result(i).id] = -1;
+                plan.regions.context_saves[k.result(i).id].outer = true, plan.regions.region_of[k.result(i).id] = -1;
             ++region;
-        } else if (region_plan.around_barrier[id.id]) {
+        } else if (plan.regions.around_barrier[id.id]) {
             ++region;
             for (int r = 0; r < i.result_count; ++r)
                 if (packet.uniformity.of(k.result(i, r)) <= Scope::group)
-                    region_plan.context_saves[k.result(i, r).id].outer = true;
+                    plan.regions.context_saves[k.result(i, r).id].outer = true;
             for (const BlockId inner : i.owned()) {
                 for (const Value p : k[inner].params)
                     if (packet.uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
-                        region_plan.context_saves[p.id].outer = true;
+                        plan.regions.context_saves[p.id].outer = true;
                 plan_block(inner, region);
                 ++region;
             }
         } else {
             const auto v = k.operands(i);
             const bool outer = is_pure(i.op) && packet.uniformity.of(k.result(i)) <= Scope::group &&
-                               std::all_of(v.begin(), v.end(), [&](Value o) { return region_plan.context_saves[o.id].outer; });
+                               std::all_of(v.begin(), v.end(), [&](Value o) { return plan.regions.context_saves[o.id].outer; });
             assign(id);
             each_inside(k, i, assign);
-            if (outer) region_plan.context_saves[k.result(i).id].outer = true, region_plan.region_of[k.result(i).id] = -1;
+            if (outer) plan.regions.context_saves[k.result(i).id].outer = true, plan.regions.region_of[k.result(i).id] = -1;
         }
     }
 }
@@ -139,8 +137,8 @@ void RegionPlanner::plan_block(BlockId b, int& region) {
 /// Marks values that a region (-2: the code outside of packets) uses but does not compute.
 void RegionPlanner::plan_uses(std::span<const Value> v, int region) {
     for (const Value o : v) {
-        ContextSave& save = region_plan.context_saves[o.id];
-        if (save.outer || region_plan.region_of[o.id] == region) continue;
+        ContextSave& save = plan.regions.context_saves[o.id];
+        if (save.outer || plan.regions.region_of[o.id] == region) continue;
         if (recomputable(o)) {
             // Rematerialisation needs the operands, which may be from other regions themselves.
             if (k[o].inst.id != none) plan_uses(k.operands(k[k[o].inst]), region);
@@ -163,26 +161,21 @@ void RegionPlanner::plan_columns(InstId id) {
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = k.result(i, int(c));
         if (!is_loop(i.op)) {
-            if (region_plan.context_saves[result.id].outer)
-                region_plan.context_saves[result.id].slot = packet.alloca_for(result, "if");
-            else
-                region_plan.context_saves[result.id].spilled = true,
-                region_plan.context_saves[result.id].offset = spill_offset(result);
+            if (!plan.regions.context_saves[result.id].outer)
+                plan.regions.context_saves[result.id].spilled = true,
+                plan.regions.context_saves[result.id].offset = spill_offset(result);
             continue;
         }
         const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
         // The result is the carried value at the end: of a for, and of a while whose test passes it on unchanged.
         const bool one = i.op == Op::for_ || k.operands(last_inst(k, i.blocks[0]))[1 + c] == param;
         for (const Value v : {param, result}) {
-            ContextSave& save = region_plan.context_saves[v.id];
-            if (save.outer) {
-                save.slot = packet.alloca_for(v, "carried");
-            } else {
-                save.spilled = true;
-                save.offset = v == result && one && !region_plan.context_saves[param.id].outer
-                                  ? region_plan.context_saves[param.id].offset
-                                  : spill_offset(v);
-            }
+            ContextSave& save = plan.regions.context_saves[v.id];
+            if (save.outer) continue;
+            save.spilled = true;
+            save.offset = v == result && one && !plan.regions.context_saves[param.id].outer
+                              ? plan.regions.context_saves[param.id].offset
+                              : spill_offset(v);
         }
     }
 }
@@ -193,21 +186,21 @@ void RegionPlanner::share_columns() {
     std::vector<int> last(k.values.size(), -1);  // the region of each value's last use
     for (const InstId i : where.order())
         for (const Value v : k.operands(k[i]))
-            last[v.id] = std::max(last[v.id], region_plan.around_barrier[i.id] ? INT_MAX : region_plan.inst_region[i.id]);
+            last[v.id] = std::max(last[v.id], plan.regions.around_barrier[i.id] ? INT_MAX : plan.regions.inst_region[i.id]);
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (!region_plan.around_barrier[id.id] || !is_loop(i.op)) continue;
+        if (!plan.regions.around_barrier[id.id] || !is_loop(i.op)) continue;
         const BlockId body = i.blocks[i.op == Op::for_ ? 0 : 1];
         if (last_inst(k, body).op != Op::yield) continue;
         const auto given = k.operands(last_inst(k, body));
         for (size_t c = 0; c < given.size(); ++c) {
             const Value now = k[i.blocks[0]].params[leading_params(i.op) + c], next = given[c];
-            const ContextSave& column = region_plan.context_saves[now.id];
-            ContextSave& save = region_plan.context_saves[next.id];
+            const ContextSave& column = plan.regions.context_saves[now.id];
+            ContextSave& save = plan.regions.context_saves[next.id];
             const bool vectors = packet.kind_of(now) == ValueKind::vector && packet.kind_of(next) == ValueKind::vector;
             const bool own = k[next].inst.id != none && where.block_of(k[next].inst) == body;
             if (column.outer || save.outer || !save.spilled || save.offset >= 0 || !vectors || !own) continue;
-            if (last[now.id] <= region_plan.region_of[next.id] && std::count(given.begin(), given.end(), next) == 1)
+            if (last[now.id] <= plan.regions.region_of[next.id] && std::count(given.begin(), given.end(), next) == 1)
                 save.offset = column.offset;
         }
     }

@@ -4,7 +4,7 @@
 
 #include "cpu/packet/llvm_text.h"
 #include "cpu/packet/packet.h"
-#include "cpu/packet/region_plan.h"
+#include "cpu/packet/packet_plan.h"
 
 namespace pumice::cpu {
 
@@ -91,18 +91,18 @@ struct EmitterParts {
 /// Emits what a loop or a version contains.
 using Body = std::function<void()>;
 
-/// A part of the emitter, and what all parts share: the kernel, what it is compiled for, the text, the packet and the plan of
-/// regions.
+/// A part of the emitter, and what all parts share: the kernel, what it is compiled for, the text, the packet and its
+/// plan.
 class EmitterPart {
 public:
-    EmitterPart(Packet& packet, LlvmText& out, RegionPlan& region_plan, EmitterParts& emit)
+    EmitterPart(Packet& packet, LlvmText& out, PacketPlan& plan, EmitterParts& emit)
         : k(packet.k),
           target(packet.target),
           variant(packet.variant),
           width(packet.width),
           packet(packet),
           out(out),
-          region_plan(region_plan),
+          plan(plan),
           emit(emit) {}
 
 protected:
@@ -112,7 +112,7 @@ protected:
     const int& width;  ///< of the packet that is being emitted, in items
     Packet& packet;
     LlvmText& out;
-    RegionPlan& region_plan;
+    PacketPlan& plan;
     EmitterParts& emit;
 };
 

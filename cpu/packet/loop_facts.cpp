@@ -21,7 +21,7 @@ using namespace ir;
 /// True if only some items of the packet may take the jump.
 bool LoopFacts::masked_jump(InstId id) const {
     if (width == 1) return false;
-    if (k[id].op == Op::return_) return region_plan.packet_returns || packet.uniformity.control(id) == Scope::item;
+    if (k[id].op == Op::return_) return plan.regions.packet_returns || packet.uniformity.control(id) == Scope::item;
     return packet.uniformity.jump(id) == Scope::item;
 }
 
@@ -97,7 +97,7 @@ int64_t LoopFacts::constant_trips(InstId loop) const {
 
 /// True for loops with deferred reductions: unrolled in full, they keep the vectors in registers.
 bool LoopFacts::unrolls(InstId loop) const {
-    return std::any_of(deferred_reductions.begin(), deferred_reductions.end(),
+    return std::any_of(plan.deferred_reductions.begin(), plan.deferred_reductions.end(),
                        [&](const auto& deferred) { return deferred.second.loop == loop; });
 }
 

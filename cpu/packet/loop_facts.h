@@ -8,14 +8,6 @@
 
 namespace pumice::cpu {
 
-/// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each
-/// (emit_private_sums.cpp).
-struct DeferredReduction {
-    ir::InstId loop;
-    int64_t step = 0;                   ///< step of the address, in elements an iteration: 1 or -1
-    std::string vectors, last, filled;  ///< `width` vectors; the last address; the number of vectors filled (in the loop)
-};
-
 class LoopFacts : EmitterPart {
 public:
     explicit LoopFacts(const EmitterPart& all) : EmitterPart(all) {}
@@ -27,8 +19,6 @@ public:
     bool loop_masks(ir::InstId loop) const;
     bool masked_jump(ir::InstId i) const;
     double iterations_of(ir::InstId loop) const;
-
-    std::map<const ir::Inst*, DeferredReduction> deferred_reductions;
 };
 
 }  // namespace pumice::cpu

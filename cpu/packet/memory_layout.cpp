@@ -27,7 +27,7 @@ void MemoryLayout::lay_out_memories() {
     memory_offsets.assign(k.memories.size(), -1);
     private_names.resize(k.memories.size());
     private_offsets.resize(k.memories.size());
-    const int most = width * packet.wide;  // items of a packet
+    const int most = width * plan.wide;  // items of a packet
     int64_t private_bytes = 0;
     for (const Memory& m : k.memories) {
         if (m.kind != MemoryKind::private_) continue;

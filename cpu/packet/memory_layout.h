@@ -14,6 +14,8 @@ public:
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
     bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_offsets[m.id] < 0; }
+    /// True if no other thread accesses the memory in the launch.
+    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || plan.sum_lanes[m.id] > 0; }
     void lay_out_memories();
     void keep_area();
 

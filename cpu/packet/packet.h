@@ -47,7 +47,6 @@ public:
     void read(ir::Value v, const Alloca& s);
     void clear(const Alloca& s);
     bool is_index(ir::Value v, ir::Op op) const;
-    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     bool adds_together(const ir::Inst& i) const;
     bool is_costly(const ir::Inst& i) const;
     int register_bytes() const { return 4 * target.width; }  ///< of a vector register
@@ -60,14 +59,11 @@ public:
     const ir::Kernel& k;
     const Target& target;
     const Variant& variant;
-    int& width;    ///< items of the packet that is being emitted: LlvmText::width
-    int wide = 1;  ///< wide packets have `wide` times as many
+    int& width;  ///< items of the packet that is being emitted: LlvmText::width
     ir::Uniformity uniformity;
     ir::LinearIndex affine;
     const ir::Uses uses;
-    const ir::Inst* main = nullptr;  ///< determines the alignment of a row's packets; null if packets begin with the range
-    std::vector<int> sum_lanes;      ///< for each memory: 0, or the places of an element in the thread's private copy
-    bool lost = false;               ///< items may have become inactive since the block began
+    bool lost = false;  ///< items may have become inactive since the block began
     Mask running;
     std::vector<ValueRep> values;
     std::vector<bool> has_value;

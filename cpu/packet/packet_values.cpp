@@ -29,7 +29,6 @@ Packet::Packet(const Kernel& kernel, const Target& t, const Variant& v, LlvmText
       uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}),
       affine(kernel, uniformity),
       uses(kernel),
-      sum_lanes(kernel.memories.size(), 0),
       values(kernel.values.size()),
       has_value(kernel.values.size()),
       has_barriers(

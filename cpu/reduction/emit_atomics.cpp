@@ -20,6 +20,7 @@
 #include "cpu/address/addresses.h"
 #include "cpu/arithmetic/emit_scalar_ops.h"
 #include "cpu/packet/loop_facts.h"
+#include "cpu/packet/memory_layout.h"
 #include "cpu/reduction/emit_private_sums.h"
 #include "cpu/reduction/vector_adds.h"
 
@@ -109,13 +110,13 @@ void Atomics::each_lane(const std::vector<Lanes>& vectors, bool branch_free, con
 }
 
 void Atomics::atomic(const Inst& i) {
-    if (packet.sum_lanes[i.memory.id] > 1) return emit.sums.lane_private_add(i);
-    if (emit.loops.deferred_reductions.count(&i)) return emit.sums.defer_addend(i);
+    if (plan.sum_lanes[i.memory.id] > 1) return emit.sums.lane_private_add(i);
+    if (plan.deferred_reductions.count(&i)) return emit.sums.defer_addend(i);
     if (emit.vector_adds.adds_vector(i)) return;
     const Address a = emit.addresses.access(i);
     const Value r = k.result(i);
     const auto v = k.operands(i);
-    const bool swaps = i.op == Op::compare_exchange, own = packet.of_thread(i.memory);
+    const bool swaps = i.op == Op::compare_exchange, own = emit.memory.of_thread(i.memory);
     if (a.how == Address::How::scalar && width > 1 && !packet.uses.any(r) && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
     const bool is_bool = i.type == Scalar::boolean;
@@ -186,7 +187,7 @@ std::string Atomics::exchanged_until_same(const Inst& i, const std::string& poin
 std::string Atomics::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
     const Scalar stored = stored_as(i.type);
     const std::string type = out.scalar_type(stored), bits = text("i", 8 * size_of(stored));
-    const bool plain = packet.of_thread(i.memory);
+    const bool plain = emit.memory.of_thread(i.memory);
     const Atomic what = Atomic(i.immediate);
     if (i.op == Op::compare_exchange) {
         const auto as_bits = [&](const std::string& o) {

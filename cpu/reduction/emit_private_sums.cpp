@@ -47,20 +47,20 @@ constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 /// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
 /// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
 void PrivateSums::plan_private_sums() {
-    packet.sum_lanes.assign(k.memories.size(), 0);
+    plan.sum_lanes.assign(k.memories.size(), 0);
     const auto& order = packet.uniformity.structure().order();
     if (variant.sums != Privatisation::none)
-        for (const MemoryId m : only_added_to(k)) packet.sum_lanes[m.id] = variant.privatises(k[m].argument) ? 1 : 0;
+        for (const MemoryId m : only_added_to(k)) plan.sum_lanes[m.id] = variant.privatises(k[m].argument) ? 1 : 0;
     for (const InstId id : order)
         if (k[id].op == Op::for_) plan_deferred_reductions(id);
-    for (uint32_t m = 0; m < packet.sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
+    for (uint32_t m = 0; m < plan.sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
             if (k[id].op == Op::atomic && k[id].memory.id == m && packet.uniformity.structure().loop_around(id).id != none)
                 (packet.adds_together(k[id]) ? together : apart) = true;
-        if (!packet.sum_lanes[m] || !together || apart || !takes_lanes(k.memories[m])) continue;
-        packet.sum_lanes[m] = std::min(width, target.width);
-        std::erase_if(emit.loops.deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
+        if (!plan.sum_lanes[m] || !together || apart || !takes_lanes(k.memories[m])) continue;
+        plan.sum_lanes[m] = std::min(width, target.width);
+        std::erase_if(plan.deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
     }
 }
 
@@ -81,7 +81,7 @@ void PrivateSums::plan_deferred_reductions(InstId id) {
         if (i.memory.id == none || i.op == Op::extent) return;
         const Element& e = k[i.memory].element;
         const bool owned =
-            packet.of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
+            emit.memory.of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
         DeferredReduction deferred;
         deferred.loop = id;
         if (owned && where.around(inner) == id && packet.adds_together(i)) {
@@ -96,7 +96,7 @@ void PrivateSums::plan_deferred_reductions(InstId id) {
             other[i.memory.id] = true;
     });
     for (const auto& [inst, deferred] : found)
-        if (!leaves && !other[inst->memory.id]) emit.loops.deferred_reductions[inst] = deferred;
+        if (!leaves && !other[inst->memory.id]) plan.deferred_reductions[inst] = deferred;
 }
 
 // ---- lane-private accumulators ----
@@ -104,7 +104,7 @@ void PrivateSums::plan_deferred_reductions(InstId id) {
 /// A lane-private add: each lane adds to its own place of its element. Packets of several vectors add one vector after the other,
 /// as an element has places for one vector.
 void PrivateSums::lane_private_add(const Inst& i) {
-    const int items = width, copies = packet.sum_lanes[i.memory.id], bytes = size_of(i.type);
+    const int items = width, copies = plan.sum_lanes[i.memory.id], bytes = size_of(i.type);
     const std::string type = out.scalar_type(i.type);
     const bool wide = variant.wide_offsets;
     bool contiguous = false;
@@ -167,7 +167,7 @@ void PrivateSums::lane_private_add_vector(const Inst& i, Op op, std::vector<std:
 
 void PrivateSums::open_deferred_reductions(InstId loop) {
     std::string filled;
-    for (auto& [inst, deferred] : emit.loops.deferred_reductions) {
+    for (auto& [inst, deferred] : plan.deferred_reductions) {
         if (deferred.loop != loop) continue;
         if (filled.empty()) filled = out.alloca_of("i32", "filled"), out.line(text("store i32 0, ptr ", filled));
         deferred.filled = filled;
@@ -178,7 +178,7 @@ void PrivateSums::open_deferred_reductions(InstId loop) {
 
 /// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
 void PrivateSums::defer_addend(const Inst& i) {
-    const DeferredReduction& deferred = emit.loops.deferred_reductions.at(&i);
+    const DeferredReduction& deferred = plan.deferred_reductions.at(&i);
     const std::string whole = out.vector_type(out.scalar_type(i.type));
     out.line(text("store ptr ", emit.addresses.access(i).pointer, ", ptr ", deferred.last));
     packet.define(k.result(i), out.splat_constant(i.type, 0, true));
@@ -195,7 +195,7 @@ void PrivateSums::defer_addend(const Inst& i) {
 
 void PrivateSums::next_deferred_iteration(InstId loop) {
     std::string filled;
-    for (const auto& [inst, deferred] : emit.loops.deferred_reductions)
+    for (const auto& [inst, deferred] : plan.deferred_reductions)
         if (deferred.loop == loop) filled = deferred.filled;
     if (filled.empty()) return;
     const std::string full = out.label("full"), on = out.label("on"),
@@ -203,7 +203,7 @@ void PrivateSums::next_deferred_iteration(InstId loop) {
     out.line(text("store i32 ", count, ", ptr ", filled));
     out.branch(out.let(text("icmp eq i32 ", count, ", ", width)), full, on);
     out.start(full);
-    for (const auto& [inst, deferred] : emit.loops.deferred_reductions)
+    for (const auto& [inst, deferred] : plan.deferred_reductions)
         if (deferred.loop == loop) add_deferred(*inst, deferred);
     out.line(text("store i32 0, ptr ", filled));
     out.start(on);

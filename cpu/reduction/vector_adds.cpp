@@ -39,7 +39,7 @@ std::vector<const Inst*> VectorAdds::vector_add(const Inst& i) const {
     const auto joins = [&](const Inst& j) { return is_atomic_sum(j) && !packet.uses.any(k.result(j)); };
     const auto at = indices_of(k, i);
     if (!target.rules.has(Rule::vector_adds) || width < quad || scalars < 2 || scalars > size_t(quad) || !joins(i) ||
-        size_of(i.type) < 4 || m.kind == MemoryKind::private_ || !packet.of_thread(i.memory) || !is_vector(m.element) ||
+        size_of(i.type) < 4 || m.kind == MemoryKind::private_ || !emit.memory.of_thread(i.memory) || !is_vector(m.element) ||
         std::none_of(at.begin(), at.end(), [&](Value v) { return packet.varying(v); }))
         return {};
     std::vector<bool> taken(scalars);

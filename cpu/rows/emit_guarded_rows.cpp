@@ -69,7 +69,7 @@ bool GuardedRows::known_in_row(Value v) const {
         const bool of_item = i.immediate == 0 && (i.op == Op::global_index || i.op == Op::local_index);
         return is_pure(i.op) && !of_item && i.result_count == 1 && packet.kind_of(k.result(i)) == ValueKind::uniform;
     };
-    Rematerialisation known(k, in_row, [&](Value o) { return emit.pure.row_values.count(o.id) > 0; });
+    Rematerialisation known(k, in_row, [&](Value o) { return plan.is_row_value(o); });
     return packet.kind_of(v) == ValueKind::uniform && known.of(v, most_steps);
 }
 
@@ -143,7 +143,7 @@ void GuardedRows::add_guards_of(std::span<const InstId> insts, std::vector<RowGu
 /// The guards of the rows that are emitted next; none where they do not pay off.
 std::vector<RowGuard> GuardedRows::find_row_guards() const {
     if (!target.rules.has(Rule::guarded_rows) || packet.for_debuggers || packet.has_barriers || width == 1 ||
-        emit.rows.jammed_rows || !emit.transposed.transposed_loads.empty() || variant.group[0] < least_packets * width)
+        plan.rows_together > 1 || !plan.transposed_loads.empty() || variant.group[0] < least_packets * width)
         return {};
     const auto& order = packet.uniformity.structure().order();
     if (std::any_of(order.begin(), order.end(), [&](InstId id) { return asks_subgroup(k[id].op); })) return {};
@@ -165,7 +165,7 @@ PassingItems GuardedRows::passing_items(const std::string& begin, const std::str
     };
     const std::string first = wide(begin), items = limited("smax", sum("sub", wide(end), first), "0");
     std::string lo = "0", hi = items, exact = "true", runs = "true";
-    for (const RowGuard& g : emit.pure.row_guards) {
+    for (const RowGuard& g : plan.row_guards) {
         if (g.how == Op::and_) continue;
         if (g.how == Op::if_) {
             emit.pure.rematerialise(g.condition);

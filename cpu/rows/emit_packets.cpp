@@ -75,7 +75,7 @@ void Rows::full_packets(const std::string& slot, const std::string& end, const B
     const std::string loop = out.label("loop"), inside = out.label("packet"), exit = out.label("exit");
     out.start(loop);
     packet.local_at[0] = out.let(text("load i32, ptr ", slot), "x");
-    if (packet.wide > 1) {
+    if (plan.wide > 1) {
         const std::string narrow = out.label("narrow");
         wide_packet(slot, end, loop, narrow);
         out.start(narrow);
@@ -124,12 +124,12 @@ void Rows::partial_packet(const std::string& end, const Body& body) {
 /// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
 const Inst* Rows::main_access() const {
-    if (!variant.peeled || packet.has_barriers || width == 1 || width > target.width || packet.wide > 1) return nullptr;
+    if (!variant.peeled || packet.has_barriers || width == 1 || width > target.width || plan.wide > 1) return nullptr;
     const std::vector<InstId> transposed = emit.transposed.find_transposed_loads(k.body().insts);
     if (!std::all_of(transposed.begin(), transposed.end(), [&](InstId id) { return emit.transposed.steps_evenly(k[id]); }))
         return nullptr;
     const auto along_row = [&](const Inst& i) {
-        if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || packet.sum_lanes[i.memory.id] > 0) return false;
+        if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || plan.sum_lanes[i.memory.id] > 0) return false;
         if (int(k[i.memory].element.size) != size_of(i.type)) return false;
         const auto indices = indices_of(k, i);
         int steps = most_steps;
@@ -149,11 +149,11 @@ std::string Rows::peel_of_row() {
     const auto before = std::make_tuple(packet.origin, packet.group_at, packet.local_at);
     packet.origin[0] = out.let(text("sub i32 ", emit.frame.axis_text("start", 0), ", ", most_peeled));
     packet.group_at[0] = "0", packet.local_at[0] = std::to_string(most_peeled);
-    const int size = size_of(packet.main->type), bytes = std::min(line_bytes, size * width);
+    const int size = size_of(plan.main->type), bytes = std::min(line_bytes, size * width);
     std::string peel;
     one_packet({}, [&] {
-        for (const Value v : indices_of(k, *packet.main)) emit.pure.rematerialise(v);
-        const std::string address = out.let(text("ptrtoint ptr ", emit.addresses.access(*packet.main).pointer, " to i64"));
+        for (const Value v : indices_of(k, *plan.main)) emit.pure.rematerialise(v);
+        const std::string address = out.let(text("ptrtoint ptr ", emit.addresses.access(*plan.main).pointer, " to i64"));
         const std::string past_boundary = out.let(text("and i64 ", address, ", ", bytes - 1));
         peel = out.let(text("trunc i64 ", out.let(text("udiv i64 ", past_boundary, ", ", size)), " to i32"), "peel");
     });
@@ -174,7 +174,7 @@ void Rows::peeled_row(const Body& body) {
     const std::string group_end = out.let(text("add i32 ", first, ", ", variant.group[0]));
     out.declare("declare i32 @llvm.smin.i32(i32, i32)");
     std::string end = out.let(text("call i32 @llvm.smin.i32(i32 ", range_end, ", i32 ", group_end, ")")), exact;
-    if (!emit.pure.row_guards.empty()) {
+    if (!plan.row_guards.empty()) {
         out.declare("declare i32 @llvm.smax.i32(i32, i32)");
         const std::string item = out.let(text("call i32 @llvm.smax.i32(i32 ", begin, ", i32 ", first, ")"));
         const PassingItems passing = emit.guarded.passing_items(item, end);
@@ -232,11 +232,11 @@ void Rows::rows(const std::array<std::string, 3>& counts, bool trimmed, const Bo
     if (!emit.transposed.transposed_loads.empty()) {
         const std::string whole = out.label("whole"), part = out.label("part"), end = out.label("rows_end");
         std::string all = "true";
-        for (size_t axis = packet.main ? 1 : 0; axis < 3; ++axis)
+        for (size_t axis = plan.main ? 1 : 0; axis < 3; ++axis)
             all = out.let(text("and i1 ", all, ", ", out.let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
         out.branch(all, whole, part);
         out.start(whole);
-        packet.main ? emit.transposed_rows.peeled_transposed_rows(body) : emit.transposed_rows.transposed_rows(body);
+        plan.main ? emit.transposed_rows.peeled_transposed_rows(body) : emit.transposed_rows.transposed_rows(body);
         out.jump(end);
         out.start(part);
         plain_rows(counts, trimmed, body);
@@ -252,19 +252,18 @@ void Rows::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, co
         out.counted("y", counts[1], [&](const std::string& y) {
             packet.local_at[1] = y;
             compute_row_values();
-            emit.pure.row_guards = emit.guarded.find_row_guards();
-            if (packet.main)
+            if (plan.main)
                 peeled_row(body);
-            else if (!emit.pure.row_guards.empty())
+            else if (!plan.row_guards.empty())
                 emit.guarded.guarded_row(counts[0], body);
             else
                 packets_of_row(counts[0], trimmed, body);
-            emit.pure.row_values.clear(), emit.pure.row_guards.clear();
+            emit.pure.row_values.clear();
         });
     });
 }
 
-/// Computes the values that all packets of a row share, and that LLVM computes in each of them:
+/// Plans the values that all packets of a row share, and that LLVM would compute in each of them:
 ///
 ///     a[j + i * n] -= a[k + i * n] * b[j]    a[k + i * n] is loaded before the row, although the packets write to `a`: an item
 ///                                            that wrote there would race with those that read
@@ -272,7 +271,7 @@ void Rows::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, co
 ///                                            each packet divides; where packets have versions it cannot
 ///
 /// Textbook name: loop-invariant code motion (Muchnick, chapter 13), with the absence of races in place of an alias analysis.
-void Rows::compute_row_values() {
+void Rows::plan_row_values() {
     if (packet.has_barriers || !target.rules.has(Rule::row_values)) return;  // a region is not the whole body
     Rematerialisation in_row(
         k,
@@ -281,12 +280,11 @@ void Rows::compute_row_values() {
             return is_pure(i.op) && !of_packet && !asks_subgroup(i.op) && i.op != Op::in_range && i.result_count == 1 &&
                    packet.kind_of(k.result(i)) == ValueKind::uniform;
         },
-        [&](Value v) { return emit.pure.row_values.count(v.id) > 0; });
+        [&](Value v) { return plan.is_row_value(v); });
     const auto known = [&](std::span<const Value> all) {
         int steps = most_steps;
         return std::all_of(all.begin(), all.end(), [&](Value v) { return in_row.within(v, steps); });
     };
-    const auto before = std::make_tuple(packet.values, packet.has_value);
     std::set<uint32_t> written;
     for (const InstId id : k.body().insts) {
         const Inst& i = k[id];
@@ -300,18 +298,25 @@ void Rows::compute_row_values() {
         if (leaves) break;  // some items may miss what follows
         if (i.result_count != 1 || packet.kind_of(k.result(i)) != ValueKind::uniform) continue;
         const Value v = k.result(i);
+        const bool loads = i.op == Op::load && k[i.memory].kind == MemoryKind::array && !written.count(i.memory.id);
+        if (loads ? known(indices_of(k, i)) : is_pure(i.op) && packet.is_costly(i) && known({&v, 1}))
+            plan.row_values.push_back(v);
+    }
+}
+
+/// Computes them before a row.
+void Rows::compute_row_values() {
+    const auto before = std::make_tuple(packet.values, packet.has_value);
+    for (const Value v : plan.row_values) {
+        const Inst& i = k[k[v].inst];
         if (i.op == Op::load) {
-            const auto indices = indices_of(k, i);
-            if (k[i.memory].kind != MemoryKind::array || written.count(i.memory.id) || !known(indices)) continue;
-            for (const Value index : indices) emit.pure.rematerialise(index);
+            for (const Value index : indices_of(k, i)) emit.pure.rematerialise(index);
             const Address a = emit.addresses.access(i);
             const std::string type = out.memory_type(i.type);
             packet.define(
                 v, emit.casts.from_memory(i.type, out.let(text("load ", type, ", ptr ", a.pointer, ", align ", a.align)), false));
-        } else if (is_pure(i.op) && packet.is_costly(i) && known({&v, 1})) {
-            emit.pure.rematerialise(v);
         } else {
-            continue;
+            emit.pure.rematerialise(v);
         }
         emit.pure.row_values[v.id] = packet.rep_of(v);
     }
@@ -333,12 +338,12 @@ std::string Rows::rows_left(int axis) {
 void Rows::wide_packet(const std::string& slot, const std::string& end, const std::string& loop, const std::string& narrow) {
     const std::string fits = out.label("fits"), inside = out.label("wide");
     const int before = width;
-    packet.width *= packet.wide;
+    packet.width *= plan.wide;
     const std::string next = out.let(text("add nsw i32 ", packet.local_at[0], ", ", width));
     out.branch(out.let(text("icmp sle i32 ", next, ", ", end)), fits, narrow);
     out.start(fits);
     one_packet({}, [&] {
-        if (!emit.versions.boundaries.empty()) {
+        if (!plan.boundaries.empty()) {
             out.branch(emit.versions.are_interior(), inside, narrow);
             out.start(inside);
         }

@@ -12,6 +12,7 @@ class Rows : EmitterPart {
 public:
     explicit Rows(const EmitterPart& all) : EmitterPart(all) {}
 
+    void plan_row_values();
     std::string rows_left(int axis);
     void full_packets(const std::string& slot, const std::string& end, const Body& body);
     void packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first = "0");

@@ -78,7 +78,7 @@ std::string InteriorVersions::is_interior_now(const BoundaryIndex& b) {
 /// An i1: all boundary indices are in the interior in all lanes of this packet.
 std::string InteriorVersions::are_interior() {
     std::string all;
-    for (const BoundaryIndex& b : boundaries) {
+    for (const BoundaryIndex& b : plan.boundaries) {
         const std::string one = is_interior(b);
         all = all.empty() ? one : out.let(text("and i1 ", all, ", ", one));
     }
@@ -87,14 +87,14 @@ std::string InteriorVersions::are_interior() {
 
 /// Writes the version of a packet in which all boundary indices are in the interior.
 void InteriorVersions::interior_version(const Body& body) {
-    for (const BoundaryIndex& b : boundaries) emit.pure.interior_values[b.value.id] = b.interior;
+    for (const BoundaryIndex& b : plan.boundaries) emit.pure.interior_values[b.value.id] = b.interior;
     body();
     emit.pure.interior_values.clear(), emit.pure.remainders.clear();
 }
 
 /// Writes a packet in two versions if the kernel has boundary indices: interior and boundary.
 void InteriorVersions::interior_and_boundary_versions(const Body& body) {
-    if (boundaries.empty()) return body();
+    if (plan.boundaries.empty()) return body();
     const std::string interior = out.label("interior"), boundary = out.label("boundary");
     const auto before = std::make_tuple(packet.values, packet.has_value, packet.running, packet.lost);
     out.branch(are_interior(), interior, boundary);

@@ -16,8 +16,6 @@ public:
     void interior_version(const Body& body);
     void interior_and_boundary_versions(const Body& body);
 
-    std::vector<BoundaryIndex> boundaries;  ///< of a kernel without barriers
-
 private:
     std::string is_interior(const BoundaryIndex& b);
     std::string is_interior_now(const BoundaryIndex& b);

@@ -118,7 +118,7 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
 
 Emitted Compiler::emit(const ir::Kernel& kernel, const Variant& variant) const {
     std::vector<std::string_view> stages = pass_names();
-    stages.insert(stages.end(), {"unroll_and_jam", "ir", "analysis", "llvm", "optimised", "asm"});
+    stages.insert(stages.end(), {"unroll_and_jam", "ir", "analysis", "plan", "llvm", "optimised", "asm"});
     debug::check_dump(stages);
 
     trace::Span span("compile", "IR to LLVM");
@@ -126,6 +126,7 @@ Emitted Compiler::emit(const ir::Kernel& kernel, const Variant& variant) const {
     const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
                                              : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
     Emitted emitted = for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
+    if (debug::dumps("plan")) debug::dump_text("plan", kernel.name, "ir", packet_plan(lowered, target, variant));
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
     return emitted;
 }

@@ -6,12 +6,15 @@
 //     --- expect
 //     kernel ... { ... }
 //
-// `annotated` as the last word is no pass: the expected text then has what the analyses know as comments.
+// `annotated` as the last word is no pass: the expected text then has what the analyses know as comments. `packet_plan`, with
+// options behind it, gives the plan of the CPU's packets as comments.
 //
 // PUMICE_BLESS=1 rewrites what is expected; read the difference before you commit it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +41,7 @@
 #include "core/passes/reassociate_for_fma.h"
 #include "core/passes/simplify.h"
 #include "core/support/error.h"
+#include "cpu/emit/emit_module.h"
 #include "cpu/plan/cpu_group_size.h"
 #include "cpu/plan/lower_for_cpu.h"
 #include "cpu/plan/unroll_and_jam.h"
@@ -108,13 +112,40 @@ Pass pass_named(const std::string& name) {
     fail("there is no pass \"", name, "\"");
 }
 
-constexpr std::string_view annotated_word = "annotated";
+constexpr std::string_view annotated_word = "annotated", plan_word = "packet_plan";
 
-/// The text of the kernel behind the passes: with comments if their last word is `annotated`.
+/// The plan of the kernel's packets for a processor with AVX2, or with AVX-512. The other words are the group's size, as 64x8x1,
+/// and properties of the variant.
+std::string plan_for(const Kernel& k, std::istringstream& words) {
+    cpu::Target target;
+    target.width = 8, target.isa = cpu::Isa::avx2;
+    cpu::Variant variant;
+    for (std::string word; words >> word;) {
+        if (word == "avx512")
+            target.width = 16, target.isa = cpu::Isa::avx512;
+        else if (word == "full")
+            variant.full = true;
+        else if (word == "streaming")
+            variant.streaming = true;
+        else if (word == "peeled")
+            variant.peeled = true;
+        else if (word == "copies")
+            variant.sums = cpu::Privatisation::copies;
+        else if (word == "lanes")
+            variant.sums = cpu::Privatisation::lanes;
+        else if (std::sscanf(word.c_str(), "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &variant.group[0], &variant.group[1],
+                             &variant.group[2]) != 3)
+            fail("packet_plan has no option \"", word, "\"");
+    }
+    return cpu::packet_plan(k, target, variant);
+}
+
+/// The text of the kernel behind the passes: with comments if their last word is `annotated` or `packet_plan`.
 std::string text_behind(const std::string& passes, Kernel k) {
     std::istringstream names(passes);
     for (std::string name; names >> name;) {
         if (name == annotated_word) return annotated(k);
+        if (name == plan_word) return plan_for(k, names);
         k = pass_named(name)(k);
         EXPECT_EQ(verify(k), "") << "after " << name << ":\n" << print(k);
     }
@@ -153,10 +184,8 @@ TEST_P(GoldenTest, text) {
         const Kernel k = parse(test.input);
         ASSERT_EQ(verify(k), "") << "the input is wrong";
         got = text_behind(test.passes, k);
-        if (test.passes.ends_with(annotated_word))
-            EXPECT_EQ(annotated(parse(got)), got);
-        else
-            EXPECT_EQ(print(parse(got)), got);
+        const bool commented = test.passes.ends_with(annotated_word) || test.passes.find(plan_word) != test.passes.npos;
+        EXPECT_EQ(commented ? text_behind(test.passes, parse(got)) : print(parse(got)), got);
     } catch (const Error& e) { got = text("error: ", e.what(), "\n"); }
     if (const char* bless = std::getenv("PUMICE_BLESS"); bless && *bless == '1' && got != test.expected) {
         std::ofstream(test.path, std::ios::binary) << test.input << "--- pass: " << test.passes << "\n--- expect\n" << got;
