@@ -17,8 +17,9 @@
 
 #include <algorithm>
 
+#include "autodiff/analysis/accumulation.h"
 #include "autodiff/api/check_annotations.h"
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/reverse/adjoint.h"
 #include "core/ir/named.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/dead.h"

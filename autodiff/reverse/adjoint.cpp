@@ -20,10 +20,12 @@
 // Limits: the kernel must be canonical (canonical_form.h). A strategy that gives up is left out.
 // See Griewank and Walther, "Evaluating Derivatives", 2nd ed., 2008; for GPU kernels Moses et al., "Reverse-Mode Automatic
 // Differentiation and Optimization of GPU Kernels via Enzyme", SC 2021.
+#include "autodiff/reverse/adjoint.h"
+
 #include <tuple>
 
 #include "autodiff/analysis/canonical_form.h"
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 #include "core/passes/cross_loop_cse.h"
 #include "core/passes/dead.h"
 #include "core/passes/inlining.h"

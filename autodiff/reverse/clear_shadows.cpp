@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

@@ -19,8 +19,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

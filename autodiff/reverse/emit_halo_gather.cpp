@@ -18,7 +18,7 @@
 // Textbook names: halo (ghost) region, predication by select.
 #include <algorithm>
 
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <set>
 
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

@@ -14,7 +14,7 @@
 // Cost: as in owner_computes.cpp. Limits: above `most_instructions` for each direction the sweep gives up, because atomics cost
 // less.
 // Textbook name: the owner-computes rule.
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {

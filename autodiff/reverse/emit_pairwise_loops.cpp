@@ -10,7 +10,7 @@
 // Limits: above 80 instructions per load and direction the sweep gives up, because atomics cost less.
 // Textbook name: pairwise force evaluation without Newton's third law: both partners compute the pair, so that nothing is
 // scattered.
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

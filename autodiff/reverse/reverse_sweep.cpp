@@ -21,9 +21,9 @@
 #include <algorithm>
 
 #include "autodiff/analysis/canonical_form.h"
-#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
 #include "autodiff/rules/subgroup_rules.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {

@@ -29,10 +29,10 @@ int opening_lines(const fs::path& file) {
 /// Calls f(path without extension) for each source that is no test in the folders of passes, analyses, strategies and stages.
 template <class F> void each_stage(F&& f) {
     for (const char* folder :
-         {"core/passes",      "core/lowering",    "core/analysis",  "core/verify",  "codegen/lowering",  "cpu/plan",
-          "cpu/packet",       "cpu/arithmetic",   "cpu/address",    "cpu/access",   "cpu/reduction",     "cpu/width",
-          "cpu/control",      "cpu/rows",         "cpu/emit",       "cpu/retarget", "autodiff/analysis", "autodiff/strategy",
-          "autodiff/reverse", "autodiff/forward", "autodiff/rules", "autodiff/api"})
+         {"core/passes",    "core/lowering",    "core/analysis",    "core/verify",    "codegen/lowering",  "cpu/plan",
+          "cpu/packet",     "cpu/arithmetic",   "cpu/address",      "cpu/access",     "cpu/reduction",     "cpu/width",
+          "cpu/control",    "cpu/rows",         "cpu/emit",         "cpu/retarget",   "autodiff/analysis", "autodiff/strategy",
+          "autodiff/sweep", "autodiff/reverse", "autodiff/forward", "autodiff/rules", "autodiff/api"})
         for (const auto& entry : fs::directory_iterator(source_folder() / folder)) {
             const std::string stem = entry.path().stem().string();
             if (entry.path().extension() == ".cpp" && !stem.ends_with("_test")) f(std::string(folder) + "/" + stem);

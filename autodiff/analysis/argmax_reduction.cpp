@@ -1,4 +1,4 @@
-// Argmax reduction: the reverse of a running maximum (or minimum) is one iteration, not all of them.
+// Argmax reduction: the reverse of a running maximum (or minimum) is one iteration, not all of them (code: emit_argmax.cpp).
 //
 // A for carries m = max(m, x). Derivatives flow from the final m to the last x that attained it, and to nothing else. So no
 // iteration's m has to be taped. The copy of the primal notes the number of that iteration, and the reverse of the loop runs
@@ -20,7 +20,8 @@
 // Textbook name: subgradient of a maximum, by the argmax that the forward sweep records.
 #include <algorithm>
 
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/analysis/accumulation.h"
+#include "autodiff/analysis/tape.h"
 #include "core/analysis/loop_info.h"
 
 namespace pumice::derive {
@@ -87,32 +88,6 @@ bool TapePlan::pushes_inside(InstId loop) const {
     for (uint32_t v = 0; v < k.values.size(); ++v)
         if (sources[v] == ValueSource::taped && where.defined_in(loop, Value{v})) return true;
     return any_inside(k, k[loop], [&](InstId inner) { return count_sources[inner.id] == ValueSource::taped; });
-}
-
-/// Before an argmax loop: the counter of its iterations, unless the index counts them.
-void AdjointEmitter::count_iterations(InstId loop) {
-    if (constant_integer(from, from.operands(from[loop])[2]) != 1) counters[loop.id] = b.var(zero(counter_of(loop)));
-}
-
-/// At the end of an iteration of the primal: notes the number of the iteration, from 0, where x attained m.
-void AdjointEmitter::note_argmax(InstId loop) {
-    const Value m = plan.argmax_value(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
-    const Scalar type = counter_of(loop);
-    Value number;
-    if (const auto counter = counters.find(loop.id); counter != counters.end()) {
-        number = b.get(counter->second);
-        b.set(counter->second, b.op(Op::add, {number, b.constant_int(type, 1)}));
-    } else {
-        const Value index = of(from[from[loop].blocks[0]].params[0]), first = of(from.operands(from[loop])[0]);
-        number = b.op(Op::sub, {b.cast(type, index), b.cast(type, first)});
-    }
-    const Value before = b.get(last), attained = b.op(Op::eq, {of(m), of(x)});
-    b.set(last, b.select(attained, number, before));
-}
-
-/// The type in which the iterations of a for are counted.
-Scalar AdjointEmitter::counter_of(InstId loop) const {
-    return size_of(from.type_of(from.operands(from[loop])[0])) == 8 ? Scalar::i64 : Scalar::i32;
 }
 
 }  // namespace pumice::derive

@@ -14,7 +14,7 @@
 // Limits: a kernel that has to do everything alone (single_kernel_adjoint) has no cells. The indices of the element must be made
 // of constants, arguments and extents. f16 sums are added up in f32. Textbook names: reduction privatisation, two-level tree
 // reduction.
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {

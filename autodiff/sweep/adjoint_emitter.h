@@ -37,10 +37,6 @@ enum class SweepKind {
     interchanged
 };
 
-/// Reverse mode in one kernel, with no steps after it, for kernels that users launch themselves. Nothing is gathered, and items
-/// add to a sum itself instead of to cells, which rounds large sums more.
-Adjoint single_kernel_adjoint(const ir::Kernel& primal, const Signature& signature);
-
 /// Per value: true where some select, min or max may discard what is computed from the value, and a derivative on the way may
 /// be infinite. 0 * inf must then be masked (double_where.cpp).
 std::vector<bool> discardable_values(const ir::Kernel& k, const ir::Structure& where, const TapePlan& plan);
@@ -124,7 +120,7 @@ private:
     void zero_shadows();
     const Members& members();
 
-    // ---- argmax_reduction.cpp ----
+    // ---- emit_argmax.cpp ----
     void count_iterations(ir::InstId loop);
     void note_argmax(ir::InstId loop);
     Scalar counter_of(ir::InstId loop) const;

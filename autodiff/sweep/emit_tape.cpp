@@ -12,7 +12,7 @@
 // In halves an item also stores its final height, unless that is a known number.
 // Cost: a store and a load for each value, and the cursor. Limits: a tape has at most 2^31 - 1 elements.
 // Textbook name: the tape (value stack) of store-all reverse mode; Griewank and Walther, "Evaluating Derivatives".
-#include "autodiff/reverse/adjoint_emitter.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {

@@ -12,8 +12,8 @@
 // Limits: poles are those of the op's row (has_poles); an adjoint that is 0 by chance is masked as well on such a path. Field's
 // name: the double-where trick. Users of other systems write it by hand: select(c, f(select(c, x, safe)), other), as the FAQ of
 // JAX explains.
-#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 

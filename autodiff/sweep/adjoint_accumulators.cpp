@@ -16,8 +16,8 @@
 // Textbook name: factoring by distributivity.
 #include <array>
 
-#include "autodiff/reverse/adjoint_emitter.h"
 #include "autodiff/rules/derivative_rules.h"
+#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 
