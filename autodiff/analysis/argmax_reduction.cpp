@@ -22,7 +22,6 @@
 
 #include "autodiff/analysis/accumulation.h"
 #include "autodiff/analysis/tape.h"
-#include "core/analysis/loop_info.h"
 
 namespace pumice::derive {
 

@@ -6,7 +6,7 @@
 
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/api/check_annotations.h"
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/sweep/primal.h"
 #include "core/host/trace_hook.h"
 #include "core/kernel/host_argument.h"
 #include "core/passes/inlining.h"

@@ -13,10 +13,14 @@
 // Cost: a launch and one store an element. Limits: RowByRow needs a kernel for which knows_indices_only() holds, without early
 // return.
 // Textbook name: loop fission (the clearing is split from the sweep) with dead-code elimination; strip-mining over rows.
+#include "autodiff/reverse/clear_shadows.h"
+
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/analysis/shadows.h"
+#include "autodiff/sweep/primal.h"
+#include "core/ir/rewriter.h"
 
 namespace pumice::derive {
 

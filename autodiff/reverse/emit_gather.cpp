@@ -1,9 +1,8 @@
 // Scatter-to-gather, code: the contributions of other items, and which items those are (legality: scatter_to_gather.cpp).
 //
-// `elsewhere` emits a value of the primal for the item at other indices, `adjoint_elsewhere` its adjoint, by recursion over its
-// users. For each load x[i + c] the item of element e evaluates the adjoint of the load for the item e - c. Items away from the
-// boundary have all neighbours and take one branch; boundary items test each neighbour, and scatter with atomics to elements
-// that belong to no item of the range.
+// For each load x[i + c] the item of element e evaluates the adjoint of the load for the item e - c (elsewhere.cpp). Items away
+// from the boundary have all neighbours and take one branch; boundary items test each neighbour, and scatter with atomics to
+// elements that belong to no item of the range.
 //
 //     if interior {                                else {
 //       sum = given(e - c1) + given(e - c2)          if e - c1 in range { sum += given(e - c1) } ...
@@ -16,117 +15,28 @@
 //
 // Cost: the slice of the adjoint is emitted up to three times. Limits: more than 6,000 instructions make the sweep give up.
 // See Hueckelheim et al., "Automatic Differentiation for Adjoint Stencil Loops", ICPP 2019.
+#include "autodiff/reverse/emit_gather.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "autodiff/rules/derivative_rules.h"
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/reverse/elsewhere.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-/// Emits code under the conditions under which the item there runs the block. The code for the block `around` already stands.
-void AdjointEmitter::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const std::function<void(Elsewhere&)>& fill) {
-    if (block == around) return fill(there);
-    const InstId owner = where.owner_of(block);
-    where_it_runs(there, where.block_of(owner), around, [&](Elsewhere& outside) {
-        const Value condition = elsewhere(outside, from.operands(from[owner])[0]);
-        Elsewhere inside = outside;  // values that are computed inside are not visible afterwards
-        emit_if(from[owner].blocks[0] == block ? condition : b.op(Op::not_, {condition}), [&] { fill(inside); });
-    });
-}
-
-/// True if the code has grown too long. It is thrown away then.
-bool AdjointEmitter::too_long() {
-    gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
-    return gave_up;
-}
-
-/// A value of the primal, for the item at these indices.
-Value AdjointEmitter::elsewhere(Elsewhere& there, Value v) {
-    if (too_long()) return zero(from.type_of(v));
-    if (const auto found = there.values.find(v.id); found != there.values.end()) return found->second;
-    const InstId id = from[v].inst;
-    const Inst& i = from[id];
-    Value made;
-    if (i.op == Op::global_index) {
-        made = there.indices[size_t(i.immediate)];
-    } else if (i.op == Op::if_) {
-        const Value result = b.var(zero(from.type_of(v)));
-        for (const BlockId arm : {i.blocks[0], i.blocks[1]})
-            where_it_runs(there, arm, where.block_of(id), [&](Elsewhere& inside) {
-                b.set(result, elsewhere(inside, from.operands(last_inst(from, arm))[from[v].index]));
-            });
-        made = b.get(result);
-    } else if (const Value square = square_elsewhere(there, i)) {
-        made = square;
-    } else {
-        std::vector<Value> operands;
-        for (const Value operand : from.operands(i)) operands.push_back(elsewhere(there, operand));
-        b.loc = i.loc;
-        made = i.op == Op::load ? b.load(i.memory, i.leaf, operands) : pure_of(i, operands);
-    }
-    return there.values[v.id] = made;
-}
-
-/// The contribution of one user to the adjoint of a value there. The code stands in the block of the user. None where nothing
-/// flows.
-Value AdjointEmitter::adjoint_by(Elsewhere& there, InstId user, size_t o, int w) {
-    const Inst& i = from[user];
-    const auto operands = from.operands(i);
-    if (i.op == Op::store) {
-        if (o + 1 != operands.size()) return {};
-        std::vector<Value> indices;
-        for (const Value index : indices_of(from, i)) indices.push_back(elsewhere(there, index));
-        return b.load(shadows->of(i.memory, w), i.leaf, indices);
-    }
-    if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return {};
-    const Value result = i.op == Op::yield ? from.result(from[where.around(user)], int(o)) : from.result(i);
-    const Value adjoint = analysis.active(result) ? adjoint_elsewhere(there, result, w) : Value{};
-    if (!adjoint || i.op == Op::yield) return adjoint;
-    b.loc = i.loc;
-    const AdjointTerm term = term_of(i, o, adjoint, [&](Value x) { return elsewhere(there, x); });
-    return term.partial ? times(b, to, term.factor, term.partial) : term.factor;
-}
-
-/// The adjoint of a value there. None where nothing flows.
-Value AdjointEmitter::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
-    if (too_long()) return {};
-    if (const auto found = there.adjoints.find({v.id, w}); found != there.adjoints.end()) return found->second;
-    const BlockId home = where.block_of(from[v].inst);
-    Value sum;
-    for (const auto& [id, o] : primal.gather.users(v)) {
-        const InstId user = id;
-        const size_t operand = o;
-        Value term;
-        if (where.block_of(user) == home) {
-            term = adjoint_by(there, user, operand, w);
-        } else {
-            const Value inside = b.var(zero(from.type_of(v)));
-            where_it_runs(there, where.block_of(user), home, [&](Elsewhere& in_arm) {
-                if (const Value given = adjoint_by(in_arm, user, operand, w)) b.set(inside, given);
-            });
-            term = b.get(inside);
-        }
-        if (term) sum = sum ? plus(sum, term) : term;
-    }
-    return there.adjoints[{v.id, w}] = sum;
-}
-
-/// For each gathered memory, adds one sum of contributions to the element of this item. Boundary items test which neighbours
-/// exist, and scatter to elements that belong to no item.
-void AdjointEmitter::gather_all() {
-    gather_begins = to.insts.size();
+void GatherEmitter::gather_all() {
+    elsewhere.begin();
     for (const auto& [m, list] : primal.gather.loads) {
-        for (const Gather::Load& l : list) accumulated.push_back({from[l.load].loc, from.memories[m].name, Accumulation::gather});
+        for (const Gather::Load& l : list)
+            state.accumulated.push_back({from[l.load].loc, from.memories[m].name, Accumulation::gather});
         for (int w = 0; w < width; ++w) gather({m}, w);
     }
 }
 
-/// The position of the item in the range of the primal, and its indices.
-AdjointEmitter::Here AdjointEmitter::here() {
-    Here at;
+RangeItem GatherEmitter::here() {
+    RangeItem at;
     const auto [before, after] = primal.gather.reach();
     for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
         const Value first = b.op(Op::mul, {b.index(Op::group_index, int(axis)), b.index(Op::group_size, int(axis))});
@@ -144,7 +54,7 @@ AdjointEmitter::Here AdjointEmitter::here() {
 }
 
 /// True if the item at this offset lies in the range.
-Value AdjointEmitter::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
+Value GatherEmitter::in_range_at(const RangeItem& at, const Gather::Offset& by, int sign) {
     Value all = b.constant_bool(true);
     for (int axis = 0; axis < from.rank; ++axis) {
         const int64_t shift = sign * by[size_t(axis)];
@@ -157,11 +67,11 @@ Value AdjointEmitter::in_range_at(const Here& at, const Gather::Offset& by, int 
 
 /// The bounds of a clamped index; if the lower one is above the upper one, the bound that is applied last is both. The period
 /// of a periodic index, at least 1 (x % 0 is 0).
-AdjointEmitter::IndexBounds AdjointEmitter::bounds_of(const Gather::Index& index) {
+GatherEmitter::IndexBounds GatherEmitter::bounds_of(const Gather::Index& index) {
     Elsewhere nowhere;
     IndexBounds bounds;
-    if (index.low) bounds.low = elsewhere(nowhere, index.low);
-    if (index.high) bounds.high = elsewhere(nowhere, index.high);
+    if (index.low) bounds.low = elsewhere.value(nowhere, index.low);
+    if (index.high) bounds.high = elsewhere.value(nowhere, index.high);
     if (index.low && index.high) {
         if (index.low_last)
             bounds.high = b.op(Op::max, {bounds.high, bounds.low});
@@ -169,7 +79,7 @@ AdjointEmitter::IndexBounds AdjointEmitter::bounds_of(const Gather::Index& index
             bounds.low = b.op(Op::min, {bounds.low, bounds.high});
     }
     if (!index.period) return bounds;
-    const Value n = elsewhere(nowhere, index.period);
+    const Value n = elsewhere.value(nowhere, index.period);
     bounds.period = b.op(Op::max, {b.op(Op::max, {n, b.op(Op::neg, {n})}), b.constant_int(Scalar::i32, 1)});
     return bounds;
 }
@@ -177,7 +87,7 @@ AdjointEmitter::IndexBounds AdjointEmitter::bounds_of(const Gather::Index& index
 /// A condition that is the same for all items: few items meet an element along an axis. A period must be no shorter than the
 /// range; the range may exceed clamps by a few items only. Otherwise the search for these items would take longer than atomics.
 /// The condition also excludes indices that wrap before the clamp or the remainder, as in ranges of a thousand million items.
-Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
+Value GatherEmitter::few_meet(const RangeItem& at, const Gather::Loads& list) {
     constexpr int few = 64;
     constexpr int64_t far = int64_t(1) << 30, longest = int64_t(1) << 28;
     static_assert(far + Gather::most_wraps * longest + Gather::farthest <= INT32_MAX);
@@ -203,7 +113,7 @@ Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
 }
 
 /// The indices along an axis of the items whose load meets the element of this item: from `first` up to `past`.
-std::pair<Value, Value> AdjointEmitter::meeting(const Here& at, const Gather::Index& index, int axis) {
+std::pair<Value, Value> GatherEmitter::meeting(const RangeItem& at, const Gather::Index& index, int axis) {
     const Value e = at.index[size_t(axis)], start = at.start[size_t(axis)], end = at.end[size_t(axis)];
     const Value one = b.constant_int(Scalar::i32, 1), own = b.op(Op::sub, {e, b.constant_int(Scalar::i32, index.shift)});
     const IndexBounds bounds = bounds_of(index);
@@ -228,17 +138,16 @@ std::pair<Value, Value> AdjointEmitter::meeting(const Here& at, const Gather::In
 }
 
 /// Adds the contribution of the item there through the load.
-void AdjointEmitter::add_contribution(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
+void GatherEmitter::add_contribution(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
     Elsewhere there;
     there.indices = indices;
-    where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
-        if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w))
+    elsewhere.where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
+        if (const Value term = elsewhere.adjoint(inside, from.result(from[load]), w))
             b.set(sum, b.op(Op::add, {b.get(sum), term}));
     });
 }
 
-/// Adds the contribution of the item whose load meets the element of this item, by plain offsets.
-void AdjointEmitter::add_contribution_at(const Here& at, const Gather::Load& load, int w, Value sum) {
+void GatherEmitter::add_contribution_at(const RangeItem& at, const Gather::Load& load, int w, Value sum) {
     std::array<Value, 3> indices = at.index;
     for (size_t axis = 0; axis < 3; ++axis)
         if (const int64_t shift = load.index[axis].shift)
@@ -246,17 +155,16 @@ void AdjointEmitter::add_contribution_at(const Here& at, const Gather::Load& loa
     add_contribution(indices, load.load, w, sum);
 }
 
-/// Adds the sums, one a leaf, to the element of this item.
-void AdjointEmitter::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
+void GatherEmitter::add_here(const RangeItem& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
     std::vector<Value> indices;
     for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
-    const MemoryId shadow = shadows->of(from[list[0].load].memory, w);
+    const MemoryId shadow = state.shadows->of(from[list[0].load].memory, w);
     for (const auto& [leaf, sum] : sums) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), sum}));
 }
 
 /// Adds the contributions of all items whose load meets the element of this item: none, one or several.
-void AdjointEmitter::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w,
-                                 Value sum) {
+void GatherEmitter::add_meeting(const RangeItem& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w,
+                                Value sum) {
     if (axis == from.rank) return add_contribution(indices, load.load, w, sum);
     const auto [first, past] = meeting(at, load.index[size_t(axis)], axis);
     emit_for(first, past, b.constant_int(Scalar::i32, 1), [&](Value j) {
@@ -266,7 +174,7 @@ void AdjointEmitter::add_meeting(const Here& at, const Gather::Load& load, int a
 }
 
 /// True if all neighbours exist and each is the only item at its element. Most items are such interior items.
-Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list) {
+Value GatherEmitter::in_the_interior(const RangeItem& at, const Gather::Loads& list) {
     Gather::Offset reach{};
     Value all = b.constant_bool(true);
     const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
@@ -283,8 +191,7 @@ Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list)
     return b.op(Op::and_, {all, b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)})});
 }
 
-/// True if the array has an element at the indices of the item.
-Value AdjointEmitter::exists(const Here& at, const Gather::Load& load) {
+Value GatherEmitter::exists(const RangeItem& at, const Gather::Load& load) {
     const MemoryId m = from[load.load].memory;
     Value all = b.constant_bool(true);
     for (int d = 0; d < from.rank; ++d) {
@@ -297,11 +204,11 @@ Value AdjointEmitter::exists(const Here& at, const Gather::Load& load) {
 }
 
 /// Scatters to an element that belongs to no item, and to any element where nothing is gathered.
-void AdjointEmitter::scatter_beyond(const Here& at, const Gather::Load& load, Value gathered, int w) {
+void GatherEmitter::scatter_beyond(const RangeItem& at, const Gather::Load& load, Value gathered, int w) {
     Elsewhere own;
     own.indices = at.index;
     std::vector<Value> indices;
-    for (const Value v : indices_of(from, from[load.load])) indices.push_back(elsewhere(own, v));
+    for (const Value v : indices_of(from, from[load.load])) indices.push_back(elsewhere.value(own, v));
     Value owned = load.simple() ? in_range_at(at, load.offset(), 1) : b.constant_bool(true);
     for (int d = 0; d < from.rank && !load.simple(); ++d) {
         const size_t axis = size_t(load.axes[size_t(d)]);
@@ -309,10 +216,10 @@ void AdjointEmitter::scatter_beyond(const Here& at, const Gather::Load& load, Va
         owned = b.op(Op::and_, {owned, b.op(Op::and_, {b.op(Op::ge, {i, at.start[axis]}), b.op(Op::lt, {i, at.end[axis]})})});
     }
     emit_if(b.op(Op::not_, {b.op(Op::and_, {gathered, owned})}), [&] {
-        where_it_runs(own, where.block_of(load.load), BlockId{0}, [&](Elsewhere& inside) {
-            const Value term = adjoint_elsewhere(inside, from.result(from[load.load]), w);
+        elsewhere.where_it_runs(own, where.block_of(load.load), BlockId{0}, [&](Elsewhere& inside) {
+            const Value term = elsewhere.adjoint(inside, from.result(from[load.load]), w);
             if (!term) return;
-            const MemoryId shadow = shadows->of(from[load.load].memory, w);
+            const MemoryId shadow = state.shadows->of(from[load.load].memory, w);
             const uint32_t leaf = from[load.load].leaf;
             if (Gather::alone_beyond(primal.gather.loads.at(from[load.load].memory.id)))
                 b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
@@ -322,10 +229,10 @@ void AdjointEmitter::scatter_beyond(const Here& at, const Gather::Load& load, Va
     });
 }
 
-void AdjointEmitter::gather(MemoryId m, int w) {
+void GatherEmitter::gather(MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
-    const Here at = here();
+    const RangeItem at = here();
     std::map<uint32_t, Value> sums;  // by leaf; variables
     for (const Gather::Load& l : list)
         if (Value& sum = sums[from[l.load].leaf]; !sum) sum = b.var(zero(from[l.load].type));

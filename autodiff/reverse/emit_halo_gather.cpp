@@ -16,25 +16,24 @@
 // Cost: items for the halo; the host refuses where the halo is more than 64 elements plus an eighth of the range.
 // Limits: plain offsets only, everything that moves derivatives is gathered, and the range is not fixed by the kernel.
 // Textbook names: halo (ghost) region, predication by select.
+#include "autodiff/reverse/emit_halo_gather.h"
+
 #include <algorithm>
 
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/reverse/elsewhere.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-void AdjointEmitter::gather_over_halo() {
-    gather_begins = to.insts.size();
-    const Here at = here();
-    if (part == SweepPart::both) {
-        liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
-        declare_variables();
-        Value inside = b.constant_bool(true);
-        for (int axis = 0; axis < from.rank; ++axis)
-            inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
-        emit_if(inside, [&] { insts(BlockId{0}); });
-    }
+Value HaloGatherEmitter::in_range(const RangeItem& at) {
+    Value inside = b.constant_bool(true);
+    for (int axis = 0; axis < from.rank; ++axis)
+        inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
+    return inside;
+}
+
+void HaloGatherEmitter::gather_all(const RangeItem& at) {
     for (const auto& entry : primal.gather.loads)
         for (int w = 0; w < width; ++w)
             if (sweep_kind == SweepKind::halo_gather)
@@ -44,14 +43,14 @@ void AdjointEmitter::gather_over_halo() {
 }
 
 /// True if the range of the primal has an item at this position.
-Value AdjointEmitter::exists_at(const Here& at, int axis, Value position) {
+Value HaloGatherEmitter::exists_at(const RangeItem& at, int axis, Value position) {
     const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
 }
 
 /// The item that reads the element of this item as x[i + shift], along one axis: gives the condition that the range of the
 /// primal has it, and the index of the nearest item that exists.
-std::pair<Value, Value> AdjointEmitter::neighbour(const Here& at, size_t axis, int64_t shift) {
+std::pair<Value, Value> HaloGatherEmitter::neighbour(const RangeItem& at, size_t axis, int64_t shift) {
     const auto [before, after] = primal.gather.reach();
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
     const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
@@ -70,14 +69,14 @@ std::pair<Value, Value> AdjointEmitter::neighbour(const Here& at, size_t axis, i
 }
 
 /// The element of the item exists if the stencil reaches over the whole halo-extended range. Otherwise a branch tests that.
-void AdjointEmitter::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
+void HaloGatherEmitter::where_it_exists(const RangeItem& at, const Gather::Loads& list, const std::function<void()>& emit) {
     if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list))
         emit();
     else
-        emit_if(exists(at, list[0]), emit);
+        emit_if(gather.exists(at, list[0]), emit);
 }
 
-void AdjointEmitter::gather_over_halo(const Here& at, MemoryId m, int w) {
+void HaloGatherEmitter::gather_over_halo(const RangeItem& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
     where_it_exists(at, list, [&] {
@@ -92,20 +91,20 @@ void AdjointEmitter::gather_over_halo(const Here& at, MemoryId m, int w) {
                 all = b.op(Op::and_, {all, there_is});
             }
             const Value nothing = zero(from[load].type), given = b.var(nothing);
-            where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
-                if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w)) b.set(given, term);
+            elsewhere.where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
+                if (const Value term = elsewhere.adjoint(inside, from.result(from[load]), w)) b.set(given, term);
             });
             const Value term = b.select(all, b.get(given), nothing);
             Value& sum = sums[from[load].leaf];
             sum = sum ? b.op(Op::add, {sum, term}) : term;
         }
-        add_here(at, list, w, sums);
+        gather.add_here(at, list, w, sums);
     });
 }
 
 /// Separates interior items from boundary items. Both add their sums after the branch: an element that is stored under one mask
 /// and loaded under another would have to come from memory in between.
-void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
+void HaloGatherEmitter::gather_by_rows(const RangeItem& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
     std::map<uint32_t, Value> sums;  // by leaf; variables
@@ -122,9 +121,9 @@ void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
             }
             const Value sum = sums.at(from[l.load].leaf);
             if (interior)
-                add_contribution_at(at, l, w, sum);
+                gather.add_contribution_at(at, l, w, sum);
             else
-                emit_if(there_is, [&] { add_contribution_at(at, l, w, sum); });
+                emit_if(there_is, [&] { gather.add_contribution_at(at, l, w, sum); });
         }
     };
     where_it_exists(at, list, [&] {
@@ -141,7 +140,7 @@ void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
         }
         ir::emit_if(b, to, interior, [&] { add_all(true); }, [&] { add_all(false); });
         for (auto& entry : sums) entry.second = b.get(entry.second);
-        add_here(at, list, w, sums);
+        gather.add_here(at, list, w, sums);
     });
 }
 

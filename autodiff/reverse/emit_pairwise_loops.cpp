@@ -10,26 +10,17 @@
 // Limits: above 80 instructions per load and direction the sweep gives up, because atomics cost less.
 // Textbook name: pairwise force evaluation without Newton's third law: both partners compute the pair, so that nothing is
 // scattered.
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/reverse/emit_pairwise_loops.h"
+
+#include "autodiff/reverse/elsewhere.h"
+#include "autodiff/sweep/factored_sums.h"
+#include "autodiff/sweep/kept_values.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-/// For a square (x - y)^2 of a pair: emits (y - x)^2, which is equal, and which the item has computed for itself if it computes
-/// the same with x and y exchanged. None for other instructions.
-Value AdjointEmitter::square_elsewhere(Elsewhere& there, const Inst& i) {
-    const auto v = from.operands(i);
-    if (sweep_kind != SweepKind::pairwise || i.op != Op::mul || v[0] != v[1]) return {};
-    if (from[v[0]].inst.id == none || from[from[v[0]].inst].op != Op::sub) return {};
-    const auto difference = from.operands(from[from[v[0]].inst]);
-    const Value x = elsewhere(there, difference[0]), y = elsewhere(there, difference[1]), turned = b.op(Op::sub, {y, x});
-    return b.op(Op::mul, {turned, turned});
-}
-
-/// Emits a loop that runs forwards. Its iteration j of item i reverses the item's own iteration j, by `own`. For a pairwise
-/// loop it also evaluates iteration i of item j, and sums the contributions to the elements of item i.
-void AdjointEmitter::reverse_pairwise_loop(InstId loop, const std::function<void(Value index)>& own) {
+void PairwiseLoopEmitter::reverse_loop(InstId loop, const std::function<void(Value index)>& own) {
     const Inst& i = from[loop];
     const auto bounds = from.operands(i);
     const auto pairs = primal.pairwise.loads.find(loop.id);
@@ -38,27 +29,28 @@ void AdjointEmitter::reverse_pairwise_loop(InstId loop, const std::function<void
     for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
         sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));
     const Value index = from[i.blocks[0]].params[0], mine = b.index(Op::global_index, 0);
-    const Value step = provided(bounds[2]), limit = provided(bounds[1]), start = provided(bounds[0]);
+    const Value step = kept.provided(bounds[2]), limit = kept.provided(bounds[1]), start = kept.provided(bounds[0]);
     emit_for(start, limit, step, [&](Value j) {
         own(j);
         if (!taken) return;
         // Beyond this limit atomics cost less.
-        gather_begins = to.insts.size(), gather_limit = 80 * sums.size();
+        elsewhere.begin(80 * sums.size());
         Elsewhere there;
         there.indices[0] = j, there.values[index.id] = mine;
         for (size_t n = 0; n < sums.size(); ++n) {
             const InstId load = pairs->second[n / size_t(width)];
-            where_it_runs(there, where.block_of(load), i.blocks[0], [&](Elsewhere& inside) {
-                const Value term = adjoint_elsewhere(inside, from.result(from[load]), int(n % size_t(width)));
-                if (term) b.set(sums[n], plus(b.get(sums[n]), term));
+            elsewhere.where_it_runs(there, where.block_of(load), i.blocks[0], [&](Elsewhere& inside) {
+                const Value term = elsewhere.adjoint(inside, from.result(from[load]), int(n % size_t(width)));
+                if (term) b.set(sums[n], plus(b, to, b.get(sums[n]), term));
             });
         }
     });
     for (size_t n = 0; n < sums.size(); ++n) {
         const InstId load = pairs->second[n / size_t(width)];
         std::vector<Value> place;
-        for (const Value v : indices_of(from, from[load])) place.push_back(v == index ? mine : provided(v));
-        b.atomic(shadows->of(from[load].memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place, b.get(sums[n]));
+        for (const Value v : indices_of(from, from[load])) place.push_back(v == index ? mine : kept.provided(v));
+        b.atomic(state.shadows->of(from[load].memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place,
+                 b.get(sums[n]));
     }
 }
 

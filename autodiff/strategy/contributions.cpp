@@ -1,7 +1,7 @@
 // Contributions of other items: which adjoints of a loop's loads can any item compute for any other item?
 //
 // Why: where this is so, the item that owns an element can sum up what all others give to it, and nobody scatters by atomics.
-// pairwise_loops.cpp and owner_computes.cpp ask it; `adjoint_elsewhere` (emit_gather.cpp) emits what it has found.
+// pairwise_loops.cpp and owner_computes.cpp ask it; `ElsewhereEmitter` (elsewhere.cpp) emits what it has found.
 //
 //     for k { %a = load arg2[%i, %k];  %b = load arg3[%k, %j];  %p = mul %a, %b;  %t = add %s, %p }
 //     store arg1[%i, %j], %sum

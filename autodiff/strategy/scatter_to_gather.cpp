@@ -39,7 +39,7 @@ bool of_the_group(Op op) {
 
 const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
 
-/// Bounds of the partially parsed sum. A larger shift might wrap (AdjointEmitter::few_meet).
+/// Bounds of the partially parsed sum. A larger shift might wrap (GatherEmitter::few_meet).
 bool stays_near(const Gather::Index& index) {
     return std::abs(index.shift) <= Gather::farthest && std::abs(index.wraps) <= Gather::most_wraps;
 }

@@ -1,134 +1,73 @@
-// Adjoint accumulators: sums of contributions to one adjoint, factored while they are built up.
+// Adjoint accumulators: the adjoints that the reverse sweep holds, factored while they are built up.
 //
 // Each active value has an accumulator for each direction. A value that is used in its own block only has an SSA value as its
 // sum; other accumulators are variables. Products are not added as they come. A sum of products of one adjoint becomes one
-// product with the sum of the partial derivatives, which are ready before the adjoint is (add_product); and sums of products
-// with a common factor share it (total). Both are the distributive law, and signs move outwards.
+// product with the sum of the partial derivatives, which are ready before the adjoint is (add_product); factored_sums.cpp takes
+// common factors out of other sums. Both are the distributive law.
 //
 //     y = 1.1 x - 0.4 x z, adjoint dy:
 //     plain       dx = dy * 1.1;  dx = dx - dy * (0.4 * z)
 //     factored    dx = dy * (1.1 - 0.4 * z)
-//     f a + (f c) x  =>  f (a + c x)
 //
 // Cost: none at run time: fewer multiplications and a shorter dependence chain.
-// Limits: pattern matching on the last terms of a sum only. f16 keeps the order of factors of nested products, because of its
-// short range; a factor that is a select is not taken out of nested products (it may be 0 where the other factor is infinite).
-// Textbook name: factoring by distributivity.
-#include <array>
+// Limits: consecutive products with one factor only, and no variables.
+#include "autodiff/sweep/adjoint_accumulators.h"
 
 #include "autodiff/rules/derivative_rules.h"
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/sweep/factored_sums.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-namespace {
-bool is(const Kernel& k, Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; }
+Accumulators::Accumulators(const SweepContext& context)
+    : SweepContext(context), all(from.values.size() * size_t(width)), active_in(from.blocks.size()) {
+    std::vector<bool> crosses(from.values.size());  // values with a use in another block
+    for (const InstId id : where.order())
+        for (const Value v : from.operands(from[id]))
+            if (plan.home(v) != plan.home(where.block_of(id))) crosses[v.id] = true;
+    for (uint32_t v = 0; v < from.values.size(); ++v) {
+        if (where.block_of(Value{v}).id != none && analysis.active(Value{v}) && crosses[v])
+            active_in[plan.home(Value{v}).id].push_back({v});
+    }
+}
 
-/// The operand, where the value is a neg; none otherwise.
-Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(k[k[v].inst])[0] : Value{}; }
-}  // namespace
-
-void AdjointEmitter::add(size_t at, Value term) {
-    Accumulator& s = accumulators[at];
+void Accumulators::add(size_t at, Value term) {
+    Accumulator& s = all[at];
     s.touched = true;
     if (s.var)
-        b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
+        b.set(s.var, s.zero ? term : plus(b, to, b.get(s.var), term));
     else
-        s.now = s.zero ? term : plus(s.now, term);
+        s.now = s.zero ? term : plus(b, to, s.now, term);
     s.zero = false;
 }
 
-/// Emits sum + term. Signs move outwards.
-Value AdjointEmitter::plus(Value sum, Value term) {
-    const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
-    if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
-    if (minus_term) return total(Op::sub, sum, minus_term);
-    if (minus_sum) return total(Op::sub, term, minus_sum);
-    return total(Op::add, sum, term);
-}
-
-namespace {
-
-/// A product as one factor and the rest, which has up to two values.
-struct FactoredProduct {
-    Value factor;
-    std::array<Value, 2> rest;
-};
-/// All such decompositions of a product. Of (p q) y also p and (q, y), and q and (p, y).
-std::vector<FactoredProduct> factorings(const Kernel& k, Value v, bool inner) {
-    std::vector<FactoredProduct> all;
-    if (!v || !is(k, v, Op::mul)) return all;
-    const Value x = k.operands(k[k[v].inst])[0], y = k.operands(k[k[v].inst])[1];
-    for (const auto& [one, other] : {std::pair(x, y), std::pair(y, x)}) {
-        all.push_back({one, {other, {}}});
-        if (!inner) continue;
-        for (const FactoredProduct& s : factorings(k, one, false)) all.push_back({s.factor, {s.rest[0], other}});
-    }
-    return all;
-}
-
-}  // namespace
-
-/// Emits sum + term or sum - term. f a + (f c) x becomes f (a + c x): several such sums do without f c, and a product can be
-/// contracted with the addition. The same for (f a) x + (f c) y, except where f is a select, which may be zero because a x is
-/// infinite, and except in narrow floats: f16 has too short a range without f.
-Value AdjointEmitter::total(Op op, Value sum, Value term) {
-    const bool short_range = is_narrow_float(to.type_of(sum));
-    uint64_t bits = 0;
-    for (const bool inner : {false, true})
-        for (const FactoredProduct& s : factorings(to, sum, inner && !short_range))
-            for (const FactoredProduct& t : factorings(to, term, true)) {
-                if (s.factor != t.factor || to.constant(s.factor, bits) || (inner && is(to, s.factor, Op::select))) continue;
-                const auto rest = [&](const FactoredProduct& of) { return of.rest[1] ? b.op(Op::mul, of.rest) : of.rest[0]; };
-                return b.op(Op::mul, {b.op(op, {rest(s), rest(t)}), s.factor});
-            }
-    return b.op(op, {sum, term});
-}
-
-/// Emits 2 x y. Where x is a product with a constant, the constant is doubled.
-Value AdjointEmitter::twice(Value x, Value y) {
-    const InstId source = to[x].inst;
-    uint64_t bits = 0;
-    if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits))
-        return b.op(Op::mul, {b.op(Op::add, {x, x}), y});
-    const Value factor = to.operands(to[source])[0], constant = to.operands(to[source])[1],
-                doubled = b.op(Op::add, {constant, constant});
-    if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {b.op(Op::mul, {factor, y})});
-    return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
-}
-
-/// Adds factor * partial. Consecutive products with one factor become one product with the sum of the partial derivatives:
-/// these are ready before the factor, for which the sweep waits.
-void AdjointEmitter::add_product(size_t at, Value factor, Value partial) {
+void Accumulators::add_product(size_t at, Value factor, Value partial) {
     const InstId made = to[partial].inst;
     const Op op = made.id == none ? Op::constant : to[made].op;
     const Value one = b.constant_float(to.type_of(factor), 1), minus_one = b.constant_float(to.type_of(factor), -1);
-    if (accumulators[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
+    if (all[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
         return add(at, times(b, to, factor, partial));
     if (const Value positive = negated(to, factor)) factor = positive, partial = b.op(Op::neg, {partial});
-    if (accumulators[at].factor != factor) {
+    if (all[at].factor != factor) {
         make_product(at);
     } else if (const Value minus = negated(to, partial)) {
-        partial = b.op(Op::sub, {accumulators[at].partial, minus});
+        partial = b.op(Op::sub, {all[at].partial, minus});
     } else {
-        const Value first = negated(to, accumulators[at].partial);
-        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {accumulators[at].partial, partial});
+        const Value first = negated(to, all[at].partial);
+        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {all[at].partial, partial});
     }
-    accumulators[at].factor = factor, accumulators[at].partial = partial, accumulators[at].touched = true;
+    all[at].factor = factor, all[at].partial = partial, all[at].touched = true;
 }
 
-void AdjointEmitter::make_product(size_t at) {
-    const Value factor = accumulators[at].factor;
-    accumulators[at].factor = {};
-    if (factor) add(at, times(b, to, factor, accumulators[at].partial));
+void Accumulators::make_product(size_t at) {
+    const Value factor = all[at].factor;
+    all[at].factor = {};
+    if (factor) add(at, times(b, to, factor, all[at].partial));
 }
 
-/// True if the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
-/// derivative, and the product stays pending.
-bool AdjointEmitter::passes_on(const Inst& i, int w) {
-    const Accumulator product = accumulators[accumulator(from.result(i), w)];
+bool Accumulators::passes_on(const Inst& i, int w) {
+    const Accumulator product = all[of(from.result(i), w)];
     if (i.op != Op::mul || !product.zero || !product.factor) return false;
     const auto v = from.operands(i);
     uint64_t bits = 0;
@@ -136,29 +75,69 @@ bool AdjointEmitter::passes_on(const Inst& i, int w) {
     if (!from.constant(v[constant], bits)) return false;
     const Value by = b.constant(i.type, bits), positive = negated(to, product.partial);
     const Value partial = positive ? b.op(Op::neg, {b.op(Op::mul, {by, positive})}) : b.op(Op::mul, {by, product.partial});
-    if (analysis.active(v[1 - constant])) add_product(accumulator(v[1 - constant], w), product.factor, partial);
+    if (analysis.active(v[1 - constant])) add_product(of(v[1 - constant], w), product.factor, partial);
     return true;
 }
 
-/// The sum so far; none where it is zero.
-Value AdjointEmitter::take(size_t at) {
+Value Accumulators::take(size_t at) {
     make_product(at);
-    const Accumulator& s = accumulators[at];
+    const Accumulator& s = all[at];
     if (s.zero) return {};
     return s.var ? b.get(s.var) : s.now;
 }
 
-void AdjointEmitter::open_accumulator(size_t at, Scalar type) {
-    accumulators[at] = {};
-    accumulators[at].var = b.var(zero(type));
+void Accumulators::open(size_t at, Scalar type) {
+    all[at] = {};
+    all[at].var = b.var(zero(type));
 }
 
-/// Accumulators to which other blocks contribute are variables.
-void AdjointEmitter::open_accumulators(BlockId block) {
+void Accumulators::open_block(BlockId block) {
     for (const Value v : active_in[block.id]) {
         if (from[v].inst.id == none) continue;  // a parameter of a loop: opened in front of the loop
-        for (int w = 0; w < width; ++w) open_accumulator(accumulator(v, w), from.type_of(v));
+        for (int w = 0; w < width; ++w) open(of(v, w), from.type_of(v));
     }
+}
+
+void Accumulators::clear(Value v, int w) {
+    Accumulator& s = all[of(v, w)];
+    b.set(s.var, zero(from.type_of(v)));
+    s.zero = true;
+}
+
+void Accumulators::join_arms(const std::vector<Accumulator>& before, const std::vector<Accumulator>& after_then) {
+    for (size_t s = 0; s < before.size(); ++s) {
+        const bool touched = all[s].touched || after_then[s].touched;
+        all[s].zero = all[s].zero && after_then[s].zero;
+        if (!before[s].var) all[s] = before[s];
+        all[s].touched = touched;
+    }
+}
+
+std::vector<Accumulators::Accumulator> Accumulators::begin_loop() {
+    std::vector<Accumulator> before = all;
+    for (Accumulator& s : all)
+        if (s.var) s.zero = false, s.touched = false;
+    return before;
+}
+
+void Accumulators::end_loop(const std::vector<Accumulator>& before) {
+    for (size_t s = 0; s < before.size(); ++s) {
+        const bool touched = all[s].touched;
+        all[s] = before[s];
+        all[s].touched = before[s].touched || touched;
+        if (all[s].var) all[s].zero = before[s].zero && !touched;
+    }
+}
+
+size_t Accumulators::new_sum() {
+    all.emplace_back();
+    return all.size() - 1;
+}
+
+bool Accumulators::touched_outside(const std::set<uint32_t>& values) const {
+    for (size_t s = 0; s < all.size(); ++s)
+        if (all[s].touched && !values.count(uint32_t(s / size_t(width)))) return true;
+    return false;
 }
 
 }  // namespace pumice::derive

@@ -12,8 +12,10 @@
 // Limits: poles are those of the op's row (has_poles); an adjoint that is 0 by chance is masked as well on such a path. Field's
 // name: the double-where trick. Users of other systems write it by hand: select(c, f(select(c, x, safe)), other), as the FAQ of
 // JAX explains.
+#include "autodiff/sweep/double_where.h"
+
+#include "autodiff/analysis/tape.h"
 #include "autodiff/rules/derivative_rules.h"
-#include "autodiff/sweep/adjoint_emitter.h"
 
 namespace pumice::derive {
 
@@ -51,8 +53,8 @@ std::vector<bool> discardable_values(const Kernel& k, const Structure& where, co
     return chosen;
 }
 
-Value AdjointEmitter::unless_zero(Value adjoint, Value term) {
-    const Value nothing = zero(to.type_of(term));
+Value unless_zero(Builder& b, const Kernel& to, Value adjoint, Value term) {
+    const Value nothing = b.constant(to.type_of(term), 0);
     return b.select(b.op(Op::ne, {adjoint, nothing}), term, nothing);
 }
 

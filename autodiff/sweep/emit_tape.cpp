@@ -12,14 +12,16 @@
 // In halves an item also stores its final height, unless that is a known number.
 // Cost: a store and a load for each value, and the cursor. Limits: a tape has at most 2^31 - 1 elements.
 // Textbook name: the tape (value stack) of store-all reverse mode; Griewank and Walther, "Evaluating Derivatives".
-#include "autodiff/sweep/adjoint_emitter.h"
+#include "autodiff/sweep/emit_tape.h"
+
+#include "autodiff/sweep/kept_values.h"
 #include "core/support/error.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-void AdjointEmitter::add_stacks() {
+void TapeEmitter::add_stacks() {
     const bool split_mode = part == SweepPart::augmented || part == SweepPart::reverse || plan.is_split();
     int64_t all = 0;
     bool bounded = true;
@@ -50,43 +52,44 @@ void AdjointEmitter::add_stacks() {
             stack.memory = {uint32_t(to.memories.size())};
             if (!counting) stack.memory = add_own_memory(to, m);
         } else if (stack.kind == TapeParameter::Sizing::item) {
-            tapes.push_back({stack.type, TapeParameter::Sizing::item, stack.bound->number, stack.bound->more});
+            state.tapes.push_back({stack.type, TapeParameter::Sizing::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         } else {
-            tapes.push_back({Scalar::i32, TapeParameter::Sizing::offsets, 1});
-            tapes.push_back({stack.type, TapeParameter::Sizing::counted, 0});
+            state.tapes.push_back({Scalar::i32, TapeParameter::Sizing::offsets, 1});
+            state.tapes.push_back({stack.type, TapeParameter::Sizing::counted, 0});
             stack.offsets = Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, name + "_offsets",
                                                text("the offsets of ", label));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name, label);
         }
         if (split_mode && !stack.known_height()) {
-            tapes.push_back({Scalar::i32, TapeParameter::Sizing::item, 1});
+            state.tapes.push_back({Scalar::i32, TapeParameter::Sizing::item, 1});
             if (!counting)
                 stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, name + "_height", text("the height of ", label));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == TapeParameter::Sizing::counted && !counting && !owner)
-            stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
+        if (stack.kind == TapeParameter::Sizing::counted && !counting && sweep_kind != SweepKind::owner)
+            stack.base = b.load(stack.offsets, 0, std::span(&state.members.linear, 1));
     }
 }
 
 /// The address of an element. Tapes with a fixed size an item interleave the items; in counted tapes the items follow one
 /// another.
-Value AdjointEmitter::address(Stack& stack, Value slot) {
+Value TapeEmitter::address(const Stack& stack, Value slot) const {
     switch (stack.kind) {
-        case TapeParameter::Sizing::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
+        case TapeParameter::Sizing::item:
+            return b.op(Op::add, {b.op(Op::mul, {slot, state.members.items}), state.members.linear});
         case TapeParameter::Sizing::counted: return b.op(Op::add, {stack.base, slot});
         default: return slot;
     }
 }
 
-void AdjointEmitter::push(BlockId block) {
+void TapeEmitter::push(BlockId block) {
     for (Stack& stack : stacks) {
         std::vector<Value> values;
-        for (const Value v : plan.taped(block, stack.type)) values.push_back(part == SweepPart::count ? v : of(v));
+        for (const Value v : plan.taped(block, stack.type)) values.push_back(part == SweepPart::count ? v : kept.copied(v));
         if (stack.type == Scalar::i32)
             for (const InstId loop : plan.taped_counts(block))
-                values.push_back(part == SweepPart::count ? Value{} : counts.at(loop.id));
+                values.push_back(part == SweepPart::count ? Value{} : kept.counts.at(loop.id));
         if (values.empty()) continue;
         Value height = b.get(stack.cursor);
         // A count does not wrap: it saturates at a number that the launch refuses.
@@ -100,7 +103,7 @@ void AdjointEmitter::push(BlockId block) {
     }
 }
 
-void AdjointEmitter::pop(BlockId block) {
+void TapeEmitter::pop(BlockId block) {
     for (Stack& stack : stacks) {
         const std::vector<Value> values = plan.taped(block, stack.type);
         const std::vector<InstId> loops = stack.type == Scalar::i32 ? plan.taped_counts(block) : std::vector<InstId>();
@@ -112,26 +115,26 @@ void AdjointEmitter::pop(BlockId block) {
             const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
             return b.load(stack.memory, 0, {&at, 1});
         };
-        for (size_t n = 0; n < values.size(); ++n) known[values[n].id] = b.cast(from.type_of(values[n]), popped(n));
-        for (size_t n = 0; n < loops.size(); ++n) counts[loops[n].id] = popped(values.size() + n);
+        for (size_t n = 0; n < values.size(); ++n) kept.known[values[n].id] = b.cast(from.type_of(values[n]), popped(n));
+        for (size_t n = 0; n < loops.size(); ++n) kept.counts[loops[n].id] = popped(values.size() + n);
     }
 }
 
-void AdjointEmitter::save_cursors() {
+void TapeEmitter::save_cursors() {
     for (Stack& stack : stacks)
-        if (!stack.known_height()) b.store(stack.final, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+        if (!stack.known_height()) b.store(stack.final, 0, std::span(&state.members.linear, 1), b.get(stack.cursor));
 }
 
-void AdjointEmitter::restore_cursors() {
+void TapeEmitter::restore_cursors() {
     for (Stack& stack : stacks)
         b.set(stack.cursor, stack.known_height() ? b.constant_int(Scalar::i32, stack.bound->number)
-                                                 : b.load(stack.final, 0, std::span(&members().linear, 1)));
+                                                 : b.load(stack.final, 0, std::span(&state.members.linear, 1)));
 }
 
-void AdjointEmitter::count_pushes() {
+void TapeEmitter::count_pushes() {
     for (Stack& stack : stacks)
         if (stack.kind == TapeParameter::Sizing::counted)
-            b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+            b.store(stack.offsets, 0, std::span(&state.members.linear, 1), b.get(stack.cursor));
 }
 
 }  // namespace pumice::derive
