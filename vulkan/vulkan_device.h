@@ -270,7 +270,7 @@ private:
         std::map<const CommandRecorder*, RecordingRing> recorded;
         std::vector<std::unique_ptr<ReportRing>> unused, abandoned;  // of released recordings, and of those that failed
     } reporting;
-    /// Locks for 64-bit atomics on a device without them (codegen/glsl/emit_locks.cpp): zero whenever no kernel runs. Made at
+    /// Locks for 64-bit atomics on a device without them (emit_locks.cpp): zero whenever no kernel runs. Made at
     /// first use.
     struct {
         std::atomic<bool> made = false;

@@ -8,7 +8,7 @@
 // Bitwise operators, == and != are GLSL's own on uvec2. Additions carry, multiplications are sums of word products, divisions are
 // loops: see shaders/pairs.glsl. In memory a pair has the layout of a 64-bit integer. Devices with 64-bit integers do not use
 // this. Cost: an addition is a few instructions, a division a function. Limits: every integer op has a text, else a library bug;
-// 64-bit atomics need locks (codegen/glsl/emit_locks.cpp); not together with 64-bit offsets.
+// 64-bit atomics need locks (codegen/glsl_body/emit_locks.cpp); not together with 64-bit offsets.
 // Textbook name: multiple-precision arithmetic (Knuth, TAOCP 2, section 4.3.1).
 #include "codegen/glsl_text/int64_emulation.h"
 

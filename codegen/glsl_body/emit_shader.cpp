@@ -14,7 +14,7 @@
 // version.
 // Limits: one entry point, main; at most one argument block.
 #include "codegen/glsl/codegen.h"
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/prelude.h"
 #include "core/ir/cache_key.h"
 #include "core/source/source_text.h"

@@ -19,7 +19,7 @@
 #include <bit>
 #include <cmath>
 
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"

@@ -1,4 +1,4 @@
-#include "codegen/glsl/parallel_copy.h"
+#include "codegen/glsl_body/parallel_copy.h"
 
 #include <gtest/gtest.h>
 

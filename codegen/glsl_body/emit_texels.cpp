@@ -17,7 +17,7 @@
 // texel is stored by one item at a time. Textbook name: instruction selection, with store merging.
 #include <algorithm>
 
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"

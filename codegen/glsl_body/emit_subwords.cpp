@@ -11,7 +11,7 @@
 // loop. Limits: two items that store to one element at once are a race, as for any other element. A struct of sub-word members is
 // addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
 // Textbook name: read-modify-write of the containing word, compare-exchange loop.
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/scalar_text.h"
 #include "core/ir/ops.h"

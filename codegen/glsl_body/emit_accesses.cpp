@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"

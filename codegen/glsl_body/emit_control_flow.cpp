@@ -16,8 +16,8 @@
 // constants, since GLSL evaluates them again in every iteration.
 #include <algorithm>
 
-#include "codegen/glsl/glsl_emitter.h"
-#include "codegen/glsl/parallel_copy.h"
+#include "codegen/glsl_body/glsl_emitter.h"
+#include "codegen/glsl_body/parallel_copy.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"

@@ -9,7 +9,7 @@
 // temporary, which frees what it reads; a copy that is the last reader of some target is preferred. Cost: quadratic in the number
 // of copies, which is the number of values that a loop or if carries: few. Limits: targets are distinct. For plain moves the
 // number of temporaries is the least one, one a cycle; for expressions that read several variables it is a heuristic.
-#include "codegen/glsl/parallel_copy.h"
+#include "codegen/glsl_body/parallel_copy.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -15,7 +15,7 @@
 // against other accesses under the lock; progress relies on the device to keep running the group that holds a lock, which Vulkan
 // does not promise.
 // Textbook name: spin lock (test-and-set) with lock striping (Herlihy and Shavit, "The Art of Multiprocessor Programming").
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"

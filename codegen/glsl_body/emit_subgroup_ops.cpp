@@ -10,7 +10,7 @@
 // device lacks any capability that the kernel needs (Interface::subgroups), the whole kernel sees subgroups of one item. A record
 // of print or require takes its room in the ring with one atomicAdd; without room, it is counted as lost (core/host/ring.h).
 // Cost: a failing require writes twice only for the first failure of all. Limits: the order of float reductions is the driver's.
-#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
