@@ -14,9 +14,10 @@
 // while is `while (condition)` if its test block is a single expression, else `while (true)` with a break. Cost: linear in the
 // text, and in each yield that of the parallel copy. Limits: structured control flow alone; bounds and steps are names or
 // constants, since GLSL evaluates them again in every iteration.
+#include "codegen/glsl_body/emit_control_flow.h"
+
 #include <algorithm>
 
-#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_body/parallel_copy.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -59,72 +60,53 @@ bool leads_up(const Kernel& k, Value step) {
 
 }  // namespace
 
-/// Writes `head {`, the body, which is already indented, and `}`.
-void GlslEmitter::braced(const std::string& head, const std::string& body) {
-    line(head + " {");
-    out += body;
-    out += std::string(size_t(indent) * 4, ' ') + "}\n";
-}
-
-/// Declares one variable a value. `initial` is empty if every path assigns it.
-void GlslEmitter::new_variables(std::span<const Value> values, std::span<const Expression> initial) {
-    for (size_t n = 0; n < values.size(); ++n) {
-        const Value v = values[n];
-        names[v.id] = text("v", next_name++);
-        variable[v.id] = v.id;
-        const std::string_view type = glsl_type(k.type_of(v), options.pairs).value;
-        line(initial.empty() ? text(type, " ", names[v.id], ";") : text(type, " ", names[v.id], " = ", initial[n].text, ";"));
-    }
-}
-
 /// A parallel copy, sequentialised: all targets take the values that their sources had before the first assignment.
-void GlslEmitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
+void ControlFlowEmitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
     std::vector<Value> to;
     std::vector<Expression> from;
     std::vector<Assignment> copies;
     for (size_t n = 0; n < targets.size(); ++n) {
-        if (names[targets[n].id].empty()) continue;  // the result is unused
-        Expression source = use(sources[n]);
-        if (source.text == names[targets[n].id]) continue;
+        if (values.name(targets[n]).empty()) continue;  // the result is unused
+        Expression source = values.use(sources[n]);
+        if (source.text == values.name(targets[n])) continue;
         to.push_back(targets[n]);
-        copies.push_back({variable[targets[n].id], source.variables});
+        copies.push_back({values.variable_of(targets[n]), source.variables});
         from.push_back(std::move(source));
     }
     for (const CopyStep& step : sequence(copies)) {
         Expression& source = from[step.copy];
         if (!step.keep) {
-            line(names[to[step.copy].id] + " = " + source.text + ";");
+            out.line(values.name(to[step.copy]) + " = " + source.text + ";");
             continue;
         }
-        const std::string kept = text("v", next_name++);
-        line(text("const ", glsl_type(k.type_of(to[step.copy]), options.pairs).value, " ", kept, " = ", source.text, ";"));
+        const std::string kept = out.new_name("v");
+        out.line(text("const ", glsl_type(k.type_of(to[step.copy]), options.pairs).value, " ", kept, " = ", source.text, ";"));
         source = {kept, primary, {}, {}};
     }
 }
 
-void GlslEmitter::if_statement(const Inst& i) {
+void ControlFlowEmitter::if_statement(const Inst& i) {
     const Value condition = k.operands(i)[0];
-    Expression test = use(condition);
-    flush(none);
+    Expression test = values.use(condition);
+    values.flush(none);
     std::vector<Value> results = results_of(k, i);
     for (const Value v : results)
-        if (usage.uses.any(v)) new_variables(std::span(&v, 1), {});
+        if (usage.uses.any(v)) values.new_variables(std::span(&v, 1), {});
 
     yields.push_back(results);
-    const std::string then = captured([&] { block(i.blocks[0]); });
-    const std::string otherwise = captured([&] { block(i.blocks[1]); });
+    const std::string then = out.captured([&] { block(i.blocks[0]); });
+    const std::string otherwise = out.captured([&] { block(i.blocks[1]); });
     yields.pop_back();
-    loc = i.loc;
+    out.set_location(i.loc);
     if (then.empty() && otherwise.empty()) return;
-    if (then.empty()) return braced("if (" + fill("!$0", {test}).text + ")", otherwise);
-    braced("if (" + test.text + ")", then);
+    if (then.empty()) return out.braced("if (" + fill("!$0", {test}).text + ")", otherwise);
+    out.braced("if (" + test.text + ")", then);
     if (otherwise.empty()) return;
-    out.pop_back();  // "}" and "else" share a line
-    out += " else {\n" + otherwise + std::string(size_t(indent) * 4, ' ') + "}\n";
+    out.braced_else(otherwise);
 }
 
-std::string GlslEmitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
-                                        const std::string& step) const {
+std::string ControlFlowEmitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
+                                               const std::string& step) const {
     const Value step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
     uint64_t bits = 0;
@@ -156,10 +138,10 @@ std::string GlslEmitter::condition_text(const Inst& i, const std::string& index,
 
 /// The third part of the for statement. An index that the step would carry past its type's limit becomes `to`, which ends the
 /// loop. The distance to `to` always fits the unsigned type.
-std::string GlslEmitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
+std::string ControlFlowEmitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
     const Value to_value = k.operands(i)[1], step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
-    const std::string& name = names[index.id];
+    const std::string& name = values.name(index);
     uint64_t bits = 0;
     if (options.pairs && is_pair(type)) return text(name, " = pm_", name_of(type), "_step(", name, ", ", to, ", ", step, ")");
     if (cannot_overflow(k, type, to_value, step_value)) {
@@ -181,35 +163,31 @@ std::string GlslEmitter::step_text(const Inst& i, Value index, const std::string
         return text(name, " += ", type == wide ? by : text(t, "(", by, ")"));
     }
     const std::string function = "step_" + std::string(name_of(type));
-    if (!own_functions.count(function)) {
+    if (!out.has_function(function)) {
         const std::string up = u + "(to) - " + u + "(index) > " + u + "(by) ? index + by : to";
         const std::string down = u + "(index) - " + u + "(to) > -" + u + "(by) ? index + by : to";
-        own_functions[function] =
-            text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
-                 ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n");
-        function_order.push_back(function);
+        out.define_function(
+            function, text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
+                           ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n"));
     }
     return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");
 }
 
-void GlslEmitter::for_statement(const Inst& i) {
+void ControlFlowEmitter::for_statement(const Inst& i) {
     const auto operands = k.operands(i);
     const Block& body = k[i.blocks[0]];
     std::vector<Value> results = results_of(k, i);
-    const std::vector<Expression> initial = use_all(operands.subspan(3));
+    const std::vector<Expression> initial = values.use_all(operands.subspan(3));
     // GLSL evaluates bound and step in every iteration, so they must be names or constants.
-    const std::string from = use(operands[0]).text;
-    const std::string to = use_named(operands[1]).text;
-    const std::string step = use_named(operands[2]).text;
-    flush(none);
-    new_variables(results, initial);
+    const std::string from = values.use(operands[0]).text;
+    const std::string to = values.use_named(operands[1]).text;
+    const std::string step = values.use_named(operands[2]).text;
+    values.flush(none);
+    values.new_variables(results, initial);
 
     const Value index = body.params[0];
-    names[index.id] = text("v", next_name++);
-    for (size_t n = 0; n < results.size(); ++n) {
-        names[body.params[n + 1].id] = names[results[n].id];
-        variable[body.params[n + 1].id] = results[n].id;
-    }
+    values.set_name(index, out.new_name("v"));
+    for (size_t n = 0; n < results.size(); ++n) values.share_variable(body.params[n + 1], results[n]);
     uint64_t bits = 1;
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
@@ -217,70 +195,66 @@ void GlslEmitter::for_statement(const Inst& i) {
         ir::LoopHint(i.immediate) == ir::LoopHint::unroll && !(options.unrolled_imprecise && k.math == Math::strict);
     if (unrolled) interface.need("GL_EXT_control_flow_attributes");
     const std::string head =
-        text(unrolled ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],
-             " = ", from, "; ", condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
-    loops.push_back({results});
+        text(unrolled ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", values.name(index),
+             " = ", from, "; ", condition_text(i, values.name(index), to, step), "; ", step_text(i, index, to, step), ")");
+    loops.push_back(results);
     yields.push_back(results);
-    const std::string statements = captured([&] { block(i.blocks[0]); });
+    const std::string statements = out.captured([&] { block(i.blocks[0]); });
     yields.pop_back();
     loops.pop_back();
-    loc = i.loc;
-    braced(head, statements);
+    out.set_location(i.loc);
+    out.braced(head, statements);
 }
 
 /// `while (condition)` if the test block is one expression whose results are the carried values themselves; otherwise `while
 /// (true)` with the test block's statements at its start.
-void GlslEmitter::while_statement(const Inst& i) {
+void ControlFlowEmitter::while_statement(const Inst& i) {
     std::vector<Value> results = results_of(k, i);
-    const std::vector<Expression> initial = use_all(k.operands(i));
-    flush(none);
-    new_variables(results, initial);
+    const std::vector<Expression> initial = values.use_all(k.operands(i));
+    values.flush(none);
+    values.new_variables(results, initial);
     const Block& test = k[i.blocks[0]];
-    for (size_t n = 0; n < results.size(); ++n) {
-        names[test.params[n].id] = names[results[n].id];
-        variable[test.params[n].id] = results[n].id;
-    }
-    loops.push_back({results});
+    for (size_t n = 0; n < results.size(); ++n) values.share_variable(test.params[n], results[n]);
+    loops.push_back(results);
     yields.push_back(results);
 
     Expression condition;
     std::string leave;
-    std::string statements = captured([&] {
+    std::string statements = out.captured([&] {
         block(i.blocks[0]);
         const Inst& last = k[test.insts.back()];
-        condition = use(k.operands(last)[0]);
-        leave = captured([&] { assign(results, k.operands(last).subspan(1)); });
+        condition = values.use(k.operands(last)[0]);
+        leave = out.captured([&] { assign(results, k.operands(last).subspan(1)); });
     });
     const bool simple = statements.empty() && leave.empty();
-    statements += captured([&] {
+    statements += out.captured([&] {
         if (!simple) {
             const std::string stop = fill("!$0", {condition}).text;
             if (leave.empty()) {
-                line("if (" + stop + ") break;");
+                out.line("if (" + stop + ") break;");
             } else {
-                const std::string pad(size_t(indent + 1) * 4, ' ');
-                braced("if (" + stop + ")", leave + pad + "break;\n");
+                out.braced("if (" + stop + ")", leave + out.padding(1) + "break;\n");
             }
         }
         block(i.blocks[1]);
     });
     yields.pop_back();
     loops.pop_back();
-    loc = i.loc;
-    braced(simple ? "while (" + condition.text + ")" : "while (true)", statements);
+    out.set_location(i.loc);
+    out.braced(simple ? "while (" + condition.text + ")" : "while (true)", statements);
 }
 
-void GlslEmitter::terminator(const Inst& i) {
+void ControlFlowEmitter::terminator(const Inst& i) {
     const auto operands = k.operands(i);
     switch (i.op) {
         case Op::yield:
             if (!yields.empty()) assign(yields.back(), operands);
             return;
         case Op::test: return;  // while_statement writes it
-        case Op::break_: assign(loops.back().carried, operands); return line("break;");
-        case Op::continue_: assign(loops.back().carried, operands); return line("continue;");
+        case Op::break_: assign(loops.back(), operands); return out.line("break;");
+        case Op::continue_: assign(loops.back(), operands); return out.line("continue;");
         default:
-            if (depth > 1) line("return;");
+            if (!yields.empty()) out.line("return;");
             return;
     }
 }

@@ -15,11 +15,10 @@
 // against other accesses under the lock; progress relies on the device to keep running the group that holds a lock, which Vulkan
 // does not promise.
 // Textbook name: spin lock (test-and-set) with lock striping (Herlihy and Shavit, "The Art of Multiprocessor Programming").
-#include "codegen/glsl_body/glsl_emitter.h"
+#include "codegen/glsl_body/emit_locks.h"
+
 #include "codegen/glsl_text/glsl_type.h"
-#include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
-#include "core/ir/ops.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {
@@ -31,7 +30,7 @@ using namespace ir;
 /// subgroup tries at a time: should a compiler move the release out of the loop, no other item of the subgroup waits for it.
 /// There is no election where the driver elects lanes without an item (Options::idle_lanes). The memory barriers keep the
 /// accesses between the lock's atomics.
-Expression GlslEmitter::atomic_under_lock(const Inst& i, const char* what) {
+Expression LockEmitter::atomic(const Inst& i, const char* what) {
     interface.need_locks();
     const Memory& m = k[i.memory];
     const bool exchanges = i.op == Op::compare_exchange, local = m.kind == MemoryKind::local;
@@ -39,7 +38,7 @@ Expression GlslEmitter::atomic_under_lock(const Inst& i, const char* what) {
     const auto operands = k.operands(i);
     std::string name = text(exchanges ? "compare_exchange" : std::string("atomic_") + what, "_", interface.name(i.memory));
     if (!m.element.is_scalar()) name += text("_", i.leaf);
-    if (!own_functions.count(name)) {
+    if (!out.has_function(name)) {
         const auto named = [](const char* text) { return Expression{text, primary, {}, {}}; };
         const std::string_view type = glsl_type(i.type, options.pairs).value;
         const std::string place = interface.element(i.memory, i.leaf, {named("index")}).text;
@@ -63,18 +62,18 @@ Expression GlslEmitter::atomic_under_lock(const Inst& i, const char* what) {
         const bool elects = (options.subgroups & Subgroups::basic) && !options.idle_lanes;
         if (elects) interface.need("GL_KHR_shader_subgroup_basic");
         const char* const fence = options.memory_barriers ? "            memoryBarrier();\n" : "";
-        own_functions[name] = text(
-            type, " ", name, "(", wide ? "int64_t" : "uint", " index, ", exchanges ? text(type, " expected, ") : "", type,
-            " value) {\n", "    const uint lock = (", number, ") & ", Binding::lock_count - 1, "u;\n    ", type, " old;\n",
-            "    for (bool done = false; !done;) {\n        if (", elects ? "subgroupElect() && " : "",
-            "atomicExchange(locks[lock], 1u) == 0u) {\n", fence, "            old = ", place, ";\n            ", update, "\n",
-            fence,
-            "            atomicExchange(locks[lock], 0u);\n            done = true;\n        }\n    }\n    return old;\n}\n");
-        function_order.push_back(name);
+        out.define_function(
+            name, text(type, " ", name, "(", wide ? "int64_t" : "uint", " index, ", exchanges ? text(type, " expected, ") : "",
+                       type, " value) {\n", "    const uint lock = (", number, ") & ", Binding::lock_count - 1, "u;\n    ", type,
+                       " old;\n", "    for (bool done = false; !done;) {\n        if (", elects ? "subgroupElect() && " : "",
+                       "atomicExchange(locks[lock], 1u) == 0u) {\n", fence, "            old = ", place, ";\n            ",
+                       update, "\n", fence,
+                       "            atomicExchange(locks[lock], 0u);\n            done = true;\n        }\n    }\n    return "
+                       "old;\n}\n"));
     }
-    std::vector<Expression> arguments{indices_into(i)[0]};
-    if (exchanges) arguments.push_back(use(operands[operands.size() - 2]));
-    arguments.push_back(use(operands.back()));
+    std::vector<Expression> arguments{indices.of(i)[0]};
+    if (exchanges) arguments.push_back(values.use(operands[operands.size() - 2]));
+    arguments.push_back(values.use(operands.back()));
     return fill(name + (wide ? "($0, " : "(uint($0), ") + (exchanges ? "$1, $2)" : "$1)"), arguments);
 }
 

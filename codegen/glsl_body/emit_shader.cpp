@@ -14,7 +14,7 @@
 // version.
 // Limits: one entry point, main; at most one argument block.
 #include "codegen/glsl/codegen.h"
-#include "codegen/glsl_body/glsl_emitter.h"
+#include "codegen/glsl_body/emit_block.h"
 #include "codegen/glsl_text/prelude.h"
 #include "core/ir/cache_key.h"
 #include "core/source/source_text.h"
@@ -63,8 +63,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
         if (lowered[i].first_result != ir::none) interface.need_type(lowered[i].type);
 
     // The body first: it decides what has to be declared.
-    GlslEmitter emitter(lowered, options, usage, interface);
-    emitter.lines = ir::source_debugging();
+    GlslEmitter emitter(lowered, options, usage, interface, ir::source_debugging());
     const std::string main = emitter.main_function();
     const std::string functions = emitter.functions();
     const std::string declarations = interface.declarations();

@@ -11,10 +11,10 @@
 // loop. Limits: two items that store to one element at once are a race, as for any other element. A struct of sub-word members is
 // addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
 // Textbook name: read-modify-write of the containing word, compare-exchange loop.
-#include "codegen/glsl_body/glsl_emitter.h"
+#include "codegen/glsl_body/emit_subwords.h"
+
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/scalar_text.h"
-#include "core/ir/ops.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {
@@ -29,12 +29,12 @@ Expression named(const std::string& name) { return {name, primary, {}, {}}; }
 
 /// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, and returns its name. In its statements, $0 is the word around the
 /// element or member, and `shift` the position of its lowest bit in that word.
-std::string GlslEmitter::word_function(const Inst& i, std::string_view result, const std::string& what,
-                                       const std::string& parameters, const std::string& statements) {
+std::string SubwordEmitter::word_function(const Inst& i, std::string_view result, const std::string& what,
+                                          const std::string& parameters, const std::string& statements) {
     const Element& element = k[i.memory].element;
     std::string name = what + "_" + interface.name(i.memory);
     if (!element.is_scalar()) name += text("_", i.leaf);
-    if (own_functions.count(name)) return name;
+    if (out.has_function(name)) return name;
     const bool wide = options.wide_offsets && interface.by_address(i.memory);
     const std::string_view index = wide ? "int64_t" : "uint";
     const uint32_t offset = element.leaves[i.leaf].offset;
@@ -68,16 +68,15 @@ std::string GlslEmitter::word_function(const Inst& i, std::string_view result, c
     }
     std::string body = statements;
     for (size_t p = body.find("$0"); p != body.npos; p = body.find("$0", p + word.size())) body.replace(p, 2, word);
-    own_functions[name] =
-        text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n", place, body, "}\n");
-    function_order.push_back(name);
+    out.define_function(name, text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n",
+                                   place, body, "}\n"));
     return name;
 }
 
 /// A call of a function that word_function defined, with the element's index and `more` arguments.
-Expression GlslEmitter::word_call(const Inst& i, const std::string& name, const std::vector<Expression>& more) {
+Expression SubwordEmitter::word_call(const Inst& i, const std::string& name, const std::vector<Expression>& more) {
     const bool wide = options.wide_offsets && interface.by_address(i.memory);
-    std::vector<Expression> arguments = indices_into(i);
+    std::vector<Expression> arguments = indices.of(i);
     std::string pattern = name + (wide ? "($0" : "(uint($0)");
     for (const Expression& e : more) {
         pattern += text(", $", arguments.size());
@@ -86,28 +85,26 @@ Expression GlslEmitter::word_call(const Inst& i, const std::string& name, const 
     return fill(pattern + ")", arguments);
 }
 
-Expression GlslEmitter::load_of_word(const Inst& i) {
+Expression SubwordEmitter::load(const Inst& i) {
     const std::string statements = text("    return bitfieldExtract($0, shift, ", 8 * size_of(i.type), ");\n");
     return fill(from_bits_text(i.type), {word_call(i, word_function(i, "uint", "read", "", statements), {})});
 }
 
-/// Stores by atomicAnd and atomicOr, which preserve the other bits of the word even if other items change them meanwhile.
-void GlslEmitter::store_of_word(const Inst& i) {
+void SubwordEmitter::store(const Inst& i) {
     const uint32_t mask = (1u << 8 * size_of(i.type)) - 1;
     const std::string statements = text("    if (bits != ", mask, "u) atomicAnd($0, ~(", mask,
                                         "u << shift));\n    if (bits != 0u) atomicOr($0, bits << shift);\n");
     const std::string name = word_function(i, "void", "write", "uint bits", statements);
-    const Expression bits = fill(to_bits_text(i.type), {use(k.operands(i).back())});
+    const Expression bits = fill(to_bits_text(i.type), {values.use(k.operands(i).back())});
     const Expression call = word_call(i, name, {bits});
-    flush(i.memory.id);
-    line(call.text + ";");
+    values.flush(i.memory.id);
+    out.line(call.text + ";");
 }
 
-/// A compare-exchange loop on the word; its result is the element's old value.
-Expression GlslEmitter::atomic_of_word(const Inst& i, const char* what) {
+Expression SubwordEmitter::atomic(const Inst& i, const char* what) {
     const int width = 8 * size_of(i.type);
     const auto operands = k.operands(i);
-    const auto bits = [&](Value v) { return fill(to_bits_text(i.type), {use(v)}); };
+    const auto bits = [&](Value v) { return fill(to_bits_text(i.type), {values.use(v)}); };
     const std::string before = text("bitfieldExtract(old, shift, ", width, ")");
     const std::string loop = "    uint old = $0;\n    while (true) {\n        const uint before = " + before + ";\n";
     const std::string exchange = text("        const uint seen = atomicCompSwap($0, old, bitfieldInsert(old, now, shift, ", width,
@@ -134,7 +131,7 @@ Expression GlslEmitter::atomic_of_word(const Inst& i, const char* what) {
                  ", next = ", rounds ? rounded_to_bf16(updated) : text(type, "(", updated, ")"), ";\n") +
             "        const uint now = " + fill(to_bits_text(i.type), {named("next")}).text + ";\n" + exchange;
         const std::string name = word_function(i, "uint", std::string("atomic_") + what, text(type, " value"), statements);
-        call = word_call(i, name, {use(operands.back())});
+        call = word_call(i, name, {values.use(operands.back())});
     }
     return fill(from_bits_text(i.type), {call});
 }

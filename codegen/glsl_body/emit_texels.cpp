@@ -15,12 +15,12 @@
 // integers out of range as they like. The driver's value of a normalised texel is rounded to the nearest quotient that the format
 // has, and is then the same on every device, unless Options::exact_texels says that it is. Cost: a rounding a channel. Limits: a
 // texel is stored by one item at a time. Textbook name: instruction selection, with store merging.
+#include "codegen/glsl_body/emit_texels.h"
+
 #include <algorithm>
 
-#include "codegen/glsl_body/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
-#include "codegen/glsl_text/scalar_text.h"
 #include "core/ir/evaluate.h"
 #include "core/support/error.h"
 
@@ -41,15 +41,15 @@ const char* vector_of(Scalar type) { return type == Scalar::f32 ? "vec4" : type 
 
 }  // namespace
 
-Expression GlslEmitter::texel_index(Value v) {
+Expression TexelEmitter::texel_index(Value v) {
     const Scalar type = k.type_of(v);
-    const Expression e = use(v);
+    const Expression e = values.use(v);
     if (type == Scalar::i32) return e;
     return fill(options.pairs && is_pair(type) ? "int($0.x)" : "int($0)", {e});
 }
 
 /// "ivec2(x, y)", or "ivec3(x, y, layer)"; the indices are in written order, without the level.
-std::string GlslEmitter::texel_place(const ImageInfo& image, std::span<const Value> indices) {
+std::string TexelEmitter::texel_place(const ImageInfo& image, std::span<const Value> indices) {
     std::vector<std::string> all;
     for (const Value v : indices) all.push_back(texel_index(v).text);
     if (image.has_layer_index()) {
@@ -59,31 +59,29 @@ std::string GlslEmitter::texel_place(const ImageInfo& image, std::span<const Val
         std::ranges::reverse(all);
     }
     if (all.size() == 1) return all[0];
-    std::string out = text("ivec", all.size(), "(");
-    for (size_t i = 0; i < all.size(); ++i) out += (i ? ", " : "") + all[i];
-    return out + ")";
+    std::string place = text("ivec", all.size(), "(");
+    for (size_t i = 0; i < all.size(); ++i) place += (i ? ", " : "") + all[i];
+    return place + ")";
 }
 
 /// The driver's value of a channel as the format defines it.
-std::string GlslEmitter::decoded(const FormatRow& row, const std::string& channel) {
+std::string TexelEmitter::decoded(const FormatRow& row, const std::string& channel) {
     if (options.exact_texels || (row.kind != Kind::unorm && row.kind != Kind::snorm)) return channel;
     const std::string name = row.kind == Kind::unorm ? "unorm_value" : "snorm_value";
-    if (!own_functions.count(name)) {
+    if (!out.has_function(name)) {
         const std::string least = row.kind == Kind::snorm ? "max(value, -1.0)" : "value";
-        own_functions[name] = text("float ", name, "(float channel, float most, float unit) {\n",
-                                   "    precise float value = roundEven(channel * most) * unit;\n    return ", least, ";\n}\n");
-        function_order.push_back(name);
+        out.define_function(name,
+                            text("float ", name, "(float channel, float most, float unit) {\n",
+                                 "    precise float value = roundEven(channel * most) * unit;\n    return ", least, ";\n}\n"));
     }
     const float unit = float(1.0 / largest(row));
     return text(name, "(", channel, ", ", largest(row), ".0, ", glsl_constant(Scalar::f32, to_bits(unit)), ")");
 }
 
 /// The value that the format keeps of a channel that is stored.
-std::string GlslEmitter::encoded(const FormatRow& row, const std::string& value) {
+std::string TexelEmitter::encoded(const FormatRow& row, const std::string& value) {
     const auto define = [&](const std::string& name, const std::string& body) {
-        if (own_functions.count(name)) return;
-        own_functions[name] = body;
-        function_order.push_back(name);
+        if (!out.has_function(name)) out.define_function(name, body);
     };
     switch (row.kind) {
         case Kind::uint: return row.bits == 32 ? value : text("(", value, ") & ", largest(row), "u");
@@ -122,17 +120,17 @@ std::string GlslEmitter::encoded(const FormatRow& row, const std::string& value)
 }
 
 /// The text that reads the texel of an access, all channels at once.
-std::string GlslEmitter::texel_read(const Inst& i) {
+std::string TexelEmitter::texel_read(const Inst& i) {
     const Memory& m = k[i.memory];
     std::span<const Value> indices = k.operands(i);
     if (i.op == Op::sample) {
         // The level of detail, the layer, the coordinates.
-        const std::string level = use(indices[0]).text;
+        const std::string level = values.use(indices[0]).text;
         std::string layer;
         size_t next = 1;
-        if (m.image.layout == ImageLayout::layered) layer = text("float(", use(indices[next++]).text, ")");
+        if (m.image.layout == ImageLayout::layered) layer = text("float(", values.use(indices[next++]).text, ")");
         std::string at;
-        for (; next < indices.size(); ++next) at += (at.empty() ? "" : ", ") + use(indices[next]).text;
+        for (; next < indices.size(); ++next) at += (at.empty() ? "" : ", ") + values.use(indices[next]).text;
         if (!layer.empty()) at += ", " + layer;
         const size_t count = indices.size() - 1;
         return text("textureLod(", interface.sampler(i.memory), ", ", count > 1 ? text("vec", count, "(", at, ")") : at, ", ",
@@ -153,34 +151,23 @@ std::string GlslEmitter::texel_read(const Inst& i) {
     return text("texelFetch(", texels, ", ", texel_place(m.image, indices), ", ", level, ")");
 }
 
-/// The variable that holds the texel or element of an access; null if there is none.
-const std::string* GlslEmitter::known_element(const Inst& i) const {
-    const auto operands = k.operands(i);
-    for (const Texel& known : texels)
-        if (known.memory == i.memory.id && known.op == i.op && std::ranges::equal(operands, known.operands)) return &known.name;
-    return nullptr;
-}
-
-/// A channel of a texel, as part of a variable that other channels share.
-Expression GlslEmitter::channel_of_texel(const Inst& i) {
+Expression TexelEmitter::channel(const Inst& i) {
     const Memory& m = k[i.memory];
-    const auto operands = k.operands(i);
     std::string name;
-    if (const std::string* const known = known_element(i)) {
+    if (const std::string* const known = held.known(i)) {
         name = *known;
     } else {
         const std::string read = texel_read(i);
-        name = text("texel", next_texel++);
-        line(text("const ", vector_of(i.type), " ", name, " = ", read, ";"));
-        texels.push_back({i.memory.id, i.op, {operands.begin(), operands.end()}, name});
+        name = held.new_name("texel");
+        out.line(text("const ", vector_of(i.type), " ", name, " = ", read, ";"));
+        held.keep(i, name);
     }
     std::string channel = text(name, ".", channel_names[i.leaf]);
     if (i.op == Op::load) channel = decoded(row_of(m.image.format), channel);
     return {channel, postfix, {}, {}};
 }
 
-/// The stores of a texel, at the last of them.
-void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
+void TexelEmitter::store(const Inst& i, uint32_t id) {
     if (elements.merged[id]) return;
     const Memory& m = k[i.memory];
     const FormatRow& row = row_of(m.image.format);
@@ -190,8 +177,8 @@ void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
     const bool partial = std::ranges::count(stored, Value()) > 0;
     if (partial) {
         interface.load_texels(i.memory);
-        before = text("texel", next_texel++);
-        line(text("const ", vector_of(i.type), " ", before, " = imageLoad(", image, ", ", place, ");"));
+        before = held.new_name("texel");
+        out.line(text("const ", vector_of(i.type), " ", before, " = imageLoad(", image, ", ", place, ");"));
     }
     std::string channels;
     for (size_t c = 0; c < 4; ++c) {
@@ -200,16 +187,11 @@ void GlslEmitter::texel_store(const Inst& i, uint32_t id) {
                                                     : i.type == Scalar::i32 ? "0"
                                                                             : "0u")
                                     : !stored[c] ? text(before, ".", channel_names[c])
-                                                 : encoded(row, use(stored[c]).text);
+                                                 : encoded(row, values.use(stored[c]).text);
         channels += (c ? ", " : "") + channel;
     }
-    line(text("imageStore(", image, ", ", place, ", ", vector_of(i.type), "(", channels, "));"));
-    forget_texels();
-}
-
-/// Forgets the texels of images that the kernel writes: they may have changed.
-void GlslEmitter::forget_texels() {
-    std::erase_if(texels, [&](const Texel& t) { return k.memories[t.memory].access != Access::in; });
+    out.line(text("imageStore(", image, ", ", place, ", ", vector_of(i.type), "(", channels, "));"));
+    held.forget_texels();
 }
 
 }  // namespace pumice::codegen

@@ -1,0 +1,35 @@
+// Address computation: the indices of an access as GLSL.
+#pragma once
+#include <vector>
+
+#include "codegen/glsl/emit_values.h"
+
+namespace pumice::codegen {
+
+class ElementIndices {
+public:
+    ElementIndices(const BodyContext& context, ValueEmitter& values)
+        : k(context.k),
+          options(context.options),
+          usage(context.usage),
+          interface(context.interface),
+          out(context.out),
+          values(values) {}
+
+    /// The element's index: one index as it is, several indices as a row-major offset, `((i * extent_j) + j) * extent_k + k`. For
+    /// nested memory, all indices.
+    std::vector<Expression> of(const ir::Inst& i);
+
+private:
+    bool may_be_refused(const ir::Inst& i) const;
+    void hide_constants(std::vector<Expression>& indices);
+
+    const ir::Kernel& k;
+    const Options& options;
+    const Usage& usage;
+    Interface& interface;
+    BodyText& out;
+    ValueEmitter& values;
+};
+
+}  // namespace pumice::codegen

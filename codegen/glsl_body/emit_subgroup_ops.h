@@ -1,0 +1,39 @@
+// Subgroup operations as GLSL.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/glsl/emit_values.h"
+
+namespace pumice::codegen {
+
+class SubgroupEmitter {
+public:
+    SubgroupEmitter(const BodyContext& context, ValueEmitter& values)
+        : k(context.k),
+          options(context.options),
+          usage(context.usage),
+          interface(context.interface),
+          out(context.out),
+          values(values) {}
+
+    void operation(const ir::Inst& i);
+
+private:
+    Expression together(const ir::Inst& i);
+    Expression combined(const ir::Inst& i);
+    std::optional<Expression> counted(const ir::Inst& i);
+    std::optional<Expression> shuffled_by_constant(const ir::Inst& i);
+    Expression alone(const ir::Inst& i);
+    Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
+
+    const ir::Kernel& k;
+    const Options& options;
+    const Usage& usage;
+    Interface& interface;
+    BodyText& out;
+    ValueEmitter& values;
+};
+
+}  // namespace pumice::codegen
