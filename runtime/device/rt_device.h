@@ -29,6 +29,7 @@ constexpr uint32_t most_arguments = 128;
 /// One launch, after runtime/device/rt_launch.cpp has checked it. Axis 0 is the fastest: the last dimension of a range or an
 /// array.
 struct Launch {
+    Launch();  // out of line, so that the library has one table of the defaults
     const Bundle* bundle = nullptr;
     const pumice_library* library = nullptr;
     uint32_t kernel = 0;

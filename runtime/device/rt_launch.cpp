@@ -233,6 +233,8 @@ private:
 
 }  // namespace
 
+Launch::Launch() = default;
+
 /// Finds bundle and kernel of a call.
 static pumice_status find(const pumice_library* library, uint32_t kernel, const Bundle*& bundle) {
     RT_TRY(bundle_of(library, bundle));

@@ -6,12 +6,10 @@
 
 #include <stdio.h>
 
-#include "runtime/vulkan/rt_vulkan_device.h"
+#include "runtime/vulkan/rt_arrays.h"
 
 namespace pumice_rt::vulkan {
 namespace {
-
-constexpr uint32_t most_push_bytes = sizeof VulkanDevice::PushBytes::bytes;
 
 /// True if the device has what the module wants, and room for its push constants.
 bool suits(const Context& context, const ModuleRecord& module) {

@@ -1,16 +1,15 @@
 // A kernel on one device: the shaders of its modules, and their pipelines.
 #pragma once
 #include "runtime/device/rt_device.h"
-#include "runtime/vulkan/rt_slices.h"
+#include "runtime/vulkan/rt_time_stamps.h"
 #include "runtime/vulkan_context/rt_memory.h"
 #include "runtime/vulkan_context/rt_pipeline_cache.h"
 
 namespace pumice_rt::vulkan {
 
-struct VulkanMemory;
-
 /// Arrays that a kernel reaches, with argument block, locks and ring.
 constexpr uint32_t most_buffers = most_arguments + 3;
+constexpr uint32_t most_push_bytes = 256;  ///< that the runtime has room for
 
 /// One pipeline of a shader.
 struct Pipeline {

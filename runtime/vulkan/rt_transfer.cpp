@@ -2,7 +2,7 @@
 //
 // Mapped arrays are copied in place. Others go through staging rings in pieces of a quarter of the ring, so that the host copies
 // one piece while the device copies another.
-#include "runtime/vulkan/rt_vulkan_device.h"
+#include "runtime/vulkan/rt_transfer.h"
 
 namespace pumice_rt::vulkan {
 namespace {
@@ -19,107 +19,106 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace
 
-/// Allocates the memory of a staging ring at its first use, if need be instead of empty blocks for arrays. The ring's mutex is
-/// held.
-pumice_status VulkanDevice::need(StagingRing& ring, uint32_t memory_type) {
+pumice_status Transfers::allocate(int64_t bytes, VulkanMemory*& to) {
     RT_TRY(context.alive());
-    if (ring.block || ring.start(memory_type) == PUMICE_OK) return PUMICE_OK;
-    {
-        const Lock lock(queue.mutex);
-        collect_memory();
-        memory.release_empty();
-    }
-    return ring.start(memory_type);
+    VulkanMemory* made = nullptr;
+    RT_TRY(arrays.allocate(bytes, made));
+    // A new range is unused, so that mapped memory is cleared in place.
+    pumice_status status = PUMICE_OK;
+    if (char* const mapped = made->range.block->mapped)
+        memset(mapped + made->range.offset, 0, size_t(bytes));
+    else
+        status = fill_words(*made, 0, (bytes + 3) / 4 * 4, 0, nullptr);
+    if (status != PUMICE_OK)
+        arrays.release(made);
+    else
+        to = made;
+    return status;
 }
 
 /// Takes a piece of a staging ring; waits for the device if the ring is full. The ring's mutex is held, the queue's is not.
-pumice_status VulkanDevice::take(StagingRing& ring, int64_t bytes, int64_t& offset) {
+pumice_status Transfers::take(StagingRing& ring, int64_t bytes, int64_t& offset) {
     RT_TRY(queue.wait(ring.needed(bytes)));
     offset = ring.take(bytes);
     return PUMICE_OK;
 }
 
-pumice_status VulkanDevice::write(pumice_memory to, int64_t offset, const void* from, int64_t bytes) {
-    VulkanMemory& target = *static_cast<VulkanMemory*>(to);
-    const MemoryBlock& block = *target.range.block;
-    if (!block.mapped) return write_staged(target, offset, static_cast<const char*>(from), bytes);
+pumice_status Transfers::write(VulkanMemory& to, int64_t offset, const void* from, int64_t bytes) {
+    const MemoryBlock& block = *to.range.block;
+    if (!block.mapped) return write_staged(to, offset, static_cast<const char*>(from), bytes);
     bool staged = false;
     {
         const Lock lock(queue.mutex);
         RT_TRY(context.alive());
-        const uint64_t awaited = queue.awaited(), last = target.last_use > awaited ? target.last_use : awaited;
+        const uint64_t awaited = queue.awaited(), last = to.last_use > awaited ? to.last_use : awaited;
         const bool busy = last > queue.poll();
         staged = busy && (bytes <= small_write || !block.is_cached);  // a card copies without keeping the host waiting
         if (busy && !staged) RT_TRY(queue.await(last, true));
     }
-    if (staged) return write_staged(target, offset, static_cast<const char*>(from), bytes);
+    if (staged) return write_staged(to, offset, static_cast<const char*>(from), bytes);
     // Coherent memory: the next submission makes the write visible.
-    memcpy(block.mapped + target.range.offset + offset, from, size_t(bytes));
+    memcpy(block.mapped + to.range.offset + offset, from, size_t(bytes));
     return PUMICE_OK;
 }
 
-pumice_status VulkanDevice::write_staged(VulkanMemory& to, int64_t offset, const char* from, int64_t bytes) {
-    const Lock alone(uploading);
-    RT_TRY(need(upload, context.plan.upload_memory));
+pumice_status Transfers::write_staged(VulkanMemory& to, int64_t offset, const char* from, int64_t bytes) {
+    const Lock alone(arrays.uploading);
+    RT_TRY(arrays.need(arrays.upload, context.plan.upload_memory));
     for (int64_t done = 0; done < bytes;) {
-        const int64_t part = least(bytes - done, upload.largest_piece());
+        const int64_t part = least(bytes - done, arrays.upload.largest_piece());
         int64_t piece = 0;
-        RT_TRY(take(upload, part, piece));
-        memcpy(upload.block->mapped + piece, from + done, size_t(part));
+        RT_TRY(take(arrays.upload, part, piece));
+        memcpy(arrays.upload.block->mapped + piece, from + done, size_t(part));
         const Lock lock(queue.mutex);
         RT_TRY(queue.make_room());
         const BufferAccess target = access(to, offset + done, part, true);
         const VkBufferCopy region{VkDeviceSize(piece), VkDeviceSize(target.begin), VkDeviceSize(part)};
         VkCommandBuffer commands;
         RT_TRY(queue.begin(&target, 1, commands));
-        context.vk.CmdCopyBuffer(commands, upload.block->buffer, to.range.block->buffer, 1, &region);
-        touch(to, true);
-        touch(pumice_stream(nullptr));
-        upload.until(queue.value());
+        context.vk.CmdCopyBuffer(commands, arrays.upload.block->buffer, to.range.block->buffer, 1, &region);
+        touch(queue, to, true);
+        streams.touch(queue, nullptr);
+        arrays.upload.until(queue.value());
         RT_TRY(queue.end());
         done += part;
     }
     return PUMICE_OK;
 }
 
-pumice_status VulkanDevice::read(pumice_memory from, int64_t offset, void* to, int64_t bytes) {
-    VulkanMemory& source = *static_cast<VulkanMemory*>(from);
-    const char* const mapped = source.range.block->readable();
-    if (!mapped) {
-        RT_TRY(read_staged(source, offset, static_cast<char*>(to), bytes));
-        return settle();
-    }
+pumice_status Transfers::read(VulkanMemory& from, int64_t offset, void* to, int64_t bytes) {
+    const char* const mapped = from.range.block->readable();
+    if (!mapped) return read_staged(from, offset, static_cast<char*>(to), bytes);
     uint64_t last;
     {
         const Lock lock(queue.mutex);
-        last = source.last_write > queue.awaited() ? source.last_write : queue.awaited();
+        last = from.last_write > queue.awaited() ? from.last_write : queue.awaited();
     }
     RT_TRY(queue.wait(last));
-    memcpy(to, mapped + source.range.offset + offset, size_t(bytes));
-    return settle();
+    memcpy(to, mapped + from.range.offset + offset, size_t(bytes));
+    return PUMICE_OK;
 }
 
 /// Records a copy of the device into a piece, and submits it. The queue's mutex is not held.
-pumice_status VulkanDevice::copy_out(VulkanMemory& from, int64_t offset, int64_t piece, int64_t bytes, uint64_t& value) {
+pumice_status Transfers::copy_out(VulkanMemory& from, int64_t offset, int64_t piece, int64_t bytes, uint64_t& value) {
     const Lock lock(queue.mutex);
     RT_TRY(queue.make_room());
     const BufferAccess source = access(from, offset, bytes, false);
     const VkBufferCopy region{VkDeviceSize(source.begin), VkDeviceSize(piece), VkDeviceSize(bytes)};
     VkCommandBuffer commands;
     RT_TRY(queue.begin(&source, 1, commands));
-    context.vk.CmdCopyBuffer(commands, from.range.block->buffer, download.block->buffer, 1, &region);
-    touch(from, false);
-    touch(pumice_stream(nullptr));
+    context.vk.CmdCopyBuffer(commands, from.range.block->buffer, arrays.download.block->buffer, 1, &region);
+    touch(queue, from, false);
+    streams.touch(queue, nullptr);
     value = queue.value();
-    download.until(value);
+    arrays.download.until(value);
     RT_TRY(queue.end());
     return queue.submit();
 }
 
 /// Pipelined: the device copies one piece while the host empties the previous one.
-pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes) {
-    const Lock alone(downloading);
-    RT_TRY(need(download, context.plan.download_memory));
+pumice_status Transfers::read_staged(VulkanMemory& from, int64_t offset, char* to, int64_t bytes) {
+    const Lock alone(arrays.downloading);
+    RT_TRY(arrays.need(arrays.download, context.plan.download_memory));
     struct PendingPiece {
         int64_t piece = 0, bytes = 0;
         uint64_t value = 0;
@@ -128,60 +127,59 @@ pumice_status VulkanDevice::read_staged(VulkanMemory& from, int64_t offset, char
     for (int64_t done = 0;;) {
         PendingPiece now;
         if (done < bytes) {
-            now.bytes = least(bytes - done, download.largest_piece());
+            now.bytes = least(bytes - done, arrays.download.largest_piece());
             now.to = to + done;
-            RT_TRY(take(download, now.bytes, now.piece));
+            RT_TRY(take(arrays.download, now.bytes, now.piece));
             RT_TRY(copy_out(from, offset + done, now.piece, now.bytes, now.value));
             done += now.bytes;
         }
         if (before.bytes > 0) {
             RT_TRY(queue.wait(before.value));
-            RT_TRY(invalidate(context, *download.block, before.piece, before.bytes));
-            memcpy(before.to, download.block->mapped + before.piece, size_t(before.bytes));
+            RT_TRY(invalidate(context, *arrays.download.block, before.piece, before.bytes));
+            memcpy(before.to, arrays.download.block->mapped + before.piece, size_t(before.bytes));
         }
         if (now.bytes == 0) return PUMICE_OK;
         before = now;
     }
 }
 
-pumice_status VulkanDevice::fill(pumice_memory to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_bytes,
-                                 pumice_stream stream) {
-    VulkanMemory& target = *static_cast<VulkanMemory*>(to);
+pumice_status Transfers::fill(VulkanMemory& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_bytes,
+                              pumice_stream stream) {
     // vkCmdFillBuffer takes a pattern of four bytes: shorter ones are repeated; longer ones may be periodic.
     const char* const data = static_cast<const char*>(pattern);
     char word[4];
     for (int64_t i = 0; i < 4; ++i) word[i] = data[i % pattern_bytes];
     bool repeats = pattern_bytes % 4 == 0 || 4 % pattern_bytes == 0;
     for (int64_t i = 0; i < pattern_bytes && repeats; ++i) repeats = data[i] == word[i % 4];
-    if (!repeats || offset % 4 != 0 || bytes % 4 != 0) return fill_staged(target, offset, bytes, data, pattern_bytes, stream);
+    if (!repeats || offset % 4 != 0 || bytes % 4 != 0) return fill_staged(to, offset, bytes, data, pattern_bytes, stream);
     uint32_t value;
     memcpy(&value, word, 4);
-    return fill_words(target, offset, bytes, value, stream);
+    return fill_words(to, offset, bytes, value, stream);
 }
 
-pumice_status VulkanDevice::fill_words(VulkanMemory& to, int64_t offset, int64_t bytes, uint32_t value, pumice_stream stream) {
+pumice_status Transfers::fill_words(VulkanMemory& to, int64_t offset, int64_t bytes, uint32_t value, pumice_stream stream) {
     const Lock lock(queue.mutex);
     RT_TRY(queue.make_room());
     const BufferAccess target = access(to, offset, bytes, true);
     VkCommandBuffer commands;
     RT_TRY(queue.begin(&target, 1, commands));
     context.vk.CmdFillBuffer(commands, to.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes), value);
-    touch(to, true);
-    touch(stream);
+    touch(queue, to, true);
+    streams.touch(queue, stream);
     return queue.end();
 }
 
 /// Fills with any pattern at any offset: copies a piece of staging memory that holds the repeated pattern.
-pumice_status VulkanDevice::fill_staged(VulkanMemory& to, int64_t offset, int64_t bytes, const char* pattern,
-                                        int64_t pattern_bytes, pumice_stream stream) {
+pumice_status Transfers::fill_staged(VulkanMemory& to, int64_t offset, int64_t bytes, const char* pattern, int64_t pattern_bytes,
+                                     pumice_stream stream) {
     constexpr uint32_t most_regions = 16;
-    const Lock alone(uploading);
-    RT_TRY(need(upload, context.plan.upload_memory));
-    const int64_t most = least(bytes, upload.largest_piece() / 4), whole = most / pattern_bytes * pattern_bytes;
+    const Lock alone(arrays.uploading);
+    RT_TRY(arrays.need(arrays.upload, context.plan.upload_memory));
+    const int64_t most = least(bytes, arrays.upload.largest_piece() / 4), whole = most / pattern_bytes * pattern_bytes;
     const int64_t part = whole > 0 ? whole : pattern_bytes;
     int64_t piece = 0;
-    RT_TRY(take(upload, part, piece));
-    char* const staged = upload.block->mapped + piece;
+    RT_TRY(take(arrays.upload, part, piece));
+    char* const staged = arrays.upload.block->mapped + piece;
     for (int64_t i = 0; i < part; i += pattern_bytes) memcpy(staged + i, pattern, size_t(pattern_bytes));
     const Lock lock(queue.mutex);
     RT_TRY(queue.make_room());
@@ -193,32 +191,30 @@ pumice_status VulkanDevice::fill_staged(VulkanMemory& to, int64_t offset, int64_
         uint32_t count = 0;
         for (; count < most_regions && done < bytes; done += part)
             regions[count++] = {VkDeviceSize(piece), VkDeviceSize(target.begin + done), VkDeviceSize(least(part, bytes - done))};
-        context.vk.CmdCopyBuffer(commands, upload.block->buffer, to.range.block->buffer, count, regions);
+        context.vk.CmdCopyBuffer(commands, arrays.upload.block->buffer, to.range.block->buffer, count, regions);
     }
-    touch(to, true);
-    touch(stream);
-    upload.until(queue.value());
+    touch(queue, to, true);
+    streams.touch(queue, stream);
+    arrays.upload.until(queue.value());
     return queue.end();
 }
 
-pumice_status VulkanDevice::copy(pumice_memory from, int64_t from_offset, pumice_memory to, int64_t to_offset, int64_t bytes,
-                                 pumice_stream stream) {
-    VulkanMemory &source = *static_cast<VulkanMemory*>(from), &target = *static_cast<VulkanMemory*>(to);
-    const BufferAccess read = access(source, from_offset, bytes, false), written = access(target, to_offset, bytes, true);
+pumice_status Transfers::copy(VulkanMemory& from, int64_t from_offset, VulkanMemory& to, int64_t to_offset, int64_t bytes,
+                              pumice_stream stream) {
+    const BufferAccess read = access(from, from_offset, bytes, false), written = access(to, to_offset, bytes, true);
     const bool overlap = read.buffer == written.buffer && read.begin < written.end && written.begin < read.end;
-    if (!overlap) return copy_now(source, from_offset, target, to_offset, bytes, stream);
+    if (!overlap) return copy_now(from, from_offset, to, to_offset, bytes, stream);
     // Vulkan's copy regions may not overlap.
-    pumice_memory between = nullptr;
-    RT_TRY(allocate(bytes, &between));
-    VulkanMemory& middle = *static_cast<VulkanMemory*>(between);
-    pumice_status status = copy_now(source, from_offset, middle, 0, bytes, stream);
-    if (status == PUMICE_OK) status = copy_now(middle, 0, target, to_offset, bytes, stream);
-    release(between);
+    VulkanMemory* between = nullptr;
+    RT_TRY(allocate(bytes, between));
+    pumice_status status = copy_now(from, from_offset, *between, 0, bytes, stream);
+    if (status == PUMICE_OK) status = copy_now(*between, 0, to, to_offset, bytes, stream);
+    arrays.release(between);
     return status;
 }
 
-pumice_status VulkanDevice::copy_now(VulkanMemory& from, int64_t from_offset, VulkanMemory& to, int64_t to_offset, int64_t bytes,
-                                     pumice_stream stream) {
+pumice_status Transfers::copy_now(VulkanMemory& from, int64_t from_offset, VulkanMemory& to, int64_t to_offset, int64_t bytes,
+                                  pumice_stream stream) {
     const Lock lock(queue.mutex);
     RT_TRY(queue.make_room());
     const BufferAccess both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
@@ -226,9 +222,9 @@ pumice_status VulkanDevice::copy_now(VulkanMemory& from, int64_t from_offset, Vu
     VkCommandBuffer commands;
     RT_TRY(queue.begin(both, 2, commands));
     context.vk.CmdCopyBuffer(commands, from.range.block->buffer, to.range.block->buffer, 1, &region);
-    touch(from, false);
-    touch(to, true);
-    touch(stream);
+    touch(queue, from, false);
+    touch(queue, to, true);
+    streams.touch(queue, stream);
     return queue.end();
 }
 

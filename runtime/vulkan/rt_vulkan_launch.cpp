@@ -1,8 +1,7 @@
-// Launches: the choice of group, module and pipeline, and the commands of a launch.
+// The commands of a launch.
 //
-// In steady state a launch takes the queue's mutex once, allocates nothing, and records only what differs from the previous
-// launch of the batch. A missing pipeline is made without the mutex.
-#include "runtime/vulkan/rt_vulkan_device.h"
+// In steady state a launch allocates nothing, and records only what differs from the previous launch of the batch.
+#include "runtime/vulkan/rt_vulkan_launch.h"
 
 namespace pumice_rt::vulkan {
 namespace {
@@ -23,168 +22,20 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace
 
-// ---- the choice of a pipeline ----
-
-VulkanProgram* VulkanDevice::find_program(const Bundle& bundle, uint32_t kernel) {
-    if (last_program && last_program->bundle == bundle.serial && last_program->kernel == kernel) return last_program;
-    for (VulkanProgram* one = programs[(bundle.serial * 31 + kernel) % program_lists]; one; one = one->next)
-        if (one->bundle == bundle.serial && one->kernel == kernel) return last_program = one;
-    return nullptr;
-}
-
-/// Chooses the extents of groups if the launch does not, and checks them.
-pumice_status VulkanDevice::set_group(Launch& launch) const {
-    const VkPhysicalDeviceLimits& limits = context.facts.basic.limits;
-    const KernelRecord& kernel = launch.record();
-    if (launch.group[0] == 0 && kernel.group[0] == 0) {
-        GroupLimits with{
-            limits.maxComputeWorkGroupInvocations, {}, {}, limits.maxComputeSharedMemorySize, context.plan.row_groups};
-        for (int axis = 0; axis < 3; ++axis) {
-            with.max_extent[axis] = limits.maxComputeWorkGroupSize[axis];
-            with.max_count[axis] = limits.maxComputeWorkGroupCount[axis];
-        }
-        choose_group(launch, with, launch.group);
-        return PUMICE_OK;
-    }
-    for (int axis = 0; axis < 3; ++axis) {
-        if (launch.group[0] == 0 || kernel.group[0] != 0) launch.group[axis] = kernel.group[axis];
-        if (launch.group[axis] > limits.maxComputeWorkGroupSize[axis])
-            return fail(PUMICE_ERROR_ARGUMENT,
-                        "kernel \"%s\" (%s): its group has extent %lld along axis %d; the limit of %s is %u",
-                        launch.kernel_name(), launch.bundle->text(kernel.source), longest(launch.group[axis]), axis, name,
-                        limits.maxComputeWorkGroupSize[axis]);
-    }
-    const int64_t items = launch.group[0] * launch.group[1] * launch.group[2];
-    if (items > limits.maxComputeWorkGroupInvocations)
-        return fail(PUMICE_ERROR_ARGUMENT, "kernel \"%s\" (%s): its group has %lld work-items; the limit of %s is %u",
-                    launch.kernel_name(), launch.bundle->text(kernel.source), longest(items), name,
-                    limits.maxComputeWorkGroupInvocations);
-    return PUMICE_OK;
-}
-
-/// Finds shader and pipeline; `missing` if they have to be made first. The queue's mutex is held.
-pumice_status VulkanDevice::choose(const Launch& launch, Shader*& shader, Pipeline*& pipeline, bool& missing) {
-    missing = true;
-    const VulkanProgram* const program = find_program(*launch.bundle, launch.kernel);
-    if (!program) return PUMICE_OK;
-    RT_TRY(choose_shader(context, *program, launch, shader));
-    pipeline = find_pipeline(*shader, variant_of(context, *shader, launch));
-    missing = !pipeline || (shader->locks && !lock_words);
-    return PUMICE_OK;
-}
-
-/// `building` is held.
-pumice_status VulkanDevice::need_program(const Bundle& bundle, uint32_t kernel, VulkanProgram*& program) {
-    {
-        const Lock lock(queue.mutex);
-        program = find_program(bundle, kernel);
-    }
-    if (program) return PUMICE_OK;
-    RT_TRY(make_program(context, bundle, kernel, program));
-    const Lock lock(queue.mutex);
-    VulkanProgram*& list = programs[(bundle.serial * 31 + kernel) % program_lists];
-    program->next = list;
-    list = program;
-    return PUMICE_OK;
-}
-
-/// Makes what a launch needs and does not exist: program, pipeline, locks. Without the queue's mutex.
-pumice_status VulkanDevice::build(const Launch& launch) {
-    const Lock alone(building);
-    VulkanProgram* program = nullptr;
-    RT_TRY(need_program(*launch.bundle, launch.kernel, program));
-    Shader* shader = nullptr;
-    Pipeline variant{};
-    bool exists;
-    {
-        const Lock lock(queue.mutex);
-        RT_TRY(choose_shader(context, *program, launch, shader));
-        variant = variant_of(context, *shader, launch);
-        exists = find_pipeline(*shader, variant);
-    }
-    if (shader->locks && !lock_words) {
-        pumice_memory words = nullptr;
-        RT_TRY(allocate(int64_t(BindingRecord::lock_count) * 4, &words));
-        const Lock lock(queue.mutex);
-        lock_words = static_cast<VulkanMemory*>(words);
-    }
-    if (exists) return PUMICE_OK;
-    RT_TRY(make_pipeline(context, pipelines, *shader, launch, variant));
-    log("kernel %s: pipeline of module %u for groups of %lld x %lld x %lld", launch.kernel_name(), shader->number,
-        longest(variant.group[0]), longest(variant.group[1]), longest(variant.group[2]));
-    Pipeline* const made = make<Pipeline>(hooks, variant);
-    if (!made) {
-        context.vk.DestroyPipeline(context.device, variant.handle, nullptr);
-        return fail(PUMICE_ERROR_MEMORY, "the host has no memory for the pipeline of kernel \"%s\"", launch.kernel_name());
-    }
-    const Lock lock(queue.mutex);
-    made->next = shader->pipelines;
-    shader->pipelines = made;
-    return PUMICE_OK;
-}
-
-pumice_status VulkanDevice::prepare(const Bundle& bundle, const pumice_library& library, uint32_t number) {
-    RT_TRY(context.alive());
-    const KernelRecord& kernel = bundle.kernels[number];
-    {
-        const Lock alone(building);
-        VulkanProgram* program = nullptr;
-        RT_TRY(need_program(bundle, number, program));
-    }
-    if (kernel.parameters.count > most_arguments) return PUMICE_OK;
-    // The pipeline of the most likely launch: arrays at good offsets, a large range, the kernel's groups or the default ones.
-    Launch launch;
-    Launch::Argument nothing[most_arguments];
-    launch.bundle = &bundle;
-    launch.library = &library;
-    launch.kernel = number;
-    launch.rank = kernel.rank > 0 ? int(kernel.rank) : 1;
-    for (int axis = 0; axis < 3; ++axis)
-        launch.extent[axis] = kernel.range[0] ? kernel.range[axis] : axis < launch.rank ? int64_t(1) << (20 / launch.rank) : 1;
-    launch.arguments = nothing;
-    launch.argument_count = kernel.parameters.count;
-    RT_TRY(set_group(launch));
-    return build(launch);
-}
-
-// ---- recording ----
-
-pumice_status VulkanDevice::launch(const Launch& given) {
-    Launch launch = given;
-    RT_TRY(context.alive());
-    RT_TRY(set_group(launch));
-    for (;;) {
-        bool missing = false;
-        {
-            const Lock lock(queue.mutex);
-            Shader* shader = nullptr;
-            Pipeline* pipeline = nullptr;
-            RT_TRY(queue.make_room());
-            RT_TRY(choose(launch, shader, pipeline, missing));
-            if (!missing && !shader->reports) {
-                RecordedLaunch recorded{launch, *shader, *pipeline};
-                return record_launch(recorded);
-            }
-        }
-        if (!missing) return launch_reporting(launch);
-        RT_TRY(build(launch));
-    }
-}
-
 /// The part of a buffer that a binding of the launch gets.
-VulkanDevice::BoundRange VulkanDevice::bound_range(const RecordedLaunch& r, const BindingRecord& binding) const {
+LaunchRecorder::BoundRange LaunchRecorder::bound_range(const RecordedLaunch& r, const BindingRecord& binding) const {
     const auto whole = [](const VulkanMemory& one) {
         return BoundRange{one.range.block, one.range.offset, one.range.offset + one.bytes};
     };
     switch (binding.argument) {
         case BindingRecord::argument_block:
             return {arguments.block, r.block_offset, r.block_offset + int64_t(r.shader.module->block_bytes)};
-        case BindingRecord::locks: return whole(*lock_words);
-        case BindingRecord::ring: return whole(*ring_state.memory);
+        case BindingRecord::locks: return whole(*own.lock_words);
+        case BindingRecord::ring: return whole(*own.ring);
         default: break;
     }
     const Launch::Argument& array = r.launch.arguments[binding.argument];
-    if (!array.memory) return whole(*dummy);
+    if (!array.memory) return whole(*own.dummy);
     const MemoryRange& range = static_cast<const VulkanMemory*>(array.memory)->range;
     const int64_t begin = range.offset + array.offset, end = begin + array.bytes;
     if (!(r.shader.module->flags & ModuleRecord::shifted)) return {range.block, begin, end};
@@ -194,7 +45,7 @@ VulkanDevice::BoundRange VulkanDevice::bound_range(const RecordedLaunch& r, cons
 
 /// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it. The locks
 /// count as read, since launches that share them need no order; argument blocks are written before the batch begins.
-uint32_t VulkanDevice::list_accesses(const RecordedLaunch& r) {
+uint32_t LaunchRecorder::list_accesses(const RecordedLaunch& r) {
     const Bundle& bundle = *r.launch.bundle;
     const ModuleRecord& module = *r.shader.module;
     uint32_t count = 0;
@@ -219,8 +70,7 @@ uint32_t VulkanDevice::list_accesses(const RecordedLaunch& r) {
     return count;
 }
 
-/// Records some groups of a launch, with the time that they take if `timed`. The mutex is held.
-pumice_status VulkanDevice::record_part(RecordedLaunch& r, const GroupRange& part, bool timed) {
+pumice_status LaunchRecorder::record_part(RecordedLaunch& r, const GroupRange& part, bool timed) {
     if (r.shader.module->block_bytes > 0) RT_TRY(fill_block(r));
     const uint32_t count = list_accesses(r);
     VkCommandBuffer commands;
@@ -235,24 +85,24 @@ pumice_status VulkanDevice::record_part(RecordedLaunch& r, const GroupRange& par
     bound.shader = &r.shader;
     r.value = queue.value();
     Pace& pace = r.pipeline.pace;
-    const bool times_it = timed && begin_timing(commands, pace);
+    const bool times_it = timed && times.begin(commands, pace);
     dispatch(commands, r, part);
     if (times_it) {
-        write_time(commands, 2 * pace.timing + 1);
+        times.write(commands, 2 * pace.timing + 1);
         pace.is_timed = true, pace.value = r.value, pace.groups = part.groups();
     }
     for (uint32_t i = 0; i < r.launch.argument_count; ++i)
         if (pumice_memory one = r.launch.arguments[i].memory)
-            touch(*static_cast<VulkanMemory*>(one), Access(r.launch.parameter(i).access) != Access::in);
-    if (r.shader.locks) touch(*lock_words, true);
-    if (r.shader.reports) touch(*ring_state.memory, true);
+            touch(queue, *static_cast<VulkanMemory*>(one), Access(r.launch.parameter(i).access) != Access::in);
+    if (r.shader.locks) touch(queue, *own.lock_words, true);
+    if (r.shader.reports) touch(queue, *own.ring, true);
     if (r.shader.module->block_bytes > 0) arguments.until(r.value);
-    touch(r.launch.stream);
+    streams.touch(queue, r.launch.stream);
     return queue.end();
 }
 
 /// Writes the fields that do not fit the push constants into mapped staging memory: no copy, and mostly no wait.
-pumice_status VulkanDevice::fill_block(RecordedLaunch& r) {
+pumice_status LaunchRecorder::fill_block(RecordedLaunch& r) {
     const ModuleRecord& module = *r.shader.module;
     if (!arguments.block) RT_TRY(arguments.start(context.plan.upload_memory));
     RT_TRY(queue.await(arguments.needed(module.block_bytes), false));
@@ -266,7 +116,7 @@ pumice_status VulkanDevice::fill_block(RecordedLaunch& r) {
 }
 
 /// Binds the buffers, unless the previous launch has bound the same ones.
-pumice_status VulkanDevice::bind_arrays(VkCommandBuffer commands, const RecordedLaunch& r) {
+pumice_status LaunchRecorder::bind_arrays(VkCommandBuffer commands, const RecordedLaunch& r) {
     const ModuleRecord& module = *r.shader.module;
     bool same = bound.shader == &r.shader;
     for (uint32_t i = 0; i < module.bindings.count; ++i) {
@@ -294,7 +144,7 @@ pumice_status VulkanDevice::bind_arrays(VkCommandBuffer commands, const Recorded
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
-uint64_t VulkanDevice::field_value(const RecordedLaunch& r, const FieldRecord& field) const {
+uint64_t LaunchRecorder::field_value(const RecordedLaunch& r, const FieldRecord& field) const {
     const Launch& launch = r.launch;
     switch (FieldKind(field.kind)) {
         case FieldKind::end: return uint64_t(launch.start[field.axis] + launch.extent[field.axis]);
@@ -304,7 +154,7 @@ uint64_t VulkanDevice::field_value(const RecordedLaunch& r, const FieldRecord& f
         case FieldKind::launch: return r.number;
         case FieldKind::address: {
             const Launch::Argument& array = launch.arguments[field.index];
-            const MemoryRange& range = array.memory ? static_cast<const VulkanMemory*>(array.memory)->range : dummy->range;
+            const MemoryRange& range = array.memory ? static_cast<const VulkanMemory*>(array.memory)->range : own.dummy->range;
             return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
         }
         case FieldKind::first: {
@@ -320,7 +170,7 @@ uint64_t VulkanDevice::field_value(const RecordedLaunch& r, const FieldRecord& f
 }
 
 /// Pushes the fields for the dispatch whose first group is `base`, unless they are as before.
-void VulkanDevice::push_fields(VkCommandBuffer commands, const RecordedLaunch& r, const int64_t (&base)[3]) {
+void LaunchRecorder::push_fields(VkCommandBuffer commands, const RecordedLaunch& r, const int64_t (&base)[3]) {
     const ModuleRecord& module = *r.shader.module;
     if (module.push_bytes == 0) return;
     const FieldRecord* const fields = r.launch.bundle->fields + module.push.first;
@@ -335,17 +185,17 @@ void VulkanDevice::push_fields(VkCommandBuffer commands, const RecordedLaunch& r
             case FieldKind::group_count: value = uint64_t(r.groups[field.axis]); break;
             default: value = field_value(r, field);
         }
-        memcpy(push.bytes + field.offset, &value, field_bytes(field.type));
+        memcpy(push + field.offset, &value, field_bytes(field.type));
     }
     const uint32_t bytes = (module.push_bytes + 3) / 4 * 4;
-    if (bound.push_count == bytes && memcmp(bound.push.bytes, push.bytes, bytes) == 0) return;
-    memcpy(bound.push.bytes, push.bytes, bytes);
+    if (bound.push_count == bytes && memcmp(bound.push, push, bytes) == 0) return;
+    memcpy(bound.push, push, bytes);
     bound.push_count = bytes;
-    context.vk.CmdPushConstants(commands, r.shader.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.bytes);
+    context.vk.CmdPushConstants(commands, r.shader.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push);
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void VulkanDevice::dispatch(VkCommandBuffer commands, const RecordedLaunch& r, const GroupRange& part) {
+void LaunchRecorder::dispatch(VkCommandBuffer commands, const RecordedLaunch& r, const GroupRange& part) {
     const uint32_t(&most)[3] = context.facts.basic.limits.maxComputeWorkGroupCount;
     uint32_t count[3];
     int64_t base[3] = {0, 0, 0};

@@ -96,7 +96,7 @@ pumice_status lend(pumice_device device, uint64_t buffer, int64_t offset, int64_
                     longest(offset), longest(bytes));
     VkBuffer handle;
     memcpy(&handle, &buffer, sizeof(VkBuffer));
-    return vulkan->lend(handle, offset, bytes, memory);
+    return vulkan->arrays.lend(handle, offset, bytes, memory);
 }
 
 pumice_status place(pumice_memory memory, uint64_t* buffer, int64_t* offset) {

@@ -164,6 +164,8 @@ uint64_t StagingRing::needed(int64_t bytes) const {
     return value;
 }
 
+StagingRing::StagingRing(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
+
 pumice_status StagingRing::start(uint32_t memory_type) {
     for (capacity = most_bytes; !block && capacity >= smallest_block_bytes; capacity /= 4)
         RT_TRY(make_block(context, memory_type, capacity, true, block));

@@ -62,7 +62,7 @@ private:
 /// timeline has reached the value of its last use. Guarded by its user.
 class StagingRing {
 public:
-    StagingRing(Context& context, int64_t most_bytes) : context(context), most_bytes(most_bytes), capacity(most_bytes) {}
+    StagingRing(Context& context, int64_t most_bytes);
     ~StagingRing() { release(); }
     StagingRing(const StagingRing&) = delete;
     StagingRing& operator=(const StagingRing&) = delete;
