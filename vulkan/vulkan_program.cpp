@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "core/interp/interp_program.h"
 #include "core/ir/named.h"
 #include "core/support/debug.h"
@@ -339,7 +339,7 @@ ShaderPermutation::Pipeline ShaderPermutation::pipeline(Context& context, Pipeli
         if (context.plan.full_subgroups && group[0] % int64_t(size.requiredSubgroupSize) == 0)
             info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
-    // Some drivers do not support arrays whose length is a specialisation constant (spirv.h).
+    // Some drivers do not support arrays whose length is a specialisation constant (assemble.h).
     const OwnModule fixed(
         context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
     if (fixed.module) info.stage.module = fixed.module;

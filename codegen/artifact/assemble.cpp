@@ -1,5 +1,5 @@
 // Assembler: GLSL to SPIR-V by shaderc (glslang), and SPIR-V to text, validation and optimisation by SPIRV-Tools. The one file
-// that includes their headers. Declared in codegen/artifact/spirv.h and codegen/glsl/codegen.h.
+// that includes their headers. Declared in codegen/artifact/assemble.h and codegen/glsl/codegen.h.
 //
 // Shaders are compiled at -O0, since drivers optimise anyway and the first launch should be early; spirv-opt -O runs for offline
 // dumps.
@@ -23,7 +23,7 @@
 #include <system_error>
 #include <unordered_map>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 

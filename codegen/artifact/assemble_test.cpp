@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "codegen/artifact/assemble.h"
 #include "codegen/artifact/exact_conversions.h"
-#include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 

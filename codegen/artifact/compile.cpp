@@ -14,9 +14,9 @@
 #include <chrono>
 #include <cstdio>
 
+#include "codegen/artifact/assemble.h"
 #include "codegen/artifact/exact_conversions.h"
 #include "codegen/artifact/source_debug_info.h"
-#include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/source/source_text.h"
 #include "core/support/debug.h"

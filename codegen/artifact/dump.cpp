@@ -12,7 +12,7 @@
 // Cost: one compilation without the disk cache, and one more assembly for spirv-opt, since an offline dump is not urgent.
 // Limits: the default options, not those of a device at hand, except for comments and for long_extents, which is set because the
 // program that launches the kernel may give arrays of any extent.
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 #include "core/support/files.h"

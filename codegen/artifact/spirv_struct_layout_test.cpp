@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "core/support/error.h"
 
 namespace pumice::codegen {

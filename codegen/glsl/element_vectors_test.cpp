@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 
 namespace pumice::codegen {

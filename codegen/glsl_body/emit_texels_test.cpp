@@ -1,7 +1,7 @@
 // The GLSL of image parameters: what is declared, and that texels are read and written once.
 #include <gtest/gtest.h>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 
 namespace pumice::codegen {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/artifact/spirv.h"
+#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 
