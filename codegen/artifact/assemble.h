@@ -1,4 +1,4 @@
-// Reading and changing SPIR-V modules.
+// GLSL to SPIR-V, and functions over a module.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,10 +12,6 @@ std::vector<uint32_t> assemble_with_lines(const std::string& glsl, const std::st
 
 /// The names of the capabilities that a module declares, in its order.
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
-
-/// The features of Vulkan that the module needs, by the names that an application enables: "shaderFloat64",
-/// "shaderSharedInt64Atomics", "subgroup:ballot", ... Throws Error for a capability that shaders of this library do not have.
-std::vector<std::string> vulkan_features(const std::vector<uint32_t>& spirv);
 
 /// True if the module's blocks are valid under scalar block layout only.
 bool needs_scalar_layout(const std::vector<uint32_t>& spirv);

@@ -13,7 +13,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "codegen/artifact/assemble.h"
+#include "codegen/artifact/vulkan_features.h"
 #include "codegen/glsl/codegen.h"
 #include "core/host/ring.h"
 #include "core/ir/evaluate.h"

@@ -10,6 +10,8 @@
 // feature of local memory, or both. The mapping is Vulkan's table of capabilities, in the appendix "Vulkan Environment for
 // SPIR-V". Cost: one pass over the words, and a validation. Limits: the capabilities that this library's shaders can have;
 // another one is an Error.
+#include "codegen/artifact/vulkan_features.h"
+
 #include <algorithm>
 #include <span>
 #include <string_view>

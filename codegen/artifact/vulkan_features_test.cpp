@@ -1,8 +1,9 @@
+#include "codegen/artifact/vulkan_features.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "codegen/artifact/assemble.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
 
