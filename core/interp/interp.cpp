@@ -28,7 +28,7 @@
 #include "core/host/ring.h"
 #include "core/host/traced_work.h"
 #include "core/interp/interp_program.h"
-#include "core/interp/interp_run.h"
+#include "core/interp/interp_group.h"
 #include "core/interp/interp_shadow.h"
 #include "core/lowering/group_by_memory.h"
 #include "core/passes/dead.h"

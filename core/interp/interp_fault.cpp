@@ -1,7 +1,7 @@
 // Error messages of the interpreter's checks: bounds, races, unset memory, uniform, barriers.
 #include <algorithm>
 
-#include "core/interp/interp_run.h"
+#include "core/interp/interp_group.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::interp {

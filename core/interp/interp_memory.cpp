@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/interp/interp_run.h"
+#include "core/interp/interp_group.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 

@@ -1,5 +1,5 @@
 // Subgroup operations of the reference interpreter. A subgroup is a run of consecutive items of the group.
-#include "core/interp/interp_run.h"
+#include "core/interp/interp_group.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 

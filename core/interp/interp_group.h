@@ -78,7 +78,7 @@ private:
     void rejoin(Items& items);
     const ir::Inst& terminator(ir::BlockId block) const { return k[k[block].insts.back()]; }
 
-    // interp_launch.cpp
+    // interp_group.cpp
     void one_group();
     void next_epoch();
     bool in_range(int item) const;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/host/ring.h"
-#include "core/interp/interp_run.h"
+#include "core/interp/interp_group.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::interp {
