@@ -27,8 +27,8 @@
 
 #include "core/host/ring.h"
 #include "core/host/traced_work.h"
+#include "core/interp/interp_control.h"
 #include "core/interp/interp_program.h"
-#include "core/interp/interp_group.h"
 #include "core/interp/interp_shadow.h"
 #include "core/lowering/group_by_memory.h"
 #include "core/passes/dead.h"

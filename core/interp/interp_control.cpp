@@ -12,10 +12,14 @@
 // of the group's items; each barrier begins an epoch (interp_shadow.h). Cost: one call for an instruction and group. Scalar
 // ops, select, casts and variables are computed by the loops of interp_program.cpp. Limits: calls, group operations and samples
 // of textures must have been lowered.
+#include "core/interp/interp_control.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "core/interp/interp_group.h"
+#include "core/host/ring.h"
+#include "core/interp/interp_fault.h"
+#include "core/interp/interp_instructions.h"
 #include "core/ir/evaluate.h"
 #include "core/support/error.h"
 
@@ -42,7 +46,44 @@ void assign(Items& to, Items from) {
     to.count = from.count;
 }
 
+/// Writes records to the host's ring: the items' prints, or the failed requirements.
+void report(const InterpGroup& group, const Inst& inst, Items items) {
+    const bool requirement = inst.op == Op::require;
+    const auto operands = group.k.operands(inst);
+    std::vector<uint32_t> words;
+    for (int n = 0; n < items.count; ++n) {
+        const int item = items.list[n];
+        if (requirement && group.bits_of(operands[0], item)) continue;
+        words.clear();
+        for (const Value v : operands.subspan(requirement)) ring::put(words, group.k.type_of(v), group.bits_of(v, item));
+        int32_t index[3];
+        for (size_t axis = 0; axis < 3; ++axis)
+            index[axis] = int32_t(group.launch.start[axis] + group.group_index[axis] * group.launch.group[axis] +
+                                  group.local[axis][size_t(item)]);
+        ring::write(group.scratch.ring.data(), requirement, group.scratch.launch_number, uint32_t(inst.immediate), index, words);
+    }
+}
+
 }  // namespace
+
+InterpRun::InterpRun(const InterpProgram& program, const Launch& launch, std::vector<View> views, Scratch& scratch)
+    : group(program, launch, std::move(views), scratch), k(program.kernel) {}
+
+void InterpRun::all_groups() {
+    const std::array<int64_t, 3>& count = group.group_count;
+    std::array<int64_t, 3>& index = group.group_index;
+    for (index[2] = 0; index[2] < count[2]; ++index[2])
+        for (index[1] = 0; index[1] < count[1]; ++index[1])
+            for (index[0] = 0; index[0] < count[0]; ++index[0]) one_group();
+}
+
+void InterpRun::one_group() {
+    group.begin();
+    loop = {};
+    free_list = group.present.list + group.present.count;
+    Items items = take(group.present);
+    execute(BlockId{0}, items);
+}
 
 /// Executes a block for these items. The items that remain afterwards have reached its terminator and executed it; the construct
 /// that owns the block acts on a yield or test.
@@ -51,12 +92,13 @@ void InterpRun::execute(BlockId block, Items& items) {
         if (items.empty()) return;
         const Inst& inst = k[id];
         if (executions) executions[id.id] += uint64_t(items.count);
-        if (const ItemLoop compute = program.loops[id.id]) {
+        if (const ItemLoop compute = group.program.loops[id.id]) {
             const auto operands = k.operands(inst);
             const size_t n = operands.size();
             const Value to = inst.op == Op::set ? operands[0] : k.result(inst);
             const Value from = inst.op == Op::set ? operands[1] : operands[0];
-            compute(items, raw(to), raw(from), n > 1 ? raw(operands[1]) : nullptr, n > 2 ? raw(operands[2]) : nullptr);
+            compute(items, group.raw(to), group.raw(from), n > 1 ? group.raw(operands[1]) : nullptr,
+                    n > 2 ? group.raw(operands[2]) : nullptr);
         } else {
             execute(inst, id.id, items);
         }
@@ -64,10 +106,6 @@ void InterpRun::execute(BlockId block, Items& items) {
 }
 
 void InterpRun::execute(const Inst& inst, uint32_t id, Items& items) {
-    if (accesses_memory(inst.op)) {
-        find_offsets(inst, items);
-        check(inst, id, touch_of(inst.op), items);
-    }
     switch (inst.op) {
 #define OP1(name, ...) case Op::name:
 #define OP2(name, ...) case Op::name:
@@ -92,19 +130,19 @@ void InterpRun::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::extent: return;  // prepare_constants has done it for all groups
         case Op::global_index:
         case Op::group_index:
-        case Op::in_range: return indices(inst, items);
-        case Op::load: return load(inst, items);
-        case Op::store: return store(inst, items);
-        case Op::atomic: return atomic(inst, items);
-        case Op::compare_exchange: return compare_exchange(inst, items);
+        case Op::in_range: return group.indices(inst, items);
+        case Op::load:
+        case Op::store:
+        case Op::atomic:
+        case Op::compare_exchange: return access_memory(group, inst, id, items);
         case Op::uniform: return uniform(inst, items);
         case Op::barrier: return barrier(inst, items);
         case Op::sample: library_bug("the interpreter met a sample; specialise_images must run first: " + print(k, inst));
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
-        case Op::subgroup: return subgroup(inst, items);
+        case Op::subgroup: return subgroup(group, inst, items);
         case Op::group: library_bug("the interpreter met a group instruction; group_by_memory must run first: " + print(k, inst));
         case Op::print:
-        case Op::require: return report(inst, items);
+        case Op::require: return report(group, inst, items);
         case Op::if_: return if_(inst, items);
         case Op::for_: return for_(inst, items);
         case Op::while_: return while_(inst, items);
@@ -120,17 +158,18 @@ void InterpRun::uniform(const Inst& inst, Items items) {
     const Value from = k.operands(inst)[0];
     with_scalar(inst.type, [&](auto type) {
         using T = decltype(type);
-        const T* value = at<T>(from);
+        const T* value = group.at<T>(from);
         for (int n = 1; n < items.count; ++n)
             if (std::memcmp(value + items.list[0], value + items.list[n], sizeof(T)) != 0)
-                not_uniform(inst, items.list[0], to_bits(value[items.list[0]]), items.list[n], to_bits(value[items.list[n]]));
+                fault::not_uniform(group, inst, items.list[0], to_bits(value[items.list[0]]), items.list[n],
+                                   to_bits(value[items.list[n]]));
     });
     copy(k.result(inst), from, items);
 }
 
 void InterpRun::if_(const Inst& inst, Items& items) {
     uint16_t* const mark = free_list;
-    const bool* condition = at<bool>(k.operands(inst)[0]);
+    const bool* condition = group.at<bool>(k.operands(inst)[0]);
     Items arms[2] = {take(items), take(items)};
     keep_if(arms[0], [&](int item) { return condition[item]; });
     keep_if(arms[1], [&](int item) { return !condition[item]; });
@@ -142,14 +181,14 @@ void InterpRun::if_(const Inst& inst, Items& items) {
         all = all && arms[arm].count == before;
         to_results(inst, k.operands(terminator(inst.blocks[arm])), arms[arm]);
     }
-    if (!all) keep_if(items, [&](int item) { return fates[item] == runs; });
+    if (!all) keep_if(items, [&](int item) { return group.fates[item] == runs; });
     free_list = mark;
 }
 
 /// Ends a loop: all items that did not return continue after it.
 void InterpRun::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
-    keep_if(items, [&](int i) { return fates[i] != returned; });
-    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
+    keep_if(items, [&](int i) { return group.fates[i] != returned; });
+    for (int n = 0; n < items.count; ++n) group.fates[items.list[n]] = runs;
     loop = outer;
     free_list = mark;
 }
@@ -168,9 +207,9 @@ void InterpRun::for_(const Inst& inst, Items& items) {
     Items alive = take(items), ended = take(items), body = take(items);
     with_integer(k.type_of(params[0]), [&](auto type) {
         using T = decltype(type);
-        T* index = at<T>(params[0]);
-        const T* to = at<T>(operands[1]);
-        const T* step = at<T>(operands[2]);
+        T* index = group.at<T>(params[0]);
+        const T* to = group.at<T>(operands[1]);
+        const T* step = group.at<T>(operands[2]);
         const auto runs_on = [=](int i) { return step[i] > 0 ? index[i] < to[i] : step[i] != 0 && index[i] > to[i]; };
         bool first = true;
         while (true) {
@@ -207,7 +246,7 @@ void InterpRun::while_(const Inst& inst, Items& items) {
         execute(test, alive);
         if (alive.empty()) break;
         const auto tested = k.operands(terminator(test));
-        const bool* condition = at<bool>(tested[0]);
+        const bool* condition = group.at<bool>(tested[0]);
         assign(ended, alive);
         keep_if(ended, [&](int i) { return !condition[i]; });
         to_results(inst, tested.subspan(1), ended);
@@ -223,8 +262,8 @@ void InterpRun::while_(const Inst& inst, Items& items) {
 /// Keeps the items that begin the next iteration, of those that began this one.
 void InterpRun::rejoin(Items& items) {
     keep_if(items, [&](int i) {
-        if (fates[i] == continues) fates[i] = runs;
-        return fates[i] == runs;
+        if (group.fates[i] == continues) group.fates[i] = runs;
+        return group.fates[i] == runs;
     });
 }
 
@@ -232,17 +271,17 @@ void InterpRun::leave(const Inst& terminator, Fate fate, Items& items) {
     const auto operands = k.operands(terminator);
     if (fate == broke) to_results(*loop.inst, operands, items);
     if (fate == continues) carry(operands, loop.block, loop.first, items);
-    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = fate;
+    for (int n = 0; n < items.count; ++n) group.fates[items.list[n]] = fate;
     items.count = 0;
 }
 
 void InterpRun::barrier(const Inst& inst, Items items) {
-    if (items.count != present.count) diverged(inst, items);
-    next_epoch();
+    if (items.count != group.present.count) fault::diverged(group, inst, items);
+    group.next_epoch();
 }
 
 void InterpRun::copy(Value to, Value from, Items items) {
-    if (to != from) copy_loop(k.type_of(to))(items, raw(to), raw(from), nullptr, nullptr);
+    if (to != from) copy_loop(k.type_of(to))(items, group.raw(to), group.raw(from), nullptr, nullptr);
 }
 
 void InterpRun::to_results(const Inst& inst, std::span<const Value> from, Items items) {
@@ -261,13 +300,13 @@ void InterpRun::carry(std::span<const Value> from, BlockId to, uint32_t first, I
         for (size_t n = 0; n < from.size(); ++n) copy(params[first + n], from[n], items);
         return;
     }
-    const size_t stride = size_t(group_items) * sizeof(uint64_t);
-    scratch.carried.resize(std::max(scratch.carried.size(), from.size() * stride));
-    std::byte* const aside = scratch.carried.data();
+    const size_t stride = size_t(group.group_items) * sizeof(uint64_t);
+    group.scratch.carried.resize(std::max(group.scratch.carried.size(), from.size() * stride));
+    std::byte* const aside = group.scratch.carried.data();
     for (size_t n = 0; n < from.size(); ++n)
-        copy_loop(k.type_of(from[n]))(items, aside + n * stride, raw(from[n]), nullptr, nullptr);
+        copy_loop(k.type_of(from[n]))(items, aside + n * stride, group.raw(from[n]), nullptr, nullptr);
     for (size_t n = 0; n < from.size(); ++n)
-        copy_loop(k.type_of(from[n]))(items, raw(params[first + n]), aside + n * stride, nullptr, nullptr);
+        copy_loop(k.type_of(from[n]))(items, group.raw(params[first + n]), aside + n * stride, nullptr, nullptr);
 }
 
 /// Pushes a copy of the items on the stack of lists.

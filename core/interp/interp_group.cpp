@@ -1,16 +1,17 @@
-// A launch of the reference interpreter: its preparation, and the loop over the groups.
+// The state of the running group: its preparation for a launch, and its indices.
+#include "core/interp/interp_group.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "core/host/ring.h"
-#include "core/interp/interp_group.h"
 #include "core/ir/evaluate.h"
+#include "core/support/error.h"
 
 namespace pumice::interp {
 
 using namespace ir;
 
-InterpRun::InterpRun(const InterpProgram& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
+InterpGroup::InterpGroup(const InterpProgram& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
     : program(ready), k(ready.kernel), launch(what), scratch(buffers), views(std::move(memories)) {
     group_items = int(launch.group[0] * launch.group[1] * launch.group[2]);
     for (size_t axis = 0; axis < 3; ++axis)
@@ -22,7 +23,7 @@ InterpRun::InterpRun(const InterpProgram& ready, const Launch& what, std::vector
     prepare_constants();
 }
 
-void InterpRun::prepare_items() {
+void InterpGroup::prepare_items() {
     const size_t n = size_t(group_items);
     const auto grow = [](auto& buffer, size_t size) { buffer.resize(std::max(buffer.size(), size)); };
     grow(scratch.values, program.value_bytes * n);
@@ -42,7 +43,7 @@ void InterpRun::prepare_items() {
 }
 
 /// Lays out the local and private arrays. Contents left by earlier groups are never visible: reading them is a fault.
-void InterpRun::prepare_memory() {
+void InterpGroup::prepare_memory() {
     int64_t bytes = 0, granules = 0, private_bytes = 0;
     for (int pass = 0; pass < 2; ++pass) {  // the first measures, the second places
         if (pass == 1) {
@@ -78,7 +79,7 @@ void InterpRun::prepare_memory() {
 
 /// Computes the instructions whose results are the same for all groups, for all items of a group, wherever they stand in the
 /// kernel.
-void InterpRun::prepare_constants() {
+void InterpGroup::prepare_constants() {
     uint16_t* const list = scratch.lists.data();
     for (int item = 0; item < group_items; ++item) list[item] = uint16_t(item);
     const Items all{list, group_items};
@@ -114,7 +115,7 @@ void InterpRun::prepare_constants() {
     }
 }
 
-void InterpRun::broadcast(Value to, uint64_t bits, Items items) {
+void InterpGroup::broadcast(Value to, uint64_t bits, Items items) {
     with_scalar(k.type_of(to), [&](auto type) {
         using T = decltype(type);
         T* r = at<T>(to);
@@ -123,69 +124,48 @@ void InterpRun::broadcast(Value to, uint64_t bits, Items items) {
     });
 }
 
-void InterpRun::indices(const Inst& inst, Items items) {
+void InterpGroup::indices(const Inst& inst, Items items) {
     const size_t axis = size_t(inst.immediate);
-    if (inst.op == Op::group_index) return broadcast(k.result(inst), to_bits(int32_t(group[axis])), items);
+    if (inst.op == Op::group_index) return broadcast(k.result(inst), to_bits(int32_t(group_index[axis])), items);
     if (inst.op == Op::global_index) {
         int32_t* r = at<int32_t>(k.result(inst));
         const int32_t* index = local[axis].data();
-        const int32_t first = int32_t(launch.start[axis] + group[axis] * launch.group[axis]);
+        const int32_t first = int32_t(launch.start[axis] + group_index[axis] * launch.group[axis]);
         return each(items, [=](int i) { r[i] = int32_t(uint32_t(first) + uint32_t(index[i])); });
     }
     bool* r = at<bool>(k.result(inst));
     each(items, [&](int i) { r[i] = in_range(i); });
 }
 
-/// Writes records to the host's ring: the items' prints, or the failed requirements.
-void InterpRun::report(const Inst& inst, Items items) {
-    const bool requirement = inst.op == Op::require;
-    const auto operands = k.operands(inst);
-    std::vector<uint32_t> words;
-    for (int n = 0; n < items.count; ++n) {
-        const int item = items.list[n];
-        if (requirement && bits_of(operands[0], item)) continue;
-        words.clear();
-        for (const Value v : operands.subspan(requirement)) ring::put(words, k.type_of(v), bits_of(v, item));
-        int32_t index[3];
-        for (size_t axis = 0; axis < 3; ++axis)
-            index[axis] = int32_t(launch.start[axis] + group[axis] * launch.group[axis] + local[axis][size_t(item)]);
-        ring::write(scratch.ring.data(), requirement, scratch.launch_number, uint32_t(inst.immediate), index, words);
-    }
-}
-
-bool InterpRun::in_range(int item) const {
+bool InterpGroup::in_range(int item) const {
     for (size_t axis = 0; axis < 3; ++axis)
-        if (group[axis] * launch.group[axis] + local[axis][size_t(item)] >= launch.extent[axis]) return false;
+        if (group_index[axis] * launch.group[axis] + local[axis][size_t(item)] >= launch.extent[axis]) return false;
     return true;
 }
 
-void InterpRun::all_groups() {
-    for (group[2] = 0; group[2] < group_count[2]; ++group[2])
-        for (group[1] = 0; group[1] < group_count[1]; ++group[1])
-            for (group[0] = 0; group[0] < group_count[0]; ++group[0]) one_group();
-}
-
-/// Begins an epoch, at the start of a group and at a barrier. At the start of a launch, at least half of all epochs are left.
-void InterpRun::next_epoch() {
+void InterpGroup::next_epoch() {
     if (scratch.epoch == UINT32_MAX)
         fail("Kernel \"", k.name, "\" passes ", UINT32_MAX - epochs.launch + 1,
              " groups and barriers in one launch, which is the limit of interp.");
     epochs.now = ++scratch.epoch;
 }
 
-/// Runs the items of the group that exist: those in the range, or all items if the kernel has `whole_groups`.
-void InterpRun::one_group() {
+void InterpGroup::begin() {
     next_epoch();
     epochs.group = epochs.now;
     scratch.group_starts.push_back(scratch.epoch);
     present = {scratch.lists.data(), 0};
     for (int item = 0; item < group_items; ++item)
         if (k.whole_groups || in_range(item)) present.list[present.count++] = uint16_t(item);
-    loop = {};
     std::memset(fates, runs, size_t(group_items));
-    free_list = present.list + present.count;
-    Items items = take(present);
-    execute(BlockId{0}, items);
+}
+
+uint64_t InterpGroup::bits_of(Value v, int item) const {
+    return with_scalar(k.type_of(v), [&](auto zero) { return to_bits(at<decltype(zero)>(v)[item]); });
+}
+
+void InterpGroup::set_bits(Value v, int item, uint64_t bits) {
+    with_scalar(k.type_of(v), [&](auto zero) { at<decltype(zero)>(v)[item] = from_bits<decltype(zero)>(bits); });
 }
 
 }  // namespace pumice::interp
