@@ -118,20 +118,11 @@ check_circles() {
     done < <(tsort < <(our_includes) 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p')
 }
 
-# No header that more than a third of its folder includes, its own .cpp aside; stars.txt lists those that may, and
-# docs/internals.md prints that list.
+# No header that more than a third of its folder includes, its own .cpp aside.
 check_stars() {
-    local header reason count files
-    local -A allowed=() stars=()
-    while IFS=: read -r header reason; do
-        [[ "$header" == "#"* || -z "$header" || ! -f "$header" ]] && continue
-        allowed[$header]=1
-        [[ ! -f docs/internals.md ]] || grep -qF "| \`$header\` |$reason |" docs/internals.md ||
-            violation "docs/internals.md has no row: | \`$header\` |$reason |"
-    done < "$here/stars.txt"
+    local header count files
     while read -r header count files; do
-        stars[$header]=1
-        [[ -v allowed[$header] ]] || violation "$header is included by $count of the $files files of its folder; the limit is a third."
+        violation "$header is included by $count of the $files files of its folder; the limit is a third."
     done < <(awk '
         NR == FNR { folder = $1; sub(/\/[^\/]*$/, "", folder); files[folder]++; next }
         {
@@ -145,9 +136,6 @@ check_stars() {
                 if (3 * count[header] > files[folder]) print header, count[header], files[folder]
             }
         }' <(find "${roots[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) -not -name '*_test.*') <(our_includes) | sort)
-    for header in "${!allowed[@]}"; do
-        [[ -v stars[$header] ]] || violation "tests/layering/stars.txt lists $header, which no more than a third of its folder includes."
-    done
 }
 
 # Every arrow of the table is there for some include line.
