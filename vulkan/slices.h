@@ -31,7 +31,8 @@ template <typename F> void for_each_slice(const GroupRange& range, int64_t most_
 /// A pipeline's time for one group, measured on its last timed slice. The time depends on the arguments, so every launch that is
 /// large enough is timed, unless a timing is in progress or the launch is brief.
 struct Pace {
-    /// True if a launch of so many groups needs neither slices nor a measurement. Without the mutex.
+    /// True if a launch of so many groups needs neither slices nor a measurement; counts it then, and returns false for each
+    /// `launches_a_measurement`-th of them, which is measured. Takes no mutex.
     bool is_brief(int64_t groups, double most_seconds);
 
     std::mutex mutex;                         // locked before the queue's mutex

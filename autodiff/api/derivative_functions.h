@@ -133,7 +133,7 @@ auto autodiff(ReverseWithPrimalMode mode, const Function<std::tuple<R...>, P...>
     return std::tuple_cat(autodiff(ReverseMode(mode), f, annotations...), derive::given_by(f, P(annotations.value)...));
 }
 /// Forward mode of a function on the host, with Const, Duplicated(value, tangent) and BatchDuplicated arguments. Gives a tuple
-/// of the derivative of the result; for a batch an array of derivatives.
+/// of the derivatives of the results; for a batch a tuple of one array, an element a direction.
 template <class... R, class... P, detail::Annotation... A>
     requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {

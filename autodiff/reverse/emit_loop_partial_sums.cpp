@@ -35,9 +35,9 @@ void LoopPartialSumsEmitter::sum_in_place(Value index, Value first, const std::f
 
 /// Reverses the iteration, and adds the products to cells or, in the interchanged loop, to `registers`.
 void LoopPartialSumsEmitter::sum_contributions(std::span<const Value> registers, const std::function<void()>& reverse_iteration) {
-    updates.held_back = &contributions;
+    updates.diverted = &contributions;
     reverse_iteration();
-    updates.held_back = nullptr;
+    updates.diverted = nullptr;
     const std::vector<Value> sums = products.emit(contributions, kept.known, cells.index);
     state.gave_up = state.gave_up || sums.empty();
     cells.count = int64_t(sums.size());

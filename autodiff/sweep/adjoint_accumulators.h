@@ -29,7 +29,7 @@ public:
     /// True if the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
     /// derivative, and the product stays pending.
     bool passes_on(const ir::Inst& i, int w);
-    /// The sum so far; none where it is zero.
+    /// The sum so far, with the product that is pending; none where it is zero. The sum stays.
     ir::Value take(size_t at);
     ir::Value take(ir::Value v, int w) { return take(of(v, w)); }
 

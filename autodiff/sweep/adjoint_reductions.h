@@ -19,7 +19,8 @@ public:
     size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
     /// Opens all sums before the reverse sweep, so that they are visible everywhere.
     void find_sums();
-    /// At the end of the kernel: adds the sums of the item to the cells.
+    /// At the end of the kernel: adds the sums of the item to the cells (several places for each sum, of which few items share
+    /// one), or to the shadow where one kernel does all.
     void reduce_sums();
 
     /// True if there are cells, which another kernel sums up.

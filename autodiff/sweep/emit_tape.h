@@ -10,8 +10,9 @@ class TapeEmitter : SweepContext {
 public:
     TapeEmitter(const SweepContext& context, KeptValues& kept) : SweepContext(context), kept(kept) {}
     void add_stacks();
-    /// At the end of a block of the primal's copy, and at the start of its reverse.
+    /// At the end of a block of the primal's copy.
     void push(ir::BlockId block);
+    /// At the start of the block's reverse.
     void pop(ir::BlockId block);
     /// Between the halves of a split derivative.
     void save_cursors();

@@ -12,7 +12,7 @@ namespace pumice::derive {
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
     const Signature& signature;
-    bool single_kernel = false;  ///< one kernel does everything
+    bool single_kernel = false;  ///< no kernel follows: sums go to shadows directly, and nothing is gathered
     ir::Structure where;
     Analysis analysis;
     TapePlan plan;
@@ -22,6 +22,7 @@ struct Primal {
     OwnerComputes owners;
     LoopPartialSums loop_partial_sums;
     std::vector<bool> discardable;
+    /// `split_mode`: the augmented primal and the reverse sweep are kernels of their own.
     Primal(const ir::Kernel& k, const Signature& s, bool split_mode)
         : kernel(k),
           signature(s),

@@ -71,7 +71,7 @@ void ShadowUpdates::accumulate(InstId load, int w, Value term) {
     if (w == 0) state.accumulated.push_back(note);
     if (how == Accumulation::group) return accumulators.add(reductions.sum(shadow, i.leaf, indices_of(from, i), i.type), term);
     const std::vector<Value> indices = kept.provided(indices_of(from, i));
-    if (held_back && primal.loop_partial_sums.has(load)) return held_back->push_back({shadow, i.leaf, indices, term, b.loc});
+    if (diverted && primal.loop_partial_sums.has(load)) return diverted->push_back({shadow, i.leaf, indices, term, b.loc});
     // Items of several iterations add to one element.
     if (sweep_kind == SweepKind::interchanged && how == Accumulation::plain) state.gave_up = true;
     const MemoryLocation location{shadow, i.leaf, indices};

@@ -15,7 +15,7 @@ public:
     void reverse_load(ir::InstId id);
     void reverse_store(const ir::Inst& i);
     void reverse_atomic(const ir::Inst& i);
-    /// Emits the zeros that were held back.
+    /// Emits all pending zeros.
     void flush();
 
     /// An addition to the shadow of an element.
@@ -27,7 +27,7 @@ public:
         ir::Loc loc;
     };
     /// Where the additions of the loads of primal.loop_partial_sums go instead of to the shadow, if not null.
-    std::vector<Contribution>* held_back = nullptr;
+    std::vector<Contribution>* diverted = nullptr;
 
 private:
     /// The zero of a reversed store, while an addition to the same element may follow.

@@ -13,20 +13,17 @@ namespace pumice::derive {
 /// The parts of the two sweeps that a kernel has.
 enum class SweepPart { both, augmented, reverse, count };
 
-/// The kind of a kernel, by its strategy: scatter (the range of the primal), scatter-to-gather over a halo-extended range
-/// (HaloGather::kernel, HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), owner computes (OwnerComputesAdjoint: an
-/// owner; the rest), or loop partial sums (LoopPartialSumsAdjoint: in place; before the interchanged loop; the interchanged loop
-/// alone).
+/// The kind of a kernel, by its strategy.
 enum class SweepKind {
-    range,
-    halo_gather,
-    halo_gather_by_rows,
-    pairwise,
-    owner,
-    beside_owners,
-    partial_sums,
-    before_interchanged,
-    interchanged
+    range,                ///< scatter: the range of the primal
+    halo_gather,          ///< scatter-to-gather over a halo-extended range (HaloGather::kernel)
+    halo_gather_by_rows,  ///< the same with items for rows (HaloGather::by_rows)
+    pairwise,             ///< PairwiseAdjoint::kernel
+    owner,                ///< OwnerComputesAdjoint: what an owner computes
+    beside_owners,        ///< OwnerComputesAdjoint: the rest
+    partial_sums,         ///< LoopPartialSumsAdjoint: in place
+    before_interchanged,  ///< LoopPartialSumsAdjoint: what comes before the interchanged loop
+    interchanged          ///< LoopPartialSumsAdjoint: the interchanged loop alone
 };
 
 /// The items that share the work of their group: those in the range, or all items where the kernel has whole_groups.

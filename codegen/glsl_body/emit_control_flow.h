@@ -10,9 +10,10 @@
 
 namespace pumice::codegen {
 
-/// `block` writes the statements of a block.
+/// Writes ifs, loops and the jumps out of them. Values that a block yields are assigned to variables of its construct.
 class ControlFlowEmitter {
 public:
+    /// `block` writes the statements of a block.
     ControlFlowEmitter(const BodyContext& context, ValueEmitter& values, std::function<void(ir::BlockId)> block)
         : k(context.k),
           options(context.options),

@@ -16,8 +16,9 @@ namespace pumice::detail {
 /// A host argument for one parameter of the IR.
 struct HostArgument {
     bool is_array = false;
-    const Element* element = nullptr;                                   ///< of an array
-    const ArrayState* array = nullptr;                                  ///< null: never allocated
+    const Element* element = nullptr;  ///< of an array
+    /// Null: never allocated. Not owned, since a count of owners costs more than a launch's other work on an array.
+    const ArrayState* array = nullptr;
     std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
     int rank = 1;
     Scalar type = Scalar::f32;  ///< of a scalar
@@ -28,8 +29,7 @@ struct HostArgument {
     /// index of a texel. Alive during the launch.
     const ImageBinding* image = nullptr;
 
-    /// Of an array or image that was allocated. The argument does not own it, since a count of owners costs more than a launch's
-    /// other work on an array.
+    /// The device of the array or image, which must be allocated.
     const std::shared_ptr<DeviceState>& device() const { return array ? array->device : image->image->device; }
 };
 

@@ -231,7 +231,7 @@ void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Addr
         const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
         const bool far = packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
         if (far || (variant.streaming && a.how == Address::How::contiguous))
-            emit_prefetch(address_in_iteration(i, k[loop], plan.regions.region_loops.back().step, variant.streaming ? 2 : 1));
+            emit_prefetch(address_in_iteration(i, k[loop], packet.region_loops.back().step, variant.streaming ? 2 : 1));
         return;
     }
     const Value step = k.operands(k[loop])[2];

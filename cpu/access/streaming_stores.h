@@ -11,9 +11,13 @@ class StreamingStores : EmitterPart {
 public:
     explicit StreamingStores(const EmitterPart& all) : EmitterPart(all) {}
 
+    /// True if no item reads the array in the launch, so that cached lines would not be used again.
     bool only_written(ir::MemoryId m) const;
+    /// True if a store that its caller found contiguous or interleaved is a streaming store.
     bool streams(const ir::Inst& i) const;
+    /// The address as an i64.
     std::string integer_address(const std::string& pointer);
+    /// The attachment of a store that makes it non-temporal.
     std::string nontemporal();
     void streaming_store(const ir::Inst& i, const std::string& value, const Address& a);
 

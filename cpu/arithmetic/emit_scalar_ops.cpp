@@ -282,7 +282,8 @@ std::string ScalarOps::named_constant(std::string_view what, Scalar type, bool v
 }
 
 /// Integer division and remainder. x / 0 and INT_MIN / -1 divide by 1 instead, which gives the results that ops.def defines.
-/// Targets have no vector integer division: operands of at most 32 bits are divided as doubles.
+/// Vectors of at most 32 bits are divided as doubles, since x86-64 and NEON have no vector division of integers. LLVM divides by
+/// constants, and vectors of 64-bit lanes one lane at a time.
 std::string ScalarOps::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                               bool constant_divisor) {
     const bool is_signed = op[0] == 's', quotient = op.ends_with("div");

@@ -68,9 +68,10 @@ void BarrierRegions::full_and_partial_groups(const Body& whole) {
 
 /// Allocates the slots of the plan: of constructs around barriers, and of exported values.
 void BarrierRegions::open_slots() {
-    auto& saves = plan.regions.context_saves;
+    const auto& saves = plan.regions.context_saves;
+    slots.resize(saves.size());
     const auto open = [&](Value v, const char* stem) {
-        if (saves[v.id].outer) saves[v.id].slot = packet.alloca_for(v, stem);
+        if (saves[v.id].outer) slots[v.id] = packet.alloca_for(v, stem);
     };
     for (const InstId id : packet.uniformity.structure().order()) {
         const Inst& i = k[id];
@@ -82,7 +83,7 @@ void BarrierRegions::open_slots() {
     }
     for (uint32_t v = 0; v < saves.size(); ++v) {
         const Scalar type = k.type_of(Value{v});
-        if (saves[v].exported) saves[v].slot = {out.alloca_of(out.scalar_type(type), "export"), ValueKind::uniform, type, 0};
+        if (saves[v].exported) slots[v] = {out.alloca_of(out.scalar_type(type), "export"), ValueKind::uniform, type, 0};
     }
 }
 
@@ -224,7 +225,7 @@ void BarrierRegions::restore(Value v) {
         for (const Value o : k.operands(k[k[v].inst])) restore(o);
         if (!packet.has_value[v.id]) emit.pure.pure_value(k[k[v].inst]);
     } else if (save.exported) {
-        packet.define(v, out.let(text("load ", out.scalar_type(k.type_of(v)), ", ptr ", save.slot.name)));
+        packet.define(v, out.let(text("load ", out.scalar_type(k.type_of(v)), ", ptr ", slots[v.id].name)));
     }
     packet.restoring = before;
 }
@@ -238,7 +239,7 @@ void BarrierRegions::save_if_live_out(Value v) {
     const ValueRep h = packet.values[v.id];
     const std::string t = out.scalar_type(k.type_of(v));
     const std::string one = h.kind == ValueKind::vector ? out.extract(t, h.vector, packet.first_lane(packet.running)) : h.scalar;
-    out.line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
+    out.line(text("store ", t, " ", one, ", ptr ", slots[v.id].name));
 }
 
 void BarrierRegions::save_value(Value v, const ValueRep& h, int64_t at) {
@@ -274,7 +275,7 @@ void BarrierRegions::save_live_outs(InstId end, std::span<const Value> given, bo
             if (packets && !same_offset) save_value(to[c], taken[c], column.offset);
         } else if (packets == !plan.regions.context_saves[given[c].id].outer) {
             const ValueRep h = packets ? taken[c] : packet.rep_of(given[c]);
-            packet.write_rep(column.slot, h, {});
+            packet.write_rep(slots[to[c].id], h, {});
         }
     }
 }

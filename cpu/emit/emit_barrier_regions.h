@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cpu/packet/emitter_part.h"
 
@@ -31,6 +32,8 @@ private:
     void region_loop(ir::InstId id);
     void region_latch(const ir::Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step);
     void outer_terminator(ir::InstId id);
+
+    std::vector<Alloca> slots;  ///< by value: of constructs around barriers, and of exported values
 };
 
 }  // namespace pumice::cpu

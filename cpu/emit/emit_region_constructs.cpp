@@ -28,7 +28,7 @@ std::string BarrierRegions::outer_scalar(Value v) {
         const std::string address = out.let(text("getelementptr i8, ptr %kept, i64 ", plan.regions.context_saves[v.id].offset));
         return emit.casts.from_memory(type, out.let(text("load ", out.memory_type(type), ", ptr ", address)), false);
     }
-    return out.let(text("load ", out.scalar_type(type), ", ptr ", plan.regions.context_saves[v.id].slot.name));
+    return out.let(text("load ", out.scalar_type(type), ", ptr ", slots[v.id].name));
 }
 
 void BarrierRegions::region_if(InstId id) {
@@ -46,8 +46,7 @@ void BarrierRegions::region_if(InstId id) {
     if (!reached) return;
     out.start(end);
     for (int r = 0; r < i.result_count; ++r)
-        if (plan.regions.context_saves[k.result(i, r).id].outer)
-            packet.read(k.result(i, r), plan.regions.context_saves[k.result(i, r).id].slot);
+        if (plan.regions.context_saves[k.result(i, r).id].outer) packet.read(k.result(i, r), slots[k.result(i, r).id]);
 }
 
 void BarrierRegions::region_loop(InstId id) {
@@ -71,8 +70,8 @@ void BarrierRegions::region_loop(InstId id) {
         if (!plan.regions.context_saves[p.id].outer)
             spilled.push_back(c);
         else
-            out.line(text("store ", out.type_of(k.type_of(p), plan.regions.context_saves[p.id].slot.kind), " ",
-                          outer_scalar(v[leading + c]), ", ptr ", plan.regions.context_saves[p.id].slot.name));
+            out.line(text("store ", out.type_of(k.type_of(p), slots[p.id].kind), " ", outer_scalar(v[leading + c]), ", ptr ",
+                          slots[p.id].name));
     }
     if (!spilled.empty())
         packets_of_group([&] {
@@ -86,8 +85,8 @@ void BarrierRegions::region_loop(InstId id) {
     out.start(header);
     for (size_t c = 0; c < i.result_count; ++c)
         if (plan.regions.context_saves[carried[params + c].id].outer)
-            packet.read(carried[params + c], plan.regions.context_saves[carried[params + c].id].slot);
-    plan.regions.region_loops.push_back(l);
+            packet.read(carried[params + c], slots[carried[params + c].id]);
+    packet.region_loops.push_back(l);
     const std::string t = i.op == Op::for_ ? out.scalar_type(index.type) : "";
     if (i.op == Op::for_) {
         const std::string now = out.let(text("load ", t, ", ptr ", index.name));
@@ -118,12 +117,11 @@ void BarrierRegions::region_loop(InstId id) {
     if (i.op == Op::for_) region_latch(i, l, index, step);
     if (out.open) out.jump(header);
     out.start(l.exit);
-    plan.regions.region_loops.pop_back();
+    packet.region_loops.pop_back();
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value r = k.result(i, int(c));
         if (plan.regions.context_saves[r.id].outer)
-            packet.read(r, i.op == Op::for_ ? plan.regions.context_saves[carried[params + c].id].slot
-                                            : plan.regions.context_saves[r.id].slot);
+            packet.read(r, i.op == Op::for_ ? slots[carried[params + c].id] : slots[r.id]);
     }
 }
 
@@ -148,7 +146,7 @@ void BarrierRegions::outer_terminator(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::return_) return out.jump(packet.return_label);
     if (i.op == Op::yield) return;  // falls through to the end of its block
-    const BarrierRegionLoop& l = plan.regions.region_loops.back();
+    const BarrierRegionLoop& l = packet.region_loops.back();
     if (i.op == Op::test) return out.branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
     out.jump(i.op == Op::break_ ? l.exit : l.latch);
 }

@@ -1,13 +1,14 @@
 // The plan of a kernel's packets: legality, cost and choice, before anything is printed.
 //
-// Why: what the code of a kernel will look like is decided in one place, from the kernel, the target and the variant; the parts
+// Why: what the code of a kernel will look like is decided in one place, from the kernel, the target and the variant. The parts
 // of the emitter then print what the plan says. PUMICE_DUMP=plan shows it.
 //
-//     width and wide packets -> private copies of sums, deferred adds -> rows: alignment peeling, unroll-and-jam, guards
-//     -> interior and boundary versions, transposed loads, or the regions between barriers -> the form of each access
+//     width, wide packets -> private copies of sums, deferred adds -> products -> alignment peeling -> unroll-and-jam
+//     -> with barriers: the regions; without: transposed loads, boundary indices, values and guards of rows
+//     -> the form of each access, for the dump
 //
-// The order matters: each step reads the ones before it. An access has the form that a full packet of a full group takes; the
-// same functions decide again where a packet is partial or masked (cpu/access/loads_and_stores.cpp).
+// Each step reads the ones before it. An access has the form that a full packet of a full group takes. LoadsAndStores and the
+// parts that it asks decide each access when it is printed, since masks and versions differ; form_of() asks them the same.
 // Cost: a walk over the kernel for each step. Limits: the versions of groups with barriers (all items in the range, or not) and
 // the transposed loads of their regions are found when a region is printed.
 // Textbook name: legality, plan and cost model of a loop vectoriser (LLVM: VPlan).

@@ -53,23 +53,23 @@ struct EmitterParts {
     FrameValues& frame;               ///< values of the launch frame
     MemoryLayout& memory;             ///< places of memories
     LoopFacts& loops;                 ///< facts about loops
-    Casts& casts;                     ///< conversions
-    ScalarOps& ops;                   ///< operations
+    Casts& casts;                     ///< conversions between types
+    ScalarOps& ops;                   ///< operations of core/ir/ops.def
     MathFunctions& math;              ///< mathematical functions
     PureValues& pure;                 ///< pure instructions
-    Addresses& addresses;             ///< addresses
+    Addresses& addresses;             ///< addresses of accesses
     BoundaryIndices& boundaries;      ///< wrapped and clamped indices
     MaskedAccesses& masked;           ///< accesses under masks
     LoadsAndStores& accesses;         ///< loads and stores
     ContiguityChecks& contiguity;     ///< accesses that are contiguous in most packets
-    InterleavedGroups& groups;        ///< interleaved groups
+    InterleavedGroups& groups;        ///< accesses at one stride by whole vectors
     LaneRows& lane_rows;              ///< adjacent words of rows
     StridedLanes& strided;            ///< lanes at one distance
-    SoftwarePrefetch& prefetches;     ///< software prefetch
+    SoftwarePrefetch& prefetches;     ///< prefetches
     StreamingStores& streams;         ///< non-temporal stores
-    RowTiles& tiles;                  ///< row tiles
-    TransposedLoads& transposed;      ///< transposed loads
-    Atomics& atomics;                 ///< atomics
+    RowTiles& tiles;                  ///< rows that items iterate over, through a buffer
+    TransposedLoads& transposed;      ///< loads along axis 1 for several rows together
+    Atomics& atomics;                 ///< atomic operations, lane by lane or together
     VectorAdds& vector_adds;          ///< adds of whole elements
     PrivateSums& sums;                ///< private copies and deferred adds
     GroupOperations& group_ops;       ///< reductions and scans of groups
@@ -79,7 +79,7 @@ struct EmitterParts {
     PacketCost& costs;                ///< the time of packets and items
     ControlFlow& control;             ///< blocks, loops, jumps
     Branches& branches;               ///< ifs
-    Rows& rows;                       ///< packets of rows
+    Rows& rows;                       ///< packets of a group's rows
     GuardedRows& guarded;             ///< rows with guards
     InteriorVersions& versions;       ///< interior and boundary versions
     TransposedRows& transposed_rows;  ///< rows with transposed loads

@@ -16,6 +16,13 @@
 
 namespace pumice::cpu {
 
+/// A loop that contains a barrier: it runs once for the group (emit_region_constructs.cpp).
+struct BarrierRegionLoop {
+    const ir::Inst* inst = nullptr;
+    std::string latch, exit, body;
+    std::string step;  ///< of a for
+};
+
 /// The packet that is being emitted: its values, its mask, its items.
 class Packet {
 public:
@@ -72,6 +79,7 @@ public:
     std::array<std::string, 3> origin;    ///< i32s: its first global index
     std::array<std::string, 3> local_at;  ///< i32s: the packet's first item
     bool has_barriers = false;
+    std::vector<BarrierRegionLoop> region_loops;  ///< the loops around barriers that are being emitted
     bool in_packet = false;
     bool restoring = false;                       ///< values that are defined are not saved for other regions
     std::function<void(ir::Value)> when_defined;  ///< called for each value that is defined, if set

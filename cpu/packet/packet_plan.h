@@ -38,12 +38,11 @@ struct AccessPlan {
     bool whole_in_interior = false;  ///< contiguous in interior packets, whatever the form is in others
 };
 
-/// The addends of one instruction in the last iterations of an unrolled loop, to adjacent elements: a vector each
-/// (emit_private_sums.cpp).
+/// An addition in an unrolled loop, to adjacent elements from one iteration to the next: its horizontal adds are done for several
+/// iterations together (emit_private_sums.cpp).
 struct DeferredReduction {
     ir::InstId loop;
-    int64_t step = 0;                   ///< step of the address, in elements an iteration: 1 or -1
-    std::string vectors, last, filled;  ///< `width` vectors; the last address; the number of vectors filled (in the loop)
+    int64_t step = 0;  ///< of the address, in elements an iteration: 1 or -1
 };
 
 /// An index wrapped or clamped at the boundary (boundary_index.cpp).
@@ -71,16 +70,8 @@ struct RowGuard {
 struct ContextSave {
     bool outer = false;     ///< computed once for the group, outside of packets
     bool spilled = false;   ///< saved in the packet's part of the scratch memory, at `offset`
-    bool exported = false;  ///< a slot has the value of the packets' first active items
+    bool exported = false;  ///< a stack slot has the value of the packets' first active items
     int64_t offset = -1;
-    Alloca slot;
-};
-
-/// A loop that contains a barrier: it runs once for the group (emit_region_constructs.cpp).
-struct BarrierRegionLoop {
-    const ir::Inst* inst = nullptr;
-    std::string latch, exit, body;
-    std::string step;  ///< of a for
 };
 
 /// The regions between a kernel's barriers. Empty without barriers.
@@ -91,13 +82,12 @@ struct RegionPlan {
     std::vector<ContextSave> context_saves;  ///< by value
     bool packet_returns = false;             ///< items of a packet may return before others
     int64_t alive_offset = -1;  ///< of the mask of items that have not returned, in the packet's part of the scratch memory
-    std::vector<BarrierRegionLoop> region_loops = {};  ///< the loops around barriers that are being emitted
 };
 
-/// What is decided of a kernel's packets. LlvmEmitter::plan_packets() makes it from the kernel, the target and the variant alone;
-/// the parts of the emitter read it.
+/// What is decided of a kernel's packets. The constructor of LlvmEmitter and plan_packets() make it from the kernel, the target
+/// and the variant alone; the parts of the emitter read it.
 struct PacketPlan {
-    int width = 1;                          ///< items of a packet
+    int width = 1;                          ///< items of a packet; Packet::width is that of the packet which is being emitted
     int wide = 1;                           ///< wide packets have `wide` times as many
     int64_t rows_together = 1;              ///< rows that run together
     const ir::Inst* main = nullptr;         ///< determines the alignment of a row's packets; null if packets begin with the range
@@ -109,7 +99,9 @@ struct PacketPlan {
     std::map<const ir::Inst*, DeferredReduction> deferred_reductions;
     std::vector<bool> products;  ///< by value: products whose only uses are several sums, which recompute them
     RegionPlan regions;
-    std::vector<std::optional<AccessPlan>> accesses;  ///< by instruction
+    /// By instruction. For the dump alone: LoadsAndStores decides each access by the same functions when it prints, as masks and
+    /// versions differ from packet to packet.
+    std::vector<std::optional<AccessPlan>> accesses;
 
     bool is_row_value(ir::Value v) const { return std::ranges::find(row_values, v) != row_values.end(); }
 };

@@ -43,9 +43,10 @@ constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 
 // ---- the plan ----
 
-/// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy is lane-private if the variant allows it
-/// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
-/// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
+/// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy of an array with elements of one scalar
+/// is lane-private if the variant allows it, some loop adds to it, and all adds in loops go to addresses that the packet shares.
+/// Its lanes are summed after the launch, and adds outside of loops become gathers and scatters. Other adds are deferred in short
+/// loops that move the address by one element an iteration (plan_deferred_reductions).
 void PrivateSums::plan_private_sums() {
     plan.sum_lanes.assign(k.memories.size(), 0);
     const auto& order = packet.uniformity.structure().order();
@@ -167,36 +168,37 @@ void PrivateSums::lane_private_add_vector(const Inst& i, Op op, std::vector<std:
 
 void PrivateSums::open_deferred_reductions(InstId loop) {
     std::string filled;
-    for (auto& [inst, deferred] : plan.deferred_reductions) {
+    for (const auto& [inst, deferred] : plan.deferred_reductions) {
         if (deferred.loop != loop) continue;
         if (filled.empty()) filled = out.alloca_of("i32", "filled"), out.line(text("store i32 0, ptr ", filled));
-        deferred.filled = filled;
-        deferred.last = out.alloca_of("ptr", "last");
-        deferred.vectors = out.alloca_of(text("[", width, " x ", out.vector_type(out.scalar_type(inst->type)), "]"), "row");
+        DeferredAddends& addends = deferred_addends[inst];
+        addends.filled = filled;
+        addends.last = out.alloca_of("ptr", "last");
+        addends.vectors = out.alloca_of(text("[", width, " x ", out.vector_type(out.scalar_type(inst->type)), "]"), "row");
     }
 }
 
 /// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
 void PrivateSums::defer_addend(const Inst& i) {
-    const DeferredReduction& deferred = plan.deferred_reductions.at(&i);
+    const DeferredAddends& addends = deferred_addends.at(&i);
     const std::string whole = out.vector_type(out.scalar_type(i.type));
-    out.line(text("store ptr ", emit.addresses.access(i).pointer, ", ptr ", deferred.last));
+    out.line(text("store ptr ", emit.addresses.access(i).pointer, ", ptr ", addends.last));
     packet.define(k.result(i), out.splat_constant(i.type, 0, true));
     std::string given = packet.vector(k.operands(i).back());
     if (Atomic(i.immediate) == Atomic::sub) given = emit.ops.operation(Op::neg, i.type, {given}, true, false);
     if (!packet.running.all())
         given = out.let(text("select ", out.vector_type("i1"), " ", packet.running.text, ", ", whole, " ", given, ", ", whole,
                              " zeroinitializer"));
-    std::string at = out.let(text("load i32, ptr ", deferred.filled));
-    if (deferred.step < 0) at = out.let(text("sub i32 ", width - 1, ", ", at));
+    std::string at = out.let(text("load i32, ptr ", addends.filled));
+    if (plan.deferred_reductions.at(&i).step < 0) at = out.let(text("sub i32 ", width - 1, ", ", at));
     out.line(text("store ", whole, " ", given, ", ptr ",
-                  out.let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", at), "p")));
+                  out.let(text("getelementptr ", whole, ", ptr ", addends.vectors, ", i32 ", at), "p")));
 }
 
 void PrivateSums::next_deferred_iteration(InstId loop) {
     std::string filled;
     for (const auto& [inst, deferred] : plan.deferred_reductions)
-        if (deferred.loop == loop) filled = deferred.filled;
+        if (deferred.loop == loop) filled = deferred_addends.at(inst).filled;
     if (filled.empty()) return;
     const std::string full = out.label("full"), on = out.label("on"),
                       count = out.let(text("add i32 ", out.let(text("load i32, ptr ", filled)), ", 1"));
@@ -204,19 +206,20 @@ void PrivateSums::next_deferred_iteration(InstId loop) {
     out.branch(out.let(text("icmp eq i32 ", count, ", ", width)), full, on);
     out.start(full);
     for (const auto& [inst, deferred] : plan.deferred_reductions)
-        if (deferred.loop == loop) add_deferred(*inst, deferred);
+        if (deferred.loop == loop) add_deferred(*inst);
     out.line(text("store i32 0, ptr ", filled));
     out.start(on);
 }
 
 /// Transpose-add: lane l of the result is the sum of the lanes of vector l. In step d, pairs of vectors are added into one; the
 /// lanes of the result whose number has bit d set come from the second vector.
-std::string PrivateSums::transpose_add(const Inst& i, const DeferredReduction& deferred) {
+std::string PrivateSums::transpose_add(const Inst& i) {
     const std::string whole = out.vector_type(out.scalar_type(i.type)), indices = out.vector_type("i32");
     std::vector<std::string> v;
     for (int n = 0; n < width; ++n)
-        v.push_back(out.let(text("load ", whole, ", ptr ",
-                                 out.let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", n), "p"))));
+        v.push_back(
+            out.let(text("load ", whole, ", ptr ",
+                         out.let(text("getelementptr ", whole, ", ptr ", deferred_addends.at(&i).vectors, ", i32 ", n), "p"))));
     for (int d = width / 2; d >= 1; d /= 2) {
         std::string own, other;
         for (int l = 0; l < width; ++l) {
@@ -235,11 +238,12 @@ std::string PrivateSums::transpose_add(const Inst& i, const DeferredReduction& d
 }
 
 /// Adds the sums of the buffer to memory.
-void PrivateSums::add_deferred(const Inst& i, const DeferredReduction& deferred) {
-    const std::string whole = out.vector_type(out.scalar_type(i.type)), sums = transpose_add(i, deferred);
+void PrivateSums::add_deferred(const Inst& i) {
+    const std::string whole = out.vector_type(out.scalar_type(i.type)), sums = transpose_add(i);
     const int bytes = size_of(i.type);
-    std::string lowest = out.let(text("load ptr, ptr ", deferred.last));
-    if (deferred.step > 0) lowest = out.let(text("getelementptr [", bytes, " x i8], ptr ", lowest, ", i32 ", 1 - width), "p");
+    std::string lowest = out.let(text("load ptr, ptr ", deferred_addends.at(&i).last));
+    if (plan.deferred_reductions.at(&i).step > 0)
+        lowest = out.let(text("getelementptr [", bytes, " x i8], ptr ", lowest, ", i32 ", 1 - width), "p");
     const std::string old = out.let(text("load ", whole, ", ptr ", lowest, ", align ", bytes));
     out.line(text("store ", whole, " ", emit.ops.operation(Op::add, i.type, {old, sums}, true, false), ", ptr ", lowest,
                   ", align ", bytes));

@@ -173,7 +173,7 @@ TEST_F(Environment, UnknownWordsInDump) {
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
                 on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*analysis, glsl, spirv, all"
                 : Device::open().name() == "interp" ? ""
-                                                        : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, analysis, llvm, optimised, asm, all");
+                                                        : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, analysis, plan, llvm, optimised, asm, all");
 }
 
 TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {

@@ -93,6 +93,8 @@ check_tree() {
         [[ ! -f docs/internals.md ]] || grep -qF "May include: $(listed "$folder" ", " "nothing else")." <(tr '\n' ' ' < "$folder/README.md") ||
             violation "$folder/README.md does not say: May include: $(listed "$folder" ", " "nothing else")."
         [[ "$folder" != */* ]] && continue  # vulkan/ is flat
+        [[ ! -f "${folder%%/*}/README.md" ]] || grep -q "^- \`${folder#*/}\`: " "${folder%%/*}/README.md" ||
+            violation "${folder%%/*}/README.md does not list ${folder#*/}."
         [[ "$count" -le "$most" ]] || violation "$folder/ has $count files; the limit is $most."
     done < <(find "${roots[@]}" -type d)
     while IFS= read -r name; do

@@ -59,6 +59,7 @@ planted core/ir/ir.h '#include <gtest/gtest.h>' "core/ir/ir.h includes <gtest/gt
 planted core/ir/ir.cpp 'const char* home = std::getenv("HOME");' "core/ir/ir.cpp:3"
 planted core/new/new.cpp '' "core/new/ has sources and is not in"
 planted cpu/native/llvm.h '' "cpu/native/ has no README.md"
+planted core/README.md '- `ir`: the IR' "core/README.md does not list support"
 planted cpu/plan/ir.h '' "files in several folders are called ir: "
 planted shaders/ir.glsl '' "files in several folders are called ir: "
 planted core/ir/ir.h '#include "core/ir/ir.cpp"' "core/ir/ir.cpp is in a circle of includes"
