@@ -60,7 +60,6 @@ std::vector<VkFormat> image_formats() {
     return all;
 }
 
-/// The specification's table of required formats of storage images, without features.
 bool is_basic(Format format) {
     switch (format) {
         case Format::rgba8_unorm:

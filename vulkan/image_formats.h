@@ -13,7 +13,8 @@ VkFormat vulkan_format(Format format);
 std::optional<Format> format_of(VkFormat format);
 /// All formats that images may have.
 std::vector<VkFormat> image_formats();
-/// True if every device has storage images of the format; for the others it needs shaderStorageImageExtendedFormats.
+/// True if the shaders of every device can declare storage images of the format; for the others SPIR-V needs the capability
+/// StorageImageExtendedFormats, and the device shaderStorageImageExtendedFormats.
 bool is_basic(Format format);
 /// True if GLSL and SPIR-V have a name for the format: not for those with channels in another order, and not for sRGB.
 bool has_shader_name(Format format);

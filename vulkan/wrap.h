@@ -29,7 +29,8 @@ using SemaphoreHandle = std::conditional_t<sizeof(void*) == 8, VkSemaphore_T*, u
 using PipelineCacheHandle = std::conditional_t<sizeof(void*) == 8, VkPipelineCache_T*, uint64_t>;
 using MemoryHandle = std::conditional_t<sizeof(void*) == 8, VkDeviceMemory_T*, uint64_t>;
 
-/// The memory that one buffer of Pumice needs. Buffers are few and large: arrays are ranges of them.
+/// The memory for which Pumice asks Application::allocate, for one of its buffers. Buffers are few and large: arrays are ranges
+/// of them.
 struct MemoryRequest {
     int64_t bytes = 0, alignment = 0;  ///< the offset is a multiple of the alignment
     uint32_t memory_type = 0;

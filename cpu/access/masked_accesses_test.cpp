@@ -20,7 +20,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// Rules by which this kernel would run one item at a time, or load short vectors.
+/// Rules that are turned off, since with them this kernel would run one item at a time, or load short vectors.
 constexpr const char* without = "scalar_items,lane_rows";
 
 constexpr int items = 100, accesses = 80, row = 3 * accesses + 5;

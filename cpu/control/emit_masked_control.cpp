@@ -431,7 +431,8 @@ void ControlFlow::note_left(const LoopState& l, const Mask& who) {
     packet.write_mask(l.left, packet.united(packet.read_mask(l.left), who));
 }
 
-/// Stores the carried values of the next iteration, for the active items.
+/// Stores the carried values of the next iteration: of the active items where jumps are masked, else of all. All are read before
+/// the first is stored.
 void ControlFlow::next_iteration(const LoopState& l, std::span<const Value> now) {
     std::vector<ValueRep> taken;
     for (const Value v : now) taken.push_back(packet.rep_of(v));

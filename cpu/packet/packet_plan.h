@@ -58,10 +58,15 @@ struct BoundaryIndex {
 
 /// A condition that an item must pass if it is to do anything (emit_guarded_rows.cpp).
 struct RowGuard {
+    enum class Kind : uint8_t {
+        of_row,    ///< the condition is the same for the row
+        compares,  ///< it is the comparison `x how limit`, or its negation
+        follows,   ///< its outcome follows from other guards
+    };
     ir::Value condition;
-    bool holds;  ///< the outcome that passes
-    /// The comparison `x how limit` that passes; if_: the condition is the same for the row; and_: it follows from other guards.
-    ir::Op how;
+    bool holds = true;  ///< the outcome that passes
+    Kind kind = Kind::of_row;
+    ir::Op how = ir::Op::lt;  ///< the comparison that passes
     ir::Value x, limit;
     int step = 0;  ///< of x from item to item: 1 or -1
 };

@@ -81,7 +81,8 @@ bool GuardedRows::add_guards(Value condition, bool holds, std::vector<RowGuard>&
     const auto v = k.operands(i);
     if (i.op == Op::in_range && emit.pure.all_in_range) return holds;
     bool decided = false;
-    RowGuard guard{condition, holds, Op::if_, {}, {}, 0};
+    RowGuard guard;
+    guard.condition = condition, guard.holds = holds;
     if (known_in_row(condition)) {
         all.push_back(guard);
         return true;
@@ -92,6 +93,7 @@ bool GuardedRows::add_guards(Value condition, bool holds, std::vector<RowGuard>&
         const bool first = add_guards(v[0], holds, all), second = add_guards(v[1], holds, all);
         decided = first && second;
     } else if ((orders(i.op) || (holds ? i.op == Op::eq : i.op == Op::ne)) && k.type_of(v[0]) == Scalar::i32) {
+        guard.kind = RowGuard::Kind::compares;
         guard.how = holds ? i.op : negated(i.op);
         guard.x = v[0], guard.limit = v[1];
         if (known_in_row(v[0])) {
@@ -106,7 +108,8 @@ bool GuardedRows::add_guards(Value condition, bool holds, std::vector<RowGuard>&
         all.push_back(guard);
         return true;
     }
-    if (decided) all.push_back({condition, holds, Op::and_, {}, {}, 0});
+    guard.kind = RowGuard::Kind::follows;
+    if (decided) all.push_back(guard);
     return decided;
 }
 
@@ -166,8 +169,8 @@ PassingItems GuardedRows::passing_items(const std::string& begin, const std::str
     const std::string first = wide(begin), items = limited("smax", sum("sub", wide(end), first), "0");
     std::string lo = "0", hi = items, exact = "true", runs = "true";
     for (const RowGuard& g : plan.row_guards) {
-        if (g.how == Op::and_) continue;
-        if (g.how == Op::if_) {
+        if (g.kind == RowGuard::Kind::follows) continue;
+        if (g.kind == RowGuard::Kind::of_row) {
             emit.pure.rematerialise(g.condition);
             runs = out.let(text("and i1 ", runs, ", ",
                                 out.let(text("icmp eq i1 ", packet.scalar(g.condition), ", ", g.holds ? "true" : "false"))));

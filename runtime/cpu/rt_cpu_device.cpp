@@ -486,7 +486,8 @@ int64_t words_printed(const Launch& launch) {
     return an_item * (items < int64_t(ring::words) ? items : int64_t(ring::words));
 }
 
-/// Prepares the ring for a launch that may report. Earlier lines are delivered first if the ring may have no room for more.
+/// Registers a launch that may report, and gives its number in the ring's reports; the first one allocates the ring. Earlier
+/// lines are delivered first if the ring may have no room for more. Refuses a launch by the hook that takes the lines.
 pumice_status CpuDevice::begin_report(const Launch& launch, const NativeRecord& native, uint32_t& number) {
     const Lock lock(mutex);
     if (delivering_here())
