@@ -11,7 +11,6 @@
 #include "tests/docs/page.h"
 #include "tests/source_folder.h"
 
-using namespace pumice;
 namespace fs = std::filesystem;
 
 namespace {
