@@ -26,7 +26,7 @@ public:
         ir::Value term;
         ir::Loc loc;
     };
-    /// Where the additions of the loads of primal.loop_partial_sums go instead of to the shadow, if not null.
+    /// If not null, takes the additions of the loads of primal.loop_partial_sums, instead of the shadow.
     std::vector<Contribution>* diverted = nullptr;
 
 private:

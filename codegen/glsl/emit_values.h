@@ -12,7 +12,7 @@
 
 namespace pumice::codegen {
 
-/// What all parts of the emitter share.
+/// The state that all parts of the emitter share.
 struct BodyContext {
     const ir::Kernel& k;
     const Options& options;
@@ -25,17 +25,10 @@ struct BodyContext {
 /// exceeds 96 characters; until then the value is pending. A pending load becomes a const variable before a write to its memory.
 /// Other values become const variables. Values that control flow carries (results of if and loops) become mutable variables,
 /// which are assigned only where a block ends.
-class ValueEmitter {
+class ValueEmitter : BodyContext {
 public:
     ValueEmitter(const BodyContext& context, ElementVariables& held)
-        : k(context.k),
-          options(context.options),
-          usage(context.usage),
-          interface(context.interface),
-          out(context.out),
-          held(held),
-          names(k.values.size()),
-          variable(k.values.size(), ir::none) {}
+        : BodyContext(context), held(held), names(k.values.size()), variable(k.values.size(), ir::none) {}
 
     void define(const ir::Inst& i, Expression e);
     void declare(ir::Value v, const Expression& e);
@@ -58,11 +51,6 @@ public:
 private:
     Expression leaf(const ir::Inst& i);
 
-    const ir::Kernel& k;
-    const Options& options;
-    const Usage& usage;
-    Interface& interface;
-    BodyText& out;
     ElementVariables& held;
     std::vector<std::string> names;  ///< of values that have one
     std::vector<uint32_t> variable;  ///< per value: the value whose mutable GLSL variable holds it; `none` if it is in none

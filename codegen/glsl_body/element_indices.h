@@ -6,15 +6,9 @@
 
 namespace pumice::codegen {
 
-class ElementIndices {
+class ElementIndices : BodyContext {
 public:
-    ElementIndices(const BodyContext& context, ValueEmitter& values)
-        : k(context.k),
-          options(context.options),
-          usage(context.usage),
-          interface(context.interface),
-          out(context.out),
-          values(values) {}
+    ElementIndices(const BodyContext& context, ValueEmitter& values) : BodyContext(context), values(values) {}
 
     /// The element's index: one index as it is, several indices as a row-major offset, `((i * extent_j) + j) * extent_k + k`. For
     /// nested memory, all indices.
@@ -24,11 +18,6 @@ private:
     bool may_be_refused(const ir::Inst& i) const;
     void hide_constants(std::vector<Expression>& indices);
 
-    const ir::Kernel& k;
-    const Options& options;
-    const Usage& usage;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
 };
 

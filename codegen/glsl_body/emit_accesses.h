@@ -9,15 +9,11 @@
 
 namespace pumice::codegen {
 
-class AccessEmitter {
+class AccessEmitter : BodyContext {
 public:
     AccessEmitter(const BodyContext& context, ValueEmitter& values, ElementIndices& indices, const ir::ElementAccesses& elements,
                   ElementVariables& held)
-        : k(context.k),
-          options(context.options),
-          usage(context.usage),
-          interface(context.interface),
-          out(context.out),
+        : BodyContext(context),
           values(values),
           indices(indices),
           elements(elements),
@@ -38,11 +34,6 @@ private:
     std::string atomic_function(const ir::Inst& i);
     void define_atomic(const ir::Inst& i, const Expression& e);
 
-    const ir::Kernel& k;
-    const Options& options;
-    const Usage& usage;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
     ElementIndices& indices;
     const ir::ElementAccesses& elements;

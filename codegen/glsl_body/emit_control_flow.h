@@ -11,17 +11,11 @@
 namespace pumice::codegen {
 
 /// Writes ifs, loops and the jumps out of them. Values that a block yields are assigned to variables of its construct.
-class ControlFlowEmitter {
+class ControlFlowEmitter : BodyContext {
 public:
     /// `block` writes the statements of a block.
     ControlFlowEmitter(const BodyContext& context, ValueEmitter& values, std::function<void(ir::BlockId)> block)
-        : k(context.k),
-          options(context.options),
-          usage(context.usage),
-          interface(context.interface),
-          out(context.out),
-          values(values),
-          block(std::move(block)) {}
+        : BodyContext(context), values(values), block(std::move(block)) {}
 
     void if_statement(const ir::Inst& i);
     void for_statement(const ir::Inst& i);
@@ -33,11 +27,6 @@ private:
     std::string step_text(const ir::Inst& i, ir::Value index, const std::string& to, const std::string& step);
     std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;
 
-    const ir::Kernel& k;
-    const Options& options;
-    const Usage& usage;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
     const std::function<void(ir::BlockId)> block;
     std::vector<std::vector<ir::Value>> loops;   ///< innermost last: the results, whose variables are also the carried values'

@@ -4,24 +4,15 @@
 
 namespace pumice::codegen {
 
-class LockEmitter {
+class LockEmitter : BodyContext {
 public:
     LockEmitter(const BodyContext& context, ValueEmitter& values, ElementIndices& indices)
-        : k(context.k),
-          options(context.options),
-          interface(context.interface),
-          out(context.out),
-          values(values),
-          indices(indices) {}
+        : BodyContext(context), values(values), indices(indices) {}
 
     /// A call that updates the element while it holds a lock; its result is the element's old value.
     Expression atomic(const ir::Inst& i, const char* what);
 
 private:
-    const ir::Kernel& k;
-    const Options& options;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
     ElementIndices& indices;
 };

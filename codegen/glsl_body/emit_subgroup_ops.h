@@ -8,15 +8,9 @@
 
 namespace pumice::codegen {
 
-class SubgroupEmitter {
+class SubgroupEmitter : BodyContext {
 public:
-    SubgroupEmitter(const BodyContext& context, ValueEmitter& values)
-        : k(context.k),
-          options(context.options),
-          usage(context.usage),
-          interface(context.interface),
-          out(context.out),
-          values(values) {}
+    SubgroupEmitter(const BodyContext& context, ValueEmitter& values) : BodyContext(context), values(values) {}
 
     void operation(const ir::Inst& i);
 
@@ -30,11 +24,6 @@ private:
     Expression alone(const ir::Inst& i);
     Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
 
-    const ir::Kernel& k;
-    const Options& options;
-    const Usage& usage;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
 };
 

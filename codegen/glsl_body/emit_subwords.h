@@ -8,15 +8,10 @@
 
 namespace pumice::codegen {
 
-class SubwordEmitter {
+class SubwordEmitter : BodyContext {
 public:
     SubwordEmitter(const BodyContext& context, ValueEmitter& values, ElementIndices& indices)
-        : k(context.k),
-          options(context.options),
-          interface(context.interface),
-          out(context.out),
-          values(values),
-          indices(indices) {}
+        : BodyContext(context), values(values), indices(indices) {}
 
     Expression load(const ir::Inst& i);
     /// Stores by atomicAnd and atomicOr, which preserve the other bits of the word even if other items change them meanwhile.
@@ -29,10 +24,6 @@ private:
                               const std::string& statements);
     Expression word_call(const ir::Inst& i, const std::string& name, const std::vector<Expression>& more);
 
-    const ir::Kernel& k;
-    const Options& options;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
     ElementIndices& indices;
 };

@@ -8,16 +8,10 @@
 
 namespace pumice::codegen {
 
-class TexelEmitter {
+class TexelEmitter : BodyContext {
 public:
     TexelEmitter(const BodyContext& context, ValueEmitter& values, const ir::ElementAccesses& elements, ElementVariables& held)
-        : k(context.k),
-          options(context.options),
-          interface(context.interface),
-          out(context.out),
-          values(values),
-          elements(elements),
-          held(held) {}
+        : BodyContext(context), values(values), elements(elements), held(held) {}
 
     /// A channel of a texel, as part of a variable that other channels share.
     Expression channel(const ir::Inst& i);
@@ -31,10 +25,6 @@ private:
     std::string encoded(const FormatRow& row, const std::string& value);
     std::string texel_read(const ir::Inst& i);
 
-    const ir::Kernel& k;
-    const Options& options;
-    Interface& interface;
-    BodyText& out;
     ValueEmitter& values;
     const ir::ElementAccesses& elements;
     ElementVariables& held;

@@ -21,7 +21,7 @@ struct Emitted {
 Emitted emit_llvm(const ir::Kernel& lowered, const Target& target, const Variant& variant);
 /// The same with debug metadata, for a kernel of lower_for_debugging().
 Emitted emit_llvm_for_debuggers(const ir::Kernel& lowered, const Target& target, const Variant& variant);
-/// What is decided of a kernel's packets (cpu/packet/packet_plan.h): the kernel as text, with comments.
-std::string packet_plan(const ir::Kernel& lowered, const Target& target, const Variant& variant);
+/// The plan of a kernel's packets (cpu/packet/packet_plan.h): the kernel as text, with comments.
+std::string packet_plan(const ir::Kernel& lowered, const Target& target, const Variant& variant, bool for_debuggers = false);
 
 }  // namespace pumice::cpu

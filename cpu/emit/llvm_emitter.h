@@ -55,16 +55,17 @@ class LlvmEmitter {
 public:
     LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers = false);
     /// Completes the plan, for the emitter of a module.
-    const PacketPlan& plan_packets();
+    void plan_packets();
+    /// Adds the forms of accesses in a full packet, for the dump: forms that several accesses share come first.
+    const PacketPlan& plan_accesses();
     /// Prints the module by the plan.
     Emitted module();
 
 private:
     // The plan (plan_packets.cpp).
     void plan_jammed_rows();
-    void plan_accesses();
     AccessPlan form_of(const ir::Inst& i) const;
-    std::optional<int64_t> step_in_interior(ir::Value v) const;
+    std::optional<int64_t> step_in_interior(ir::Value v, int depth = 0) const;
     // The module and its groups (emit_entry_points.cpp).
     void function();
     void declare_variables();

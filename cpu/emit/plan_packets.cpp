@@ -24,7 +24,8 @@ using namespace ir;
 
 namespace {
 constexpr int64_t line_bytes = 64;
-}
+constexpr int most_nested = 8;  ///< additions between a boundary index and an access
+}  // namespace
 
 LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers)
     : out(target.width), packet(kernel, target, variant, out) {
@@ -42,7 +43,7 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Varia
     if (packet.has_barriers) packet.when_defined = [this](Value v) { regions.save_if_live_out(v); };
 }
 
-const PacketPlan& LlvmEmitter::plan_packets() {
+void LlvmEmitter::plan_packets() {
     plan_jammed_rows();
     pure.all_in_range = !k.whole_groups || variant.full;
     if (packet.has_barriers) {
@@ -55,12 +56,9 @@ const PacketPlan& LlvmEmitter::plan_packets() {
             plan.row_guards = guarded.find_row_guards();
         }
     }
-    plan_accesses();
-    return plan;
 }
 
-/// Plans the accesses of a full packet: forms that several accesses share come first.
-void LlvmEmitter::plan_accesses() {
+const PacketPlan& LlvmEmitter::plan_accesses() {
     const auto& order = packet.uniformity.structure().order();
     plan.accesses.resize(k.insts.size());
     const auto set = [&](const Inst& i, const AccessPlan& form) {
@@ -92,6 +90,7 @@ void LlvmEmitter::plan_accesses() {
                               int64_t(group->stride) * group->bytes, i.op == Op::store && streams.streams(i)};
         for (const auto& [access, word] : group->accesses) set(*access, form);
     }
+    return plan;
 }
 
 /// The form of a load or store that goes alone.
@@ -113,15 +112,15 @@ AccessPlan LlvmEmitter::form_of(const Inst& i) const {
 }
 
 /// The step of an index from lane to lane in interior packets, if it is known.
-std::optional<int64_t> LlvmEmitter::step_in_interior(Value v) const {
+std::optional<int64_t> LlvmEmitter::step_in_interior(Value v, int depth) const {
     if (packet.kind_of(v) == ValueKind::uniform) return 0;
     if (packet.kind_of(v) == ValueKind::affine) return packet.lane_step(v);
     for (const BoundaryIndex& b : plan.boundaries)
-        if (b.value == v) return step_in_interior(b.interior);
+        if (b.value == v) return step_in_interior(b.interior, depth + 1);
     const InstId source = k[v].inst;
-    if (source.id == none || (k[source].op != Op::add && k[source].op != Op::sub)) return std::nullopt;
+    if (source.id == none || depth > most_nested || (k[source].op != Op::add && k[source].op != Op::sub)) return std::nullopt;
     const auto o = k.operands(k[source]);
-    const auto a = step_in_interior(o[0]), b = step_in_interior(o[1]);
+    const auto a = step_in_interior(o[0], depth + 1), b = step_in_interior(o[1], depth + 1);
     if (!a || !b) return std::nullopt;
     return k[source].op == Op::add ? *a + *b : *a - *b;
 }
@@ -146,8 +145,10 @@ void LlvmEmitter::plan_jammed_rows() {
     }
 }
 
-std::string packet_plan(const Kernel& lowered, const Target& target, const Variant& variant) {
-    return print(LlvmEmitter(lowered, target, variant).plan_packets(), lowered);
+std::string packet_plan(const Kernel& lowered, const Target& target, const Variant& variant, bool for_debuggers) {
+    LlvmEmitter emitter(lowered, target, variant, for_debuggers);
+    emitter.plan_packets();
+    return print(emitter.plan_accesses(), lowered);
 }
 
 }  // namespace pumice::cpu

@@ -1,4 +1,4 @@
-// The plan of a kernel's packets: all that the emitter decides before it prints.
+// The plan of a kernel's packets: the decisions of the emitter before it prints.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pumice::cpu {
 
-/// How a full packet accesses memory.
+/// The form of an access in a full packet.
 enum class AccessForm : uint8_t {
     uniform,       ///< one element for all lanes
     contiguous,    ///< a vector
@@ -89,7 +89,7 @@ struct RegionPlan {
     int64_t alive_offset = -1;  ///< of the mask of items that have not returned, in the packet's part of the scratch memory
 };
 
-/// What is decided of a kernel's packets. The constructor of LlvmEmitter and plan_packets() make it from the kernel, the target
+/// The decisions about a kernel's packets. The constructor of LlvmEmitter and plan_packets() make it from the kernel, the target
 /// and the variant alone; the parts of the emitter read it.
 struct PacketPlan {
     int width = 1;                          ///< items of a packet; Packet::width is that of the packet which is being emitted

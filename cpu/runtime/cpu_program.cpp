@@ -126,7 +126,7 @@ Emitted Compiler::emit(const ir::Kernel& kernel, const Variant& variant) const {
     const ir::Kernel lowered = for_debuggers ? lower_for_debugging(kernel, variant.wide_offsets)
                                              : lower(kernel, variant.wide_offsets, variant.sums, target.rules);
     Emitted emitted = for_debuggers ? emit_llvm_for_debuggers(lowered, target, variant) : emit_llvm(lowered, target, variant);
-    if (debug::dumps("plan")) debug::dump_text("plan", kernel.name, "ir", packet_plan(lowered, target, variant));
+    if (debug::dumps("plan")) debug::dump_text("plan", kernel.name, "ir", packet_plan(lowered, target, variant, for_debuggers));
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
     return emitted;
 }

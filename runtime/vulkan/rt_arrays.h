@@ -17,7 +17,7 @@ struct VulkanMemory : pumice_memory_t {
 /// Marks the memory as used by the command being recorded.
 void touch(const Queue& queue, VulkanMemory& memory, bool write);
 
-/// What the device needs for itself.
+/// Memory of the device itself.
 struct OwnMemory {
     VulkanMemory* dummy = nullptr;       ///< bound for an array without elements
     VulkanMemory* lock_words = nullptr;  ///< for 64-bit atomics on a device without them: zero whenever no kernel runs
