@@ -29,7 +29,7 @@
 #include "cpu/packet/frame_values.h"
 #include "cpu/packet/memory_layout.h"
 #include "cpu/reduction/emit_group_operations.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 
 namespace pumice::cpu {
 

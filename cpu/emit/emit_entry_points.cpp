@@ -32,7 +32,7 @@
 #include "cpu/packet/frame_values.h"
 #include "cpu/packet/memory_layout.h"
 #include "cpu/reduction/emit_private_sums.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/interior_versions.h"
 #include "cpu/width/choose_width.h"
 

@@ -17,7 +17,7 @@
 #include "cpu/control/emit_masked_control.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/unroll_and_jam.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/interior_versions.h"
 #include "cpu/width/choose_width.h"
 

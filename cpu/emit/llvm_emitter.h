@@ -36,7 +36,7 @@
 #include "cpu/reduction/emit_private_sums.h"
 #include "cpu/reduction/vector_adds.h"
 #include "cpu/rows/emit_guarded_rows.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/interior_versions.h"
 #include "cpu/rows/transposed_rows.h"
 #include "cpu/width/choose_wide_packets.h"

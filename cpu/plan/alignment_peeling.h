@@ -1,5 +1,5 @@
 // Legality of alignment peeling: may the packets of a row start early, so that their stores cover whole cache lines?
-// cpu/rows/emit_packets.cpp writes the peeled rows; cpu/runtime/launch_alignment.h decides for which launches they pay off.
+// cpu/rows/emit_packet_rows.cpp writes the peeled rows; cpu/runtime/launch_alignment.h decides for which launches they pay off.
 #pragma once
 #include "core/ir/ir.h"
 

@@ -22,7 +22,7 @@
 #include "cpu/access/transposed_loads.h"
 #include "cpu/arithmetic/pure_values.h"
 #include "cpu/rows/emit_guarded_rows.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 
 namespace pumice::cpu {
 

@@ -17,7 +17,7 @@
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/transposed_loads.h"
 #include "cpu/packet/frame_values.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/transposed_rows.h"
 
 namespace pumice::cpu {

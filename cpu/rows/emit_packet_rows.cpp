@@ -29,7 +29,7 @@
 #include "cpu/packet/frame_values.h"
 #include "cpu/reduction/vector_adds.h"
 #include "cpu/rows/emit_guarded_rows.h"
-#include "cpu/rows/emit_packets.h"
+#include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/interior_versions.h"
 #include "cpu/rows/transposed_rows.h"
 
