@@ -53,7 +53,7 @@ using namespace ir;
 /// the square of a block's length. A branch around each cut, on a condition that is never true (the number of groups is not
 /// negative), keeps LLVM from merging the blocks; stores of the last values on that path keep it from sinking their computation
 /// into the next block.
-void ControlFlow::cut_long_block(std::span<const InstId> before) {
+void MaskedControl::cut_long_block(std::span<const InstId> before) {
     constexpr int most_lines = 1000, most_kept = 16;
     if (!out.open || out.block_lines < most_lines) return;
     const std::string around = out.label("around"), on = out.label("on"),
@@ -76,7 +76,7 @@ void ControlFlow::cut_long_block(std::span<const InstId> before) {
 }
 
 /// Emits instructions of a block. After a construct that items may leave, the rest runs only if some remain active.
-void ControlFlow::sequence(std::span<const InstId> insts) {
+void MaskedControl::sequence(std::span<const InstId> insts) {
     for (size_t at = 0; at < insts.size(); ++at) {
         cut_long_block(insts.first(at));
         instruction(insts[at]);
@@ -97,14 +97,14 @@ void ControlFlow::sequence(std::span<const InstId> insts) {
     }
 }
 
-void ControlFlow::instruction(InstId id) {
+void MaskedControl::instruction(InstId id) {
     if (!dwarf) return instruction_without_line(id);
     const std::string outer = std::exchange(out.line_mark, ", !dbg " + dwarf->location(id));
     instruction_without_line(id);
     out.line_mark = outer;
 }
 
-void ControlFlow::instruction_without_line(InstId id) {
+void MaskedControl::instruction_without_line(InstId id) {
     const Inst& i = k[id];
     if (is_pure(i.op)) {
         if (packet.has_value[k.result(i).id]) return;  // a constant, or brought into the region already
@@ -140,7 +140,7 @@ void ControlFlow::instruction_without_line(InstId id) {
 // ---- loops ----
 
 /// True if a divergent loop should run the iterations of all lanes without masks first.
-bool ControlFlow::has_full_iterations(InstId id, const LoopState& l) const {
+bool MaskedControl::has_full_iterations(InstId id, const LoopState& l) const {
     constexpr int most_insts = 100;
     constexpr double least_iterations = 8;
     const Inst& i = k[id];
@@ -162,7 +162,7 @@ bool ControlFlow::has_full_iterations(InstId id, const LoopState& l) const {
 }
 
 /// The loop over these iterations. It ends before an iteration that some lane does not run, or after which an index overflows.
-void ControlFlow::full_iterations(InstId id, const LoopState& masked, const Alloca& index) {
+void MaskedControl::full_iterations(InstId id, const LoopState& masked, const Alloca& index) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
@@ -212,7 +212,7 @@ void ControlFlow::full_iterations(InstId id, const LoopState& masked, const Allo
     packet.has_value = had;
 }
 
-void ControlFlow::loop(InstId id) {
+void MaskedControl::loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op);
@@ -318,8 +318,8 @@ void ControlFlow::loop(InstId id) {
 }
 
 /// The condition to run the iteration of this index: index < to for positive steps, index > to for negative ones.
-std::string ControlFlow::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to,
-                                 const std::string& step, bool vectors) {
+std::string MaskedControl::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to,
+                                   const std::string& step, bool vectors) {
     const std::string t = vectors ? out.vector_type(out.scalar_type(type)) : out.scalar_type(type),
                       b = vectors ? out.vector_type("i1") : "i1";
     const std::string u = is_unsigned_int(type) ? "u" : "s";
@@ -336,7 +336,7 @@ std::string ControlFlow::runs_on(const Inst& i, Scalar type, const std::string& 
     return down.empty() ? on : out.let(text("or ", b, " ", on, ", ", out.let(text("and ", b, " ", down, ", ", more()))));
 }
 
-void ControlFlow::for_header(InstId id, LoopState& l, const Alloca& index) {
+void MaskedControl::for_header(InstId id, LoopState& l, const Alloca& index) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
@@ -362,7 +362,7 @@ void ControlFlow::for_header(InstId id, LoopState& l, const Alloca& index) {
 }
 
 /// The loop's increment. If the index overflows its type, the loop ends as it does at `to`.
-void ControlFlow::for_latch(const Inst& i, const LoopState& l, const Alloca& index) {
+void MaskedControl::for_latch(const Inst& i, const LoopState& l, const Alloca& index) {
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
     const Scalar type = k.type_of(param);
@@ -406,7 +406,7 @@ void ControlFlow::for_latch(const Inst& i, const LoopState& l, const Alloca& ind
 }
 
 /// Stores the current carried values as results of the items that leave.
-void ControlFlow::capture_carried(const LoopState& l, const Mask& who) {
+void MaskedControl::capture_carried(const LoopState& l, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c) {
         if (!l.captured[c]) continue;
         ValueRep now;
@@ -420,20 +420,20 @@ void ControlFlow::capture_carried(const LoopState& l, const Mask& who) {
     note_left(l, who);
 }
 
-void ControlFlow::capture(const LoopState& l, std::span<const Value> now, const Mask& who) {
+void MaskedControl::capture(const LoopState& l, std::span<const Value> now, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c)
         if (l.captured[c]) packet.write(l.results[c], now[c], who);
     note_left(l, who);
 }
 
-void ControlFlow::note_left(const LoopState& l, const Mask& who) {
+void MaskedControl::note_left(const LoopState& l, const Mask& who) {
     if (l.left.name.empty()) return;
     packet.write_mask(l.left, packet.united(packet.read_mask(l.left), who));
 }
 
 /// Stores the carried values of the next iteration: of the active items where jumps are masked, else of all. All are read before
 /// the first is stored.
-void ControlFlow::next_iteration(const LoopState& l, std::span<const Value> now) {
+void MaskedControl::next_iteration(const LoopState& l, std::span<const Value> now) {
     std::vector<ValueRep> taken;
     for (const Value v : now) taken.push_back(packet.rep_of(v));
     for (size_t c = 0; c < l.carried.size(); ++c) packet.write_rep(l.carried[c], taken[c], l.masked ? packet.running : Mask{});
@@ -441,7 +441,7 @@ void ControlFlow::next_iteration(const LoopState& l, std::span<const Value> now)
 
 // ---- terminators ----
 
-void ControlFlow::terminator(InstId id) {
+void MaskedControl::terminator(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     if (i.op == Op::return_) {
@@ -477,7 +477,7 @@ void ControlFlow::terminator(InstId id) {
 }
 
 /// The end of a while's test block: enters the body with the items whose condition holds.
-void ControlFlow::test(const Inst& i) {
+void MaskedControl::test(const Inst& i) {
     const auto v = k.operands(i);
     LoopState& l = loops.back();
     const ValueRep c = packet.rep_of(v[0]);

@@ -24,9 +24,9 @@ struct LoopState {
     std::string body;  ///< of a while: the block after the test
 };
 
-class ControlFlow : EmitterPart {
+class MaskedControl : EmitterPart {
 public:
-    explicit ControlFlow(const EmitterPart& all) : EmitterPart(all) {}
+    explicit MaskedControl(const EmitterPart& all) : EmitterPart(all) {}
 
     void sequence(std::span<const ir::InstId> insts);
     void instruction(ir::InstId id);

@@ -22,7 +22,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 /// The comparison `local_index(0) < limit`, or `== 0`, that guards everything that a region does; empty if there is none.
-Value RegionNarrowing::bound_of(std::span<const InstId> insts) const {
+Value IterationSpaceNarrowing::bound_of(std::span<const InstId> insts) const {
     if (!target.rules.has(Rule::narrowed_regions)) return {};
     const Inst* only = nullptr;
     for (const InstId id : insts) {
@@ -43,7 +43,7 @@ Value RegionNarrowing::bound_of(std::span<const InstId> insts) const {
     return bound_in(condition);
 }
 
-Value RegionNarrowing::bound_in(Value condition) const {
+Value IterationSpaceNarrowing::bound_in(Value condition) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return {};
     const Inst& i = k[source];
@@ -62,7 +62,7 @@ Value RegionNarrowing::bound_in(Value condition) const {
 }
 
 /// The number of items of each row below the bound.
-std::string RegionNarrowing::bounded_row(Value bound) {
+std::string IterationSpaceNarrowing::bounded_row(Value bound) {
     const Inst& i = k[k[bound].inst];
     const Value limit = k.operands(i)[1];
     uint64_t bits = 0;

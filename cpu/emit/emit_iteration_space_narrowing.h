@@ -8,9 +8,9 @@
 namespace pumice::cpu {
 
 /// Finds regions that do something for the first items of each row alone, and how many those are.
-class RegionNarrowing : EmitterPart {
+class IterationSpaceNarrowing : EmitterPart {
 public:
-    explicit RegionNarrowing(const EmitterPart& all) : EmitterPart(all) {}
+    explicit IterationSpaceNarrowing(const EmitterPart& all) : EmitterPart(all) {}
 
     ir::Value bound_of(std::span<const ir::InstId> insts) const;
     std::string bounded_row(ir::Value bound);

@@ -112,18 +112,18 @@ private:
     VectorAdds vector_adds{all};
     PrivateSums sums{all};
     GroupOperations group_ops{all};
-    SubgroupOps subgroups{all};
+    PacketSubgroup subgroups{all};
     WidthChoice widths{all};
     WidePackets wide_packets{all};
     PacketCost costs{all};
-    ControlFlow control{all};
+    MaskedControl control{all};
     Branches branches{all};
-    Rows rows{all};
+    PacketRows rows{all};
     GuardedRows guarded{all};
     InteriorVersions versions{all};
     TransposedRows transposed_rows{all};
     RegionPlanner planner{all};
-    RegionNarrowing narrowing{all};
+    IterationSpaceNarrowing narrowing{all};
     BarrierRegions regions{all};
     EmitterParts emit{shuffles,   frame,           memory,       loops,      casts,      ops,         math,      pure,
                       addresses,  boundaries,      masked,       accesses,   contiguity, groups,      lane_rows, strided,

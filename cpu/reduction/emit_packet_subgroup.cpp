@@ -23,7 +23,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-void SubgroupOps::subgroup(const Inst& i) {
+void PacketSubgroup::subgroup(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     const auto v = k.operands(i);
     const Value r = k.result(i);
@@ -81,7 +81,7 @@ void SubgroupOps::subgroup(const Inst& i) {
 }
 
 /// Reductions and scans in log2(width) steps; inactive lanes hold the neutral element.
-void SubgroupOps::combine(const Inst& i, Op op, Subgroup what) {
+void PacketSubgroup::combine(const Inst& i, Op op, Subgroup what) {
     const Value given = k.operands(i)[0], r = k.result(i);
     const Scalar type = k.type_of(given);
     const std::string value = emit.group_ops.operand_or_neutral(given, op);
@@ -94,7 +94,7 @@ void SubgroupOps::combine(const Inst& i, Op op, Subgroup what) {
 }
 
 /// For each active lane in turn: writes a record with the item's index and values, and calls the host's report function.
-void SubgroupOps::report(const Inst& i) {
+void PacketSubgroup::report(const Inst& i) {
     const bool failure = i.op == Op::require;
     const auto v = k.operands(i).subspan(failure ? 1 : 0);
     const Mask outer = packet.running;

@@ -4,9 +4,9 @@
 
 namespace pumice::cpu {
 
-class SubgroupOps : EmitterPart {
+class PacketSubgroup : EmitterPart {
 public:
-    explicit SubgroupOps(const EmitterPart& all) : EmitterPart(all) {}
+    explicit PacketSubgroup(const EmitterPart& all) : EmitterPart(all) {}
 
     void subgroup(const ir::Inst& i);
     void report(const ir::Inst& i);

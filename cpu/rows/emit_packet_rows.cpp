@@ -45,7 +45,7 @@ constexpr int most_steps = 16;  ///< instructions to recompute an index
 // ---- packets ----
 
 /// Emits a packet at local_at. Values computed in it are not visible outside.
-void Rows::one_packet(const Mask& items, const Body& body) {
+void PacketRows::one_packet(const Mask& items, const Body& body) {
     const std::vector<ValueRep> outer_values = packet.values;
     const std::vector<bool> outer_has = packet.has_value;
     const std::string outer_return = packet.return_label;
@@ -71,7 +71,7 @@ void Rows::one_packet(const Mask& items, const Body& body) {
 
 /// Emits the full packets of a row of `end` items, from the one that `slot` holds on; `slot` then holds the first item of the
 /// rest.
-void Rows::full_packets(const std::string& slot, const std::string& end, const Body& body) {
+void PacketRows::full_packets(const std::string& slot, const std::string& end, const Body& body) {
     const std::string loop = out.label("loop"), inside = out.label("packet"), exit = out.label("exit");
     out.start(loop);
     packet.local_at[0] = out.let(text("load i32, ptr ", slot), "x");
@@ -90,7 +90,7 @@ void Rows::full_packets(const std::string& slot, const std::string& end, const B
 }
 
 /// Emits the packets of one row of `end` items, from `first` on. Full packets run without a mask.
-void Rows::packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first) {
+void PacketRows::packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first) {
     const int64_t items = variant.group[0];
     const bool constant = ascii::is_digit(end[0]) && first == "0";
     const int64_t known = constant ? std::atoll(end.c_str()) : items;
@@ -113,7 +113,7 @@ void Rows::packets_of_row(const std::string& end, bool trimmed, const Body& body
 }
 
 /// Emits a packet at local_at of which the items before `end` are active.
-void Rows::partial_packet(const std::string& end, const Body& body) {
+void PacketRows::partial_packet(const std::string& end, const Body& body) {
     const std::string left = out.let(text("sub i32 ", end, ", ", packet.local_at[0])), v = out.vector_type("i32");
     const std::string exists = out.let(text("icmp slt ", v, " ", out.lanes("i32", 1), ", ", out.splat("i32", left)), "m");
     one_packet({exists, 0, "0", left}, body);
@@ -123,7 +123,7 @@ void Rows::partial_packet(const std::string& end, const Body& body) {
 
 /// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
-const Inst* Rows::main_access() const {
+const Inst* PacketRows::main_access() const {
     if (!variant.peeled || packet.has_barriers || width == 1 || width > target.width || plan.wide > 1) return nullptr;
     const std::vector<InstId> transposed = emit.transposed.find_transposed_loads(k.body().insts);
     if (!std::all_of(transposed.begin(), transposed.end(), [&](InstId id) { return emit.transposed.steps_evenly(k[id]); }))
@@ -145,7 +145,7 @@ const Inst* Rows::main_access() const {
 
 /// The number of items by which a row's first packet begins early: the distance of the main access from the last boundary of a
 /// line, or of a vector if that is shorter. It is the same for all groups of a row. An i32 below `most_peeled`.
-std::string Rows::peel_of_row() {
+std::string PacketRows::peel_of_row() {
     const auto before = std::make_tuple(packet.origin, packet.group_at, packet.local_at);
     packet.origin[0] = out.let(text("sub i32 ", emit.frame.axis_text("start", 0), ", ", most_peeled));
     packet.group_at[0] = "0", packet.local_at[0] = std::to_string(most_peeled);
@@ -164,7 +164,7 @@ std::string Rows::peel_of_row() {
 /// Emits the packets of a row that begins early. Items are counted from `most_peeled` before the group's first one, so that
 /// indices in the row are not negative; the next group begins where this one ends. With guards, the row begins with the packet
 /// of the first item that passes, and ends with the last one.
-void Rows::peeled_row(const Body& body) {
+void PacketRows::peeled_row(const Body& body) {
     std::string first = out.let(text("sub i32 ", most_peeled, ", ", peel_of_row()));
     std::string begin =
         out.let(text("select i1 ", out.let(text("icmp eq i32 ", packet.group_at[0], ", 0")), ", i32 ", most_peeled, ", i32 0"));
@@ -227,7 +227,7 @@ void Rows::peeled_row(const Body& body) {
 // ---- the rows of a group ----
 
 /// Emits the packets of a group, row by row: `counts` items along each axis.
-void Rows::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+void PacketRows::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     if (!emit.transposed.transposed_loads.empty() && !trimmed) return emit.transposed_rows.transposed_rows(body);
     if (!emit.transposed.transposed_loads.empty()) {
         const std::string whole = out.label("whole"), part = out.label("part"), end = out.label("rows_end");
@@ -245,7 +245,7 @@ void Rows::rows(const std::array<std::string, 3>& counts, bool trimmed, const Bo
     plain_rows(counts, trimmed, body);
 }
 
-void Rows::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+void PacketRows::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     out.counted("z", counts[2], [&](const std::string& z) {
         packet.local_at = {"0", "0", z};
         if (jammed_rows) return jammed_rows(counts, trimmed, body);
@@ -271,7 +271,7 @@ void Rows::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, co
 ///                                            each packet divides; where packets have versions it cannot
 ///
 /// Textbook name: loop-invariant code motion (Muchnick, chapter 13), with the absence of races in place of an alias analysis.
-void Rows::plan_row_values() {
+void PacketRows::plan_row_values() {
     if (packet.has_barriers || !target.rules.has(Rule::row_values)) return;  // a region is not the whole body
     Rematerialisation in_row(
         k,
@@ -305,7 +305,7 @@ void Rows::plan_row_values() {
 }
 
 /// Computes them before a row.
-void Rows::compute_row_values() {
+void PacketRows::compute_row_values() {
     const auto before = std::make_tuple(packet.values, packet.has_value);
     for (const Value v : plan.row_values) {
         const Inst& i = k[k[v].inst];
@@ -324,7 +324,7 @@ void Rows::compute_row_values() {
 }
 
 /// Number of items of the group inside the range along an axis.
-std::string Rows::rows_left(int axis) {
+std::string PacketRows::rows_left(int axis) {
     const size_t a = size_t(axis);
     if (axis > 0 && variant.group[a] == 1) return "1";
     const std::string base = out.let(text("mul i32 ", packet.group_at[a], ", ", variant.group[a]));
@@ -335,7 +335,8 @@ std::string Rows::rows_left(int axis) {
 
 /// Emits a wide packet at local_at if it ends by `end` and is interior; else goes on at `narrow`. `slot` holds the row's next
 /// item.
-void Rows::wide_packet(const std::string& slot, const std::string& end, const std::string& loop, const std::string& narrow) {
+void PacketRows::wide_packet(const std::string& slot, const std::string& end, const std::string& loop,
+                             const std::string& narrow) {
     const std::string fits = out.label("fits"), inside = out.label("wide");
     const int before = width;
     packet.width *= plan.wide;

@@ -8,9 +8,9 @@
 
 namespace pumice::cpu {
 
-class Rows : EmitterPart {
+class PacketRows : EmitterPart {
 public:
-    explicit Rows(const EmitterPart& all) : EmitterPart(all) {}
+    explicit PacketRows(const EmitterPart& all) : EmitterPart(all) {}
 
     void plan_row_values();
     std::string rows_left(int axis);
