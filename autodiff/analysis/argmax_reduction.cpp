@@ -14,9 +14,10 @@
 // with the final m. If x is computed by way of sums, the kernel is Math::strict, so that both are rounded alike
 // (compares_rematerialised).
 //
-// Cost: a comparison and a select in each iteration. Limits: a for outside of other loops, not in halves; m has no other use
-// in the loop; no barriers, atomics or calls that move derivatives; nothing in the loop is taped. Of several equal x the last
-// gets the derivative: one element of the subdifferential.
+// Cost: a comparison and a select in each iteration. Limits: a for outside of other loops, not in halves; m is a float, the first
+// operand of max, and has no other use in the loop; no barriers; no atomics or calls that move derivatives; no load whose shadow
+// a group adds to; nothing in the loop is taped. Of several equal x the last gets the derivative: one element of the
+// subdifferential.
 // Textbook name: subgradient of a maximum, by the argmax that the forward sweep records.
 #include <algorithm>
 

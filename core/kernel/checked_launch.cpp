@@ -1,10 +1,11 @@
-// Memoisation of the checks of a launch, by value: range, group, and of every array its memory, place, extents and type.
+// Memoisation of the checks of a launch, by value: range, group, of every array its memory, place, extents and type, and of every
+// scalar its type.
 //
 // A program launches the same kernels on the same arrays step by step. The checks of a launch (launch_check.h) depend on nothing
 // but these values, the kernel, and the device, so that a launch with the same values passes, too. Two conditions may change
 // meanwhile, and are checked each time: an array may be released, and the device may be another one at the same address. Cost: a
-// comparison of some words an array. Limits: 1,024 launches a kernel (recent_table.h); launches with images, streams, time stamps
-// and indirect ranges are not kept.
+// comparison of some words an array. Limits: 1,024 launches a kernel (recent_table.h); launches without arrays, and those with
+// images, streams, time stamps or indirect ranges are not kept.
 #include "core/kernel/checked_launch.h"
 
 #include <algorithm>

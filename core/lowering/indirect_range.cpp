@@ -122,7 +122,7 @@ private:
         });
     }
 
-    const bool by_item;  ///< the body runs item by item, else group by group
+    const bool by_item;  ///< the guard asks for the item (inside()), else for the group's first item (group_inside())
     std::array<Value, 3> extents;
 };
 

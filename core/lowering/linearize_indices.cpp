@@ -78,8 +78,8 @@ private:
         return whole ? b.op(back ? Op::sub : Op::add, {whole, steps}) : steps;
     }
 
-    /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split; a sum of another type may
-    /// not, and is cast to i32.
+    /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split. A sum of 8 or 16 bits wraps
+    /// earlier and may not be split. Wider sums are not split either. These values are cast to i32 whole.
     BasePlusConstant decompose(Value v) {
         BasePlusConstant s{v, 0};
         while (from.type_of(s.base) == Scalar::i32) {

@@ -13,7 +13,7 @@
 //                                          |    store arg1[%2], %8 : f32 ...
 //
 // Method: the backward slice of the control flow around barriers stays outside of the predicate. Other impure instructions are
-// gathered into runs, one if each. The results of a run are zero past the range; a group operation gets its neutral element.
+// gathered into runs, one if each, with the pure instructions that use their results. The results of a run are zero past the range; a group operation gets its neutral element.
 // Cost: linear.
 // Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
 // run past the range, too. Later passes do not look across the ifs.
@@ -105,8 +105,9 @@ private:
             insts(construct.blocks[which]);
     }
 
-    /// Emits the body, or a block of a construct around a barrier. Consecutive instructions that need the predicate are gathered
-    /// into a run.
+    /// Emits the body, or a block of a construct around a barrier. Instructions that need the predicate are gathered into a run,
+    /// with the pure instructions that use its results. Other pure instructions are emitted before the run. A barrier, the slice
+    /// or a terminator ends it.
     void runs(BlockId id) {
         std::vector<InstId> run;
         for (const InstId i : from[id].insts) {

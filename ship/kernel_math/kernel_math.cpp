@@ -1,5 +1,5 @@
-// The functions that code compiled ahead of time calls for operations which neither LLVM nor libm has: the interpreter's loops,
-// by name.
+// The interpreter's loops by name: one function for each op of core/ir/ops.def and each scalar type. Code compiled ahead of time
+// calls those of the operations that neither LLVM nor libm has.
 //
 //   pumice_cpu_OP_TYPE(lanes, count, r, a, b, c)      r[lane] = OP(a[lane], b[lane], c[lane]) for each of `count` lanes
 //
