@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "autodiff/api/custom_rules.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::derive {
@@ -149,6 +150,15 @@ bool has_floats(const Element& element) {
 
 bool overlap(const detail::ArrayState& a, const detail::ArrayState& b) {
     return a.memory && a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+void check_no_rule(const KernelBase& kernel, bool forward, std::string_view who) {
+    const KernelRules* rules = find_rules(kernel);
+    if (!rules || !(rules->inactive || (forward ? bool(rules->forward) : bool(rules->reverse)))) return;
+    const ir::Kernel& primal = *kernel.recorded();
+    fail("kernel \"", primal.name, "\" (", primal.where(primal.loc), ") ",
+         rules->inactive ? "is inactive" : text("has a rule for ", forward ? "forward" : "reverse", " mode"), ", and ", who,
+         " differentiates its code, without the rule: call autodiff, which applies it");
 }
 
 }  // namespace pumice::derive

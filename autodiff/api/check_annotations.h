@@ -17,4 +17,7 @@ std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int wi
 /// Throws Error for the first misuse of a call.
 void check(const Call& call, bool forward);
 
+/// Throws Error if the kernel has a rule for this mode. `who` makes derivatives by the transforms alone.
+void check_no_rule(const KernelBase& kernel, bool forward, std::string_view who);
+
 }  // namespace pumice::derive

@@ -1,15 +1,18 @@
 // Calls of derivatives: a kernel called directly, and as a step of a program; by custom rules or by the transforms.
 //
-// Why: a user may give a kernel rules of its own (custom_rules.h). They replace the transforms wherever the kernel is
-// differentiated.
+// Why: a user may give a kernel rules of its own (custom_rules.h). They replace the transforms in reverse(), in forward(), and
+// in steps of programs. The halves of a split derivative are made by the transforms alone, and refuse a kernel with rules.
 //
 //     reverse(call)     inactive kernel   launch the primal; the shadows of written arrays = 0
 //                       augmented rule    kept = augmented(call); adjoints = rule(call, kept)
 //                       reverse rule      adjoints = rule(call); launch the primal
 //                       no rule           launch the adjoint kernel (launch_derivative.cpp)
 //     split             launch the augmented half, which gives the tape; later the reverse half takes it
+//     forward(call)     forward rule      rule(call); launch the primal
+//                       no rule           launch the forward kernel
 //
-// A rule runs once for each direction of a batch. Errors name the call's arguments (check_annotations.cpp).
+// A rule runs once for each direction of a batch. An augmented rule runs once for all directions. Errors name the call's
+// arguments (check_annotations.cpp).
 // Cost: that of the kernels. Limits: a rule for forward mode has no tangents of scalars; a rule of reverse mode returns an
 // adjoint for each floating scalar, in order. Field's name: custom derivative rules (custom_vjp and custom_jvp of JAX, rrule and
 // frule of ChainRules.jl).
@@ -183,6 +186,7 @@ std::vector<Activity> activities_of(const Call& call) {
 
 TapeArrays split_forward(const Call& call) {
     check(call, false);
+    check_no_rule(call.kernel, false, "autodiff_split");
     const Range range = range_now(call);
     const Call over{call.kernel, range, call.slots, call.width};
     const DirectCall direct(over);
@@ -194,6 +198,7 @@ TapeArrays split_forward(const Call& call) {
 
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
     check(call, false);
+    check_no_rule(call.kernel, false, "autodiff_split");
     TapeArrays arrays = tape;
     Range range = call.range;
     if (range.counts) {  // the tape ends in the counts of the first half

@@ -304,6 +304,7 @@ AnyKernel single_kernel(const KernelBase& kernel, const Signature& signature) {
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature) {
     for (int m = 0; m < 4; ++m)
         if (mode == mode_names[m]) {
+            check_no_rule(kernel, DerivativeMode(m) == DerivativeMode::forward, m == 0 ? "tangent" : "adjoint");
             // Integers, and arrays without floats, are constant, as in a call.
             const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
             Signature normalised = signature;

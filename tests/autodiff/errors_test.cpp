@@ -188,6 +188,29 @@ TEST_F(AutodiffErrors, HostStepsWithoutARule) {
                  forward ? "forward" : "reverse", " mode: add .", forward ? "forward" : "reverse", "(rule) or .inactive()"));
 }
 
+TEST_F(AutodiffErrors, DerivativesOfTheCodeOfAKernelWithARule) {
+    const auto copy = [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; };
+    const auto still = kernel("still", copy).inactive();
+    const auto ruled =
+        kernel("ruled", copy).reverse([](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&) {});
+    const auto both = [&](const auto& k, const char* which, const char* who) {
+        const std::string why =
+            text(which, ", and ", who, " differentiates its code, without the rule: call autodiff, which applies it");
+        const auto expect = [&](const auto& act) {
+            const std::string message = message_of(act);
+            EXPECT_NE(message.find(why), std::string::npos) << message << "\n" << why;
+        };
+        if (std::string_view(who) == "tangent") return expect([&] { tangent<Duplicated, Duplicated>(k); });
+        if (std::string_view(who) == "adjoint") return expect([&] { adjoint<Duplicated, Duplicated>(k); });
+        auto [first, second] = autodiff_split(k, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
+        expect([&, &first = first] { first(Duplicated(y, dy), Duplicated(x, dx)); });
+    };
+    for (const char* who : {"adjoint", "autodiff_split"})
+        both(still, "is inactive", who), both(ruled, "has a rule for reverse mode", who);
+    both(still, "is inactive", "tangent");
+    tangent<Duplicated, Duplicated>(ruled);  // has no rule for forward mode
+}
+
 TEST_F(AutodiffErrors, ScalarsOfPrograms) {
     EXPECT_EQ(
         message_of([&] {
