@@ -1,4 +1,5 @@
-// Copies between host and images, through staging memory. Texels are packed, in the image's format; axis 0 is the fastest.
+// Copies between host and images, through staging memory; copies from image to image; clearing. On the host, texels are packed,
+// in the image's format; axis 0 is the fastest.
 #include <algorithm>
 #include <cstring>
 

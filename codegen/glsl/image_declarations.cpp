@@ -4,7 +4,7 @@
 //   sampled          layout(set = 0, binding = 2) uniform samplerCube arg3_sampler;
 //   loaded, stored   layout(set = 0, binding = 0, rgba8) uniform image2D arg1_image;
 //
-// Texels of a cube are fetched from an array of six images. Formats that GLSL has no name for are declared without one.
+// Texels of a cube are fetched from a 2D array of six layers. Formats that GLSL has no name for are declared without one.
 #include "codegen/glsl/shader_interface.h"
 #include "core/support/error.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-/// "rgba8_snorm, " and the like; "" for a format without a name.
+/// ", rgba8_snorm" and the like; "" for a format without a name.
 std::string format_qualifier(Format format) {
     if (format == Format::bgra8_unorm || format == Format::rgba8_srgb) return "";
     const FormatRow& row = row_of(format);

@@ -13,8 +13,8 @@
 //                                          |    store arg1[%2], %8 : f32 ...
 //
 // Method: the backward slice of the control flow around barriers stays outside of the predicate. Other impure instructions are
-// gathered into runs, one if each, with the pure instructions that use their results. The results of a run are zero past the range; a group operation gets its neutral element.
-// Cost: linear.
+// gathered into runs, one if each, with the pure instructions that use their results. The results of a run are zero past the
+// range; a group operation gets its neutral element. Cost: linear.
 // Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
 // run past the range, too. Later passes do not look across the ifs.
 // Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).

@@ -107,8 +107,8 @@ private:
         }
     }
 
-    /// Fills the tables: `for n = rank to last - first step count { table[n] = value of iteration first + n }`, or first - n for
-    /// a step of -1.
+    /// Fills the tables: `for n = rank to last - first step count { table[n] = value of iteration first + n }`, then a barrier.
+    /// For a step of -1, the limit is first - last, and the iteration first - n.
     void fill(const Inst& loop, std::span<const InstId> costly, Value first, Value last, int64_t step) {
         std::set<uint32_t> needed;
         const std::function<void(InstId)> need = [&](InstId id) {

@@ -8,14 +8,15 @@
 //     row:   while (x + 32 <= end && all 32 items are interior)  wide packet
 //            else packet of 8, in its interior or boundary version; the last one under a mask
 //
-// A masked access of bytes takes AVX2 a branch for each lane, and a gather as long as its lanes. So a wide packet has neither:
-// what is at the rim of an array (boundary_index.cpp) and the end of a row keeps the device's width.
-// The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on lanes of s
-// bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, a sum at one address three
-// passes over the addends. Instructions in loops count as often as they run. Wide packets must save a third.
+// A masked access of bytes takes AVX2 a branch for each lane. So a wide packet is full and interior: what is at the rim of an
+// array (boundary_index.cpp) and the end of a row keeps the device's width. A gather takes as long as its lanes, and saves
+// nothing. The cost model counts vector instructions an item, for what stores, atomics and conditions need: an instruction on
+// lanes of s bytes takes ceil(items * s / bytes of a vector) of them, an access lane by lane one for each item, a sum at one
+// address three passes over the addends. Instructions in loops count as often as they run. Wide packets must save a third.
 // Cost: the kernel's body once more, so only for kernels of at most 200 instructions.
-// Limits: no barriers, no subgroup operations, no divergent loops; lane-private sums (`Privatisation::lanes`) only where all
-// items of a packet add to one element.
+// Limits: only kernels whose width is the device's, and groups whose rows hold a wide packet; the live vectors take at most twice
+// the registers. No barriers, no subgroup operations, no divergent loops; lane-private sums (`Privatisation::lanes`) only where
+// all items of a packet add to one element.
 // Textbook name: choice of the vectorisation factor by the smallest type (LLVM's MaximizeBandwidth, GCC's vector modes); here
 // only where the wide form is complete.
 #include <algorithm>
