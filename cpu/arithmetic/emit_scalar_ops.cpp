@@ -1,16 +1,14 @@
-// Scalar operations: instruction selection by text templates (the `llvm` column of core/ir/ops.def), calls, and fma contraction.
+// Scalar operations: instruction selection by text templates (the `llvm` column of core/ir/ops.def), and calls.
 //
 //     row:  add f32 "fadd $f$t $0, $1"        text, width 8:  %v9 = fadd contract arcp <8 x float> %v7, %v8
 //     row:  "sleef u10"                        text:           call <8 x float> @Sleef_tanf8_u10avx2(<8 x float> %v7)
 //     row:  "host"                             text:           call void @pumice_cpu_OP_TYPE(...), a loop of the interpreter
 //
 // The text is scalar or vector, depending on the result's kind (uniform, affine, vector). f16 is computed in f32.
-// Fma contraction: LLVM contracts a product only into its single use; plan_products() recomputes a product with several sums in
-// each of them. Vector division of 32-bit integers is done in doubles, as x86 has no vector integer division.
-// Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
+// LLVM contracts sums and products to fma (`contract`). Vector division of 32-bit integers is done in doubles, as x86 has no
+// vector integer division.
 // Limits: SLEEF's double functions with a restricted range, and all functions without SLEEF, go lane by lane through the host's
-// loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection;
-// rematerialisation of plan.products.
+// loop; in an object for another program, through the C library. Textbook: macro expansion / tree-pattern instruction selection.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -61,48 +59,6 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 
 }  // namespace
 
-/// Finds products for duplication: LLVM contracts a product and a sum to fma only if the sum is the product's single use. A
-/// product whose uses are several sums, and nothing else, is recomputed in each. A sum that can contract another product of its
-/// own is not counted.
-void ScalarOps::plan_products() {
-    std::vector<uint32_t> sums(k.values.size());
-    const Structure& where = packet.uniformity.structure();
-    const auto& order = where.order();
-    plan.products.assign(k.values.size(), false);
-    if (k.math == Math::strict || width == 1 || !target.rules.has(Rule::duplicated_products)) return;
-    for (const InstId id : order) {
-        const Inst& i = k[id];
-        const bool adds = i.op == Op::atomic && plan.sum_lanes[i.memory.id] > 1 && packet.adds_together(i);
-        const auto v = k.operands(i);
-        const auto is_product = [&](Value o) {
-            const InstId source = k[o].inst;
-            return source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id) &&
-                   packet.kind_of(o) == ValueKind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
-        };
-        const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
-        const bool takes_other =
-            std::any_of(terms.begin(), terms.end(), [&](Value o) { return packet.uses.count(o) == 1 && is_product(o); });
-        for (const Value o : terms)
-            if (is_product(o) && !takes_other) ++sums[o.id];
-    }
-    for (size_t v = 0; v < sums.size(); ++v) plan.products[v] = sums[v] > 1 && sums[v] == packet.uses.count({uint32_t(v)});
-}
-
-bool ScalarOps::taken_in(Value v) const {
-    if (!plan.products[v.id]) return false;
-    const auto factors = k.operands(k[k[v].inst]);
-    return packet.has_value[factors[0].id] && packet.has_value[factors[1].id];
-}
-
-/// x + y or x - y of vectors; an fma if y is a product that is contracted.
-std::string ScalarOps::summed(Op op, Scalar type, const std::string& x, Value y) {
-    if (!taken_in(y)) return operation(op, type, {x, packet.vector(y)}, true, false);
-    const Inst& product = k[k[y].inst];
-    std::string factor = packet.vector(k.operands(product)[0]);
-    if (op == Op::sub) factor = operation(Op::neg, type, {factor}, true, false);
-    return operation(Op::fma, type, {factor, packet.vector(k.operands(product)[1]), x}, true, false);
-}
-
 /// A pure operation. Uniform and affine results are computed as scalars (lane 0's), others as vectors.
 void ScalarOps::pure(const Inst& i) {
     const auto v = k.operands(i);
@@ -123,9 +79,6 @@ void ScalarOps::pure(const Inst& i) {
         packet.define(r, both[0]);
         return packet.define(other, both[1]);
     }
-    if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1]))
-        return packet.define(r, summed(i.op, from, packet.vector(v[0]), v[1]));
-    if (vectors && i.op == Op::add && taken_in(v[0])) return packet.define(r, summed(i.op, from, packet.vector(v[1]), v[0]));
     std::vector<std::string> operands;
     for (const Value o : v) operands.push_back(packet.text_of(o, kind));
     if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, v[0]))

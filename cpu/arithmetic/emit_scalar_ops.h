@@ -14,9 +14,6 @@ public:
     explicit ScalarOps(const EmitterPart& all) : EmitterPart(all) {}
 
     void pure(const ir::Inst& i);
-    void plan_products();
-    std::string summed(ir::Op op, Scalar type, const std::string& x, ir::Value y);
-    bool taken_in(ir::Value v) const;
     std::string operation(ir::Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor);
     std::string expanded(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);

@@ -250,17 +250,6 @@ TEST(Emit, group_reductions_are_accumulated) {
     EXPECT_GT(count(scan, "= alloca i32"), 0);
 }
 
-TEST(Emit, products_are_placed_for_contraction) {
-    // %4 is a product that goes into both sums: each computes it, unless one of them contracts with a product of its own.
-    const auto sums = [](const std::string& second) {
-        return emitted(text(
-            "%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
-            "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
-    };
-    EXPECT_GT(count(sums("%5"), "llvm.fmuladd"), 0);
-    EXPECT_EQ(count(sums("%6"), "llvm.fmuladd"), 0);
-}
-
 /// A loop around barriers that strides through memory, with a sum that it carries.
 std::string striding_loop() {
     return emitted(

@@ -3,7 +3,7 @@
 // Why: what the code of a kernel will look like is decided in one place, from the kernel, the target and the variant. The parts
 // of the emitter then print what the plan says. PUMICE_DUMP=plan shows it.
 //
-//     width, wide packets -> private copies of sums, deferred adds -> products -> alignment peeling -> unroll-and-jam
+//     width, wide packets -> private copies of sums, deferred adds -> alignment peeling -> unroll-and-jam
 //     -> with barriers: the regions; without: transposed loads, boundary indices, values and guards of rows
 //     -> the form of each access, for the dump
 //
@@ -38,7 +38,6 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Varia
     if (std::any_of(k.insts.begin(), k.insts.end(), [&](const Inst& i) { return contiguity.checks_contiguity(i); }))
         memory.read_past_end = line_bytes;  // by ContiguityChecks::permutes_window()
     sums.plan_private_sums();
-    ops.plan_products();
     plan.main = rows.main_access();
     if (packet.has_barriers) packet.when_defined = [this](Value v) { regions.save_if_live_out(v); };
 }

@@ -69,7 +69,6 @@ std::string print(const PacketPlan& plan, const Kernel& k) {
         for (int r = 0; r < i.result_count; ++r) {
             const Value v = k.result(i, r);
             if (plan.is_row_value(v)) add("once for the row");
-            if (plan.products[v.id]) add("computed in each sum");
             if (!plan.regions.context_saves.empty()) add(save_text(plan.regions.context_saves[v.id]));
             for (const BoundaryIndex& b : plan.boundaries)
                 if (b.value == v) add(text("in the interior ", b.op == Op::rem ? "the remainder of " : "", name(b.interior)));

@@ -102,7 +102,6 @@ struct PacketPlan {
     std::vector<ir::InstId> transposed_loads;  ///< of a kernel without barriers
     std::vector<int> sum_lanes;                ///< for each memory: 0, or the places of an element in the thread's private copy
     std::map<const ir::Inst*, DeferredReduction> deferred_reductions;
-    std::vector<bool> products;  ///< by value: products whose only uses are several sums, which recompute them
     RegionPlan regions;
     /// By instruction. For the dump alone: LoadsAndStores decides each access by the same functions when it prints, as masks and
     /// versions differ from packet to packet.

@@ -156,10 +156,7 @@ void Atomics::side_by_side(const Inst& i, const Address& a) {
     const std::string type = out.scalar_type(i.type), mask = packet.mask_text(packet.running),
                       old = emit.masked.masked_read(type, a, mask);
     const Op op = op_of(Atomic(i.immediate));
-    const Value given = k.operands(i).back();
-    const bool sums = op == Op::add || op == Op::sub;
-    const std::string now =
-        sums ? emit.ops.summed(op, i.type, old, given) : emit.ops.operation(op, i.type, {old, packet.vector(given)}, true, false);
+    const std::string now = emit.ops.operation(op, i.type, {old, packet.vector(k.operands(i).back())}, true, false);
     emit.masked.masked_write(type, now, a, mask);
     packet.define(k.result(i), out.splat_constant(i.type, 0, true));
 }

@@ -122,26 +122,16 @@ void PrivateSums::lane_private_add(const Inst& i) {
         address = emit.memory.memory_text(i.memory);
         if (more != 0) address = out.let(text("getelementptr [", bytes * copies, " x i8], ptr ", address, ", i64 ", more), "p");
     }
-    Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
-    std::vector<std::string> given;  // the addend, or the factors of a product that is contracted into an fma
-    const Value last = k.operands(i).back();
-    if (emit.ops.taken_in(last)) {
-        for (const Value factor : k.operands(k[k[last].inst])) given.push_back(packet.vector(factor));
-        if (op == Op::sub) given[0] = emit.ops.operation(Op::neg, i.type, {given[0]}, true, false);
-        op = Op::fma;
-    } else {
-        given.push_back(packet.vector(last));
-    }
+    const std::string given = packet.vector(k.operands(i).back());
     const Mask all = packet.running;
     for (int first = 0; first < items; first += copies) {
         const auto part = [&](const std::string& element, const std::string& whole) {
             return items == copies ? whole : emit.shuffles.vector_part(element, whole, first, copies);
         };
-        std::vector<std::string> operands;
-        for (const std::string& g : given) operands.push_back(part(type, g));
-        const std::string own = at.empty() ? "" : part("i32", at), mask = all.all() ? "" : part("i1", all.text);
+        const std::string addend = part(type, given), own = at.empty() ? "" : part("i32", at),
+                          mask = all.all() ? "" : part("i1", all.text);
         packet.width = copies;
-        lane_private_add_vector(i, op, operands, address, own, mask);
+        lane_private_add_vector(i, addend, address, own, mask);
         packet.width = items;
     }
     packet.define(k.result(i), out.splat_constant(i.type, 0, true));
@@ -149,7 +139,7 @@ void PrivateSums::lane_private_add(const Inst& i) {
 
 /// The lane-private add of one vector. `at`: the lanes' element offsets from `address`; empty if all lanes add to the element at
 /// `address`. `mask`: empty if all lanes are active.
-void PrivateSums::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
+void PrivateSums::lane_private_add_vector(const Inst& i, const std::string& addend, const std::string& address,
                                           const std::string& at, const std::string& mask) {
     const std::string type = out.scalar_type(i.type), numbers = out.vector_type("i32"),
                       runs = mask.empty() ? packet.mask_text({}) : mask;
@@ -160,8 +150,9 @@ void PrivateSums::lane_private_add_vector(const Inst& i, Op op, std::vector<std:
         to = {Address::How::scattered, out.let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p"),
               size_of(i.type)};
     }
-    operands.insert(op == Op::fma ? operands.end() : operands.begin(), emit.masked.masked_read(type, to, runs));
-    emit.masked.masked_write(type, emit.ops.operation(op, i.type, operands, true, false), to, runs);
+    const Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
+    const std::string old = emit.masked.masked_read(type, to, runs);
+    emit.masked.masked_write(type, emit.ops.operation(op, i.type, {old, addend}, true, false), to, runs);
 }
 
 // ---- deferred horizontal adds ----

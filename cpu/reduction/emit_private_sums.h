@@ -20,8 +20,8 @@ public:
 
 private:
     void plan_deferred_reductions(ir::InstId loop);
-    void lane_private_add_vector(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& address,
-                                 const std::string& at, const std::string& mask);
+    void lane_private_add_vector(const ir::Inst& i, const std::string& addend, const std::string& address, const std::string& at,
+                                 const std::string& mask);
     void add_deferred(const ir::Inst& i);
     std::string transpose_add(const ir::Inst& i);
 
