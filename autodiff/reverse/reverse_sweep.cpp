@@ -1,10 +1,11 @@
 // Reverse sweep: walks every block backwards and applies the adjoint rule of each instruction that moves derivatives.
 //
 // The rule of y = f(x) adds dy * df/dx to the adjoint of x (adjoint_accumulators.cpp, adjoint_term.cpp). An if is reversed by an
-// if with the same condition; a loop by a loop that counts its iterations back, or in its own order where it only carries sums.
-// The adjoint of a loop-carried value is a variable. At the start of a block, provide_values.cpp makes the values of the primal
-// that its reverse needs: live, rematerialised, read from a variable, counted by induction, or popped from a tape.
-// shadow_updates.cpp reverses accesses of memory.
+// if with the same condition; a loop by a loop that counts its iterations back. A loop that only carries sums, and tapes nothing,
+// is reversed in its own order; one whose derivatives flow through a running minimum or maximum alone, by one iteration
+// (argmax_reduction.cpp). The adjoint of a loop-carried value is a variable. At the start of a block, provide_values.cpp makes
+// the values of the primal that its reverse needs: live, rematerialised, read from a variable, counted by induction, or popped
+// from a tape. shadow_updates.cpp reverses accesses of memory.
 //
 //     primal                     reverse
 //     %x = load arg1[%i]         %d = load d3[%i];  store d3[%i], 0

@@ -247,8 +247,8 @@ private:
         }
     }
 
-    /// Copies an instruction of a function. Debug instructions stand after the labels, variables and phis of a block, and never
-    /// between a merge and its branch.
+    /// Copies an instruction of a function, but for OpLine and OpNoLine: DebugLine and DebugNoLine say the same. Debug
+    /// instructions stand after the labels, variables and phis of a block, and never between a merge and its branch.
     void function_instruction(const SpirvInst& i, Words& to) {
         if (i.op == op_function) in_entry = i.words[2] == entry, first_block = true;
         if (i.op == op_label) at_beginning = in_entry;

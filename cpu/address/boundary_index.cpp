@@ -7,8 +7,9 @@
 //              %v = gather arg1[%j]                          interior:  %v = load <8 x float>, ptr arg1 + (%i - 1)
 //                                                            boundary:  %v = gather arg1[%j]
 //
-// The test is one comparison for each such index and packet, from the packet's first (and last) lane. In the interior the index
-// is the interior value: the selected operand, the affine operand of min or max, or for `%` the affine remainder.
+// The test, which cpu/rows/interior_versions.cpp prints, is one to four comparisons for each such index and packet, of the
+// packet's first (and last) lane. In the interior the index is the interior value: the selected operand, the affine operand of
+// min or max, or for `%` the affine remainder.
 //
 // An index may move with the counter of a loop, as `clamp(j + c - radius, 0, n - 1)` of a filter does. The packet tests it for
 // the first and the last value of the counter, before the loop:

@@ -1,7 +1,7 @@
 // Ifs in a packet: branches where the condition is uniform in the packet, selects or masks where it diverges.
 //
 //     uniform:     if %c { A } else { B }        br i1 %c, A, B
-//     cheap arms:  %r = if %c { %x } else { %y } %r = select <8 x i1> %c, %x, %y        both arms are computed
+//     cheap arms:  %r = if %c { %x } else { %y } %r = select <8 x i1> %c, %x, %y        both arms are computed, ifs in them too
 //     stores:      if %c { store a[%i], %x }     store <8 x float> select(%c, %x, %old)            %old = a[%i], loaded before
 //     others:      if %c { A } else { B }        br any(%m & %c), A, skip;  br any(%m & ~%c), B, skip      A, B: under their mask
 //     also:                                      br all(%c), A without masks, the masked form
@@ -14,8 +14,8 @@
 // load and the if would race with the load. It saves a branch that goes either way, at the cost of lines that are written
 // although they are unchanged; so only for arrays that the caches hold.
 // Cost: both arms of a divergent if, one test for each; with the version without masks the first arm's code twice. Limits:
-// selects need pure arms of at most 8 instructions that are not costly. Items that leave by break, continue or return are taken
-// out of the mask after the if.
+// selects need pure arms of at most 16 instructions that are not costly, as a mispredicted branch takes the time of 30. Items
+// that leave by break, continue or return are taken out of the mask after the if.
 // Textbook name: if-conversion (Allen, Kennedy, Porterfield and Warren, POPL 1983); branches on superword condition codes (Shin,
 // PACT 2007).
 #include <algorithm>
@@ -34,15 +34,36 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr size_t most_computed = 8;  ///< instructions of an arm that is computed for all lanes
+constexpr size_t most_computed = 16;  ///< instructions of an arm that is computed for all lanes
+constexpr size_t most_blended = 8;    ///< the same of an arm with stores
 }  // namespace
 
-/// True for few instructions without effect, so that both arms are computed and the results selected.
-bool Branches::cheap(BlockId b) const {
-    const auto& insts = k[b].insts;
-    if (insts.size() > most_computed + 1 || k[insts.back()].op != Op::yield) return false;
-    return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return is_pure(k[i].op) && !packet.is_costly(k[i]); });
+/// The instructions that an arm takes if it is computed for all items; of an if within it, those of both arms and a select for
+/// each result. None for an arm with effects, with a costly instruction, or that leaves the if.
+std::optional<size_t> Branches::size_if_computed(BlockId b) const {
+    size_t size = 0;
+    for (const InstId id : k[b].insts) {
+        const Inst& i = k[id];
+        if (i.op == Op::yield || i.op == Op::constant) continue;
+        if (i.op == Op::if_) {
+            size += i.result_count;
+            for (const BlockId arm : i.blocks) {
+                const std::optional<size_t> inner = size_if_computed(arm);
+                if (!inner) return {};
+                size += *inner;
+            }
+        } else if (is_pure(i.op) && !packet.is_costly(i)) {
+            ++size;
+        } else {
+            return {};
+        }
+    }
+    if (k[k[b].insts.back()].op != Op::yield) return {};
+    return size;
 }
+
+/// True for an arm that takes less time than a branch that is mispredicted now and then.
+bool Branches::cheap(BlockId b) const { return size_if_computed(b).value_or(most_computed + 1) <= most_computed; }
 
 /// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if
 /// `around`, without a store or a barrier between. Null if there is none.
@@ -74,7 +95,7 @@ bool Branches::blends_stores(InstId id) const {
         const Inst& e = k[inner];
         if (e.op == Op::yield) continue;
         if (is_pure(e.op)) {
-            if (packet.is_costly(e) || ++computed > most_computed) return false;
+            if (packet.is_costly(e) || ++computed > most_blended) return false;
             continue;
         }
         if (!replaced_by(e, id) || std::find(stored.begin(), stored.end(), e.memory) != stored.end()) return false;

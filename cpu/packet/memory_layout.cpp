@@ -1,10 +1,11 @@
 // Addresses of memories: arrays, local memory and private memory.
 //
 // Why: local memory lies in the scratch memory of the thread, each array from a cache line on. Private memory is on the stack if
-// it takes at most 32 KiB in a kernel without barriers: LLVM then promotes what it can to registers. With barriers it lies in
-// the packet's part of the scratch memory, since it must survive them.
+// that of a packet takes at most 32 KiB in all, and the kernel has no barriers: LLVM then promotes what it can to registers.
+// Otherwise it lies in the packet's part of the scratch memory. With barriers each packet has a part, since it must survive them;
+// without, all packets use one part in turn.
 //
-//     scratch memory of a thread:   local 0 | local 1 | packet 0: saved values, private arrays | packet 1 | ...
+//     scratch memory of a thread:   local 0 | local 1 | packet 0: private arrays, saved values | packet 1 | ...
 //
 // Cost: none at run time. Limits: a private array is lane-interleaved: element e of lane l is at e * width + l.
 // Textbook name: frame layout; scalar expansion of private arrays (MCUDA, Stratton et al. 2008).

@@ -7,9 +7,11 @@
 //
 // Why: triangular matrices and borders of grids are written as guards. Half of a triangle's packets did nothing, and each of the
 // others tested its lanes.
-// Method: collects the guards of the body: conditions of nested ifs that contain all effects, and negated conditions of ifs that
-// return. Of a conjunction each term counts. A comparison `x < limit` with x = a + t at the row's item t, in 64 bits, holds for
-// t < limit - a. If x wraps round within the row, all of the row runs under masks with the comparisons.
+// Method: collects the guards of the body: conditions of nested ifs that contain all effects, and
+// negated conditions of ifs that return. Of a conjunction each term counts. A condition that is the same for the whole row lets
+// all of it run, or none; it counts beside at least one comparison of an affine value. A comparison `x < limit` with x = a + t at
+// the row's item t, in 64 bits, holds for t < limit - a. If x wraps round within the row, all of the row runs under masks with
+// the comparisons.
 // Cost: about ten instructions for a guard and row. The masked form of an if falls away in full packets.
 // Limits: i32 comparisons whose sides differ by one step of 1 or -1 from item to item; rows of at least four packets; neither
 // barriers, subgroup operations, jammed rows nor transposed loads.

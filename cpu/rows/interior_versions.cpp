@@ -6,8 +6,8 @@
 //     interior:   the body, where wrapped indices are affine (PureValues::interior_values)
 //     boundary:   the body as it is
 //
-// The test is one comparison for each index and packet. An index that a loop's counter moves is tested for the first and the last
-// iteration, before the loop. A wide packet (cpu/width/choose_wide_packets.cpp) has the interior version alone.
+// The test is one to four comparisons for each index and packet. An index that a loop's counter moves is tested for the first and
+// the last iteration, before the loop. A wide packet (cpu/width/choose_wide_packets.cpp) has the interior version alone.
 // Cost: the body is written twice. Limits: those of boundary_index.cpp.
 // Textbook name: index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <tuple>
