@@ -192,7 +192,10 @@ std::string ContiguityChecks::checked_load(const Inst& i, const std::string& who
     out.branch(test.holds, row, scattered);
     out.start(row);
     const std::string begin = pointer_at(i, test.first);
-    if (emit.prefetches.loads_rows_of_tile(i)) emit.prefetches.prefetch_next_tile(i, begin);
+    emit.prefetches.prefetch_row(i, begin, [&] {
+        const auto ends = ends_of(index);
+        return ends ? pointer_at(i, ends->first) : std::string();
+    });
     loaded(out.let(text("load ", whole, ", ptr ", begin, ", align ", emit.addresses.alignment_of(i))));
     out.jump(end);
     out.start(scattered);

@@ -9,7 +9,7 @@
 // The address of a later group or iteration is computed by rematerialising the access's index arithmetic with the group index,
 // or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
 // prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows
-// behind its own, which are those of the next group.
+// behind its own, which are those of the next group. So does a short loop around barriers that reads a row in each iteration.
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
 // loops around barriers also accesses with a constant stride above 256 bytes, or one known at launch only. Innermost loops must
@@ -46,6 +46,8 @@ constexpr int64_t bytes_ahead = 192;
 /// KB or of 1 KB (a common row length): such lines map to the set of the first-level cache that the current line is in.
 constexpr int64_t bytes_ahead_with_stores = 2816;
 constexpr int64_t bytes_of_groups_ahead = 2048;
+constexpr int64_t bytes_between_groups = 128 << 10;  ///< what loops load until that group: an eighth of a second-level cache
+constexpr int64_t least_iterations = 16;             ///< a loop of unknown length may be this long at least
 constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 /// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
 /// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
@@ -55,10 +57,12 @@ constexpr int64_t foreseen_bytes = 256;                          ///< largest st
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows; known strides are clamped to it
 
-/// Strides of values with respect to an induction variable: the values for which `moved` holds (a loop's index, or a group's).
+/// Strides of values with respect to an induction variable: `moved` tells by how much it moves a value at once (a loop's index,
+/// or a group's). With `limited`, a minimum or maximum moves like the side that does: a limit is reached at the rim alone.
 class Strides {
 public:
-    Strides(const Kernel& kernel, std::function<bool(Value)> moved) : k(kernel), moved(std::move(moved)) {}
+    Strides(const Kernel& kernel, std::function<int64_t(Value)> moved, bool limited = false)
+        : k(kernel), moved(std::move(moved)), limited(limited) {}
 
     /// The stride of a value per step of the induction variable; empty if the value depends on it in another way than by
     /// arithmetic.
@@ -70,7 +74,7 @@ public:
 
 private:
     std::optional<int64_t> found(Value v) {
-        if (moved(v)) return 1;
+        if (const int64_t by = moved(v)) return by;
         if (k[v].inst.id == none) return 0;
         const Inst& i = k[k[v].inst];
         if (!is_pure(i.op)) return std::nullopt;
@@ -86,6 +90,7 @@ private:
         if (!grows) return 0;
         if (i.op == Op::add) return by[0] + by[1];
         if (i.op == Op::sub) return by[0] - by[1];
+        if (limited && (i.op == Op::min || i.op == Op::max) && (by[0] == 0 || by[1] == 0)) return by[0] + by[1];
         uint64_t bits = 0;
         if (i.op == Op::mul && by[1] == 0) return k.constant(v_of[1], bits) ? by[0] * int32_t(bits) : unknown;
         if (i.op == Op::mul && by[0] == 0) return k.constant(v_of[0], bits) ? by[1] * int32_t(bits) : unknown;
@@ -93,7 +98,8 @@ private:
     }
 
     const Kernel& k;
-    const std::function<bool(Value)> moved;
+    const std::function<int64_t(Value)> moved;
+    const bool limited;
     std::map<uint32_t, std::optional<int64_t>> strides;
 };
 
@@ -222,17 +228,72 @@ bool SoftwarePrefetch::is_leading_reference(const Inst& leading, const Inst& tra
     return &leading < &trailing;
 }
 
+/// True if an iteration of a loop moves the access too far for the hardware prefetcher.
+bool SoftwarePrefetch::strides_far(const Inst& i, InstId loop) const {
+    const Value index = k[k[loop].blocks[0]].params[0];
+    const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
+    return packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
+}
+
+/// The same as prefetch() for a load of a row that begins at `begin`, in a packet that has tested that its lanes lie side by
+/// side. `begin_again` computes the address from the values that the packet has then.
+void SoftwarePrefetch::prefetch_row(const Inst& i, const std::string& begin, const std::function<std::string()>& begin_again) {
+    if (!target.rules.has(Rule::software_prefetch)) return;
+    if (loads_rows_of_tile(i)) return prefetch_next_tile(i, begin);
+    const Structure& where = packet.uniformity.structure();
+    const InstId loop = where.loop_around(where.block_of(k.result(i)));
+    if (!packet.has_barriers || k[i.memory].kind != MemoryKind::array || loop.id == none || k[loop].op != Op::for_) return;
+    if (!plan.regions.around_barrier[loop.id] || !(variant.streaming || strides_far(i, loop))) return;
+    const Value index = k[k[loop].blocks[0]].params[0];
+    std::string there;
+    if (const auto way = way_to(i, [&](Value v) { return v == index; }))
+        with_later_values(
+            *way, [&] { move_index(k[loop], packet.region_loops.back().step, variant.streaming ? 2 : 1); },
+            [&] { there = begin_again(); });
+    prefetch_group_or_iteration(i, loop, begin, there);
+}
+
+/// Prefetches what a later group loads in this iteration, if it lies behind what this group loads from `address`, and if the
+/// second-level cache keeps it until then; else what this group loads in a later iteration, from `later`.
+///
+///     for row in 0 .. 16 { x = cost[row, 224 * group + item]; barrier }     each row is read on by the next group, 16 rows later
+///
+/// The rows of a short loop lie far from each other, and each is read from its beginning to its end by the groups in turn. A
+/// prefetch for a later iteration comes late, and is wasted in the last one.
+void SoftwarePrefetch::prefetch_group_or_iteration(const Inst& i, InstId loop, const std::string& address,
+                                                   const std::string& later) {
+    const auto moved = [&](Value v) {
+        return packet.is_index(v, Op::group_index) ? 1 : packet.is_index(v, Op::global_index) ? variant.group[0] : 0;
+    };
+    const int64_t size = k[i.memory].element.size, bytes = variant.group[0] * variant.group[1] * variant.group[2] * size;
+    const auto stride = Strides(k, moved, true).of(indices_of(k, i).back());
+    const auto step = constant_integer(k, k.operands(k[loop])[2]);
+    const bool next = stride && *stride > 0 && *stride <= variant.group[0] && step && *step > 0 && *step < 1 << 20;
+    if (!next) return emit_prefetch(later);
+    const int64_t groups = std::max<int64_t>(bytes_of_groups_ahead / (*stride * size), 1);
+    const int64_t most = bytes_between_groups / (groups * bytes);  // iterations
+    const int64_t trips = emit.loops.constant_trips(loop);
+    if (trips >= 0 ? trips > most : most < least_iterations) return emit_prefetch(later);
+    std::string there = out.let(text("getelementptr i8, ptr ", address, ", i64 ", groups * *stride * size));
+    if (trips < 0 && !later.empty()) {
+        const BarrierRegionLoop& l = packet.region_loops.back();
+        const std::string type = out.scalar_type(k.type_of(k[k[loop].blocks[0]].params[0]));
+        const std::string far = out.let(text("sub ", type, " ", l.to, ", ", l.from));
+        const std::string is_short = out.let(text("icmp sle ", type, " ", far, ", ", most * int64_t(*step)));
+        there = out.let(text("select i1 ", is_short, ", ptr ", there, ", ptr ", later));
+    }
+    emit_prefetch(there, 2);
+}
+
 /// Prefetch for a later iteration of a loop, for loads and accumulations. In a loop around barriers all packets of the group run
 /// before the next iteration, so one iteration is a long distance; with a large stride prefetching pays off for arrays of any
 /// size.
 void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
     if (packet.has_barriers && plan.regions.around_barrier[loop.id]) {
-        const Value index = k[k[loop].blocks[0]].params[0];
-        const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
-        const bool far = packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
-        if (far || (variant.streaming && a.how == Address::How::contiguous))
-            emit_prefetch(address_in_iteration(i, k[loop], packet.region_loops.back().step, variant.streaming ? 2 : 1));
-        return;
+        if (!strides_far(i, loop) && !(variant.streaming && a.how == Address::How::contiguous)) return;
+        const std::string later = address_in_iteration(i, k[loop], packet.region_loops.back().step, variant.streaming ? 2 : 1);
+        return a.how == Address::How::contiguous && i.op == Op::load ? prefetch_group_or_iteration(i, loop, a.pointer, later)
+                                                                     : emit_prefetch(later);
     }
     const Value step = k.operands(k[loop])[2];
     if (!variant.streaming || a.how != Address::How::contiguous) return;
@@ -273,14 +334,16 @@ std::string SoftwarePrefetch::address_in_group(const Inst& i, const std::functio
 std::string SoftwarePrefetch::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
     const Value index = k[loop.blocks[0]].params[0];
     if (packet.kind_of(index) == ValueKind::vector) return "";
+    return pointer_after(i, [&](Value v) { return v == index; }, [&] { move_index(loop, step, later); });
+}
+
+/// Replaces the counter of a `for` with this step by its value `later` iterations later.
+void SoftwarePrefetch::move_index(const Inst& loop, const std::string& step, int64_t later) {
+    const Value index = k[loop.blocks[0]].params[0];
     const std::string type = out.scalar_type(k.type_of(index));
-    return pointer_after(
-        i, [&](Value v) { return v == index; },
-        [&] {
-            const std::string on = later == 1 ? step : out.let(text("mul ", type, " ", step, ", ", later));
-            // A counter that overflows gives no address, which a prefetch may be given.
-            packet.values[index.id].scalar = out.let(text("add nsw ", type, " ", packet.values[index.id].scalar, ", ", on));
-        });
+    const std::string on = later == 1 ? step : out.let(text("mul ", type, " ", step, ", ", later));
+    // A counter that overflows gives no address, which a prefetch may be given.
+    packet.values[index.id].scalar = out.let(text("add nsw ", type, " ", packet.values[index.id].scalar, ", ", on));
 }
 
 /// The instructions of the access's index arithmetic that depend on the values that `moved` names, in order; empty if there are
@@ -311,14 +374,20 @@ std::optional<SoftwarePrefetch::Way> SoftwarePrefetch::way_to(const Inst& i, con
     return way;
 }
 
-/// The address of the access after `move` has changed some values: recomputes the instructions `way` with them.
-Address SoftwarePrefetch::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+/// Emits `body` after `move` has changed some values: recomputes the instructions `way` with them.
+void SoftwarePrefetch::with_later_values(const Way& way, const std::function<void()>& move, const std::function<void()>& body) {
     const auto before = std::make_tuple(packet.values, packet.has_value, packet.restoring);
     packet.restoring = true;  // values computed here are not saved for other regions
     move();
     for (const InstId source : way) emit.pure.pure_value(k[source]);
-    const Address there = emit.addresses.access(i);
+    body();
     std::tie(packet.values, packet.has_value, packet.restoring) = before;
+}
+
+/// The address of the access after `move` has changed some values.
+Address SoftwarePrefetch::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+    Address there;
+    with_later_values(way, move, [&] { there = emit.addresses.access(i); });
     return there;
 }
 

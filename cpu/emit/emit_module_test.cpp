@@ -273,6 +273,33 @@ std::string striding_loop() {
 
 TEST(Emit, strided_loops_prefetch) { EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1); }
 
+/// A clamped row of a loop around barriers, which the next group reads on: the prefetch is for that group, in the second-level
+/// cache. Where the groups do not go on, and for long loops, it is for a later iteration.
+TEST(Emit, rows_that_the_next_group_reads_on_are_prefetched_for_it) {
+    const auto loop = [](const std::string& at, const std::string& to) {
+        return emitted(
+            "%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = group_index 0 : i32\n%5 = local_index 0 : i32\n"
+            "%6 = constant 48 : i32\n%7 = mul %4, %6 : i32\n%8 = add %7, %5 : i32\n%9 = max " +
+                at + ", %2 : i32\n%10 = constant 16 : i32\n%11 = constant 100000 : i32\n%12 = for %13 = %2 to " + to +
+                " step %3 carry (%14 = %2) : i32 {\n%15 = mul %13, %1 : i32\n%16 = add %15, %9 : i32\n"
+                "%17 = load arg2[%16] : i32\nbarrier\n%18 = add %14, %17 : i32\nbarrier\nyield %18\n}\n"
+                "store arg1[%0], %12 : i32\n",
+            8, {64, 1, 1}, true);
+    };
+    const std::string group = ", i32 0, i32 2, i32 1)", iteration = ", i32 0, i32 3, i32 1)";
+    const std::string next = loop("%8", "%10");
+    EXPECT_EQ(count(next, group), 1) << next;
+    EXPECT_EQ(count(next, "i64 1920\n"), 1) << next;  // ten groups of 48 ints ahead
+    EXPECT_EQ(count(next, iteration), 0);
+    const std::string bounded = loop("%8", "%1");  // which of both is known at the launch
+    EXPECT_EQ(count(bounded, group), 1) << bounded;
+    EXPECT_EQ(count(bounded, "icmp sle i32"), 1 + count(next, "icmp sle i32")) << bounded;
+    for (const std::string& t : {loop("%8", "%11"), loop("%5", "%10")}) {
+        EXPECT_EQ(count(t, group), 0) << t;
+        EXPECT_EQ(count(t, iteration), 1) << t;
+    }
+}
+
 TEST(Emit, iterations_that_all_lanes_run_have_no_masks) {
     const auto loop = [](const std::string& from, const std::string& to) {
         return emitted("%2 = constant 64 : i32\nfor %3 = " + from + " to " + to +

@@ -54,15 +54,16 @@ void BarrierRegions::region_loop(InstId id) {
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
     const auto& carried = k[i.blocks[0]].params;
-    BarrierRegionLoop l{&i, out.label("latch"), out.label("exit"), out.label("body"), {}};
+    BarrierRegionLoop l{&i, out.label("latch"), out.label("exit"), out.label("body"), {}, {}, {}};
     const std::string header = out.label("loop");
     std::string to, step;
     Alloca index;
     if (i.op == Op::for_) {
         index = {out.alloca_of(out.scalar_type(k.type_of(carried[0])), "index"), ValueKind::uniform, k.type_of(carried[0]), 0};
-        out.line(text("store ", out.scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
+        const std::string from = outer_scalar(v[0]);
+        out.line(text("store ", out.scalar_type(index.type), " ", from, ", ptr ", index.name));
         to = outer_scalar(v[1]), step = outer_scalar(v[2]);
-        l.step = step;
+        l.from = from, l.to = to, l.step = step;
     }
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {

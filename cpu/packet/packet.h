@@ -20,7 +20,7 @@ namespace pumice::cpu {
 struct BarrierRegionLoop {
     const ir::Inst* inst = nullptr;
     std::string latch, exit, body;
-    std::string step;  ///< of a for
+    std::string from, to, step;  ///< of a for
 };
 
 /// The packet that is being emitted: its values, its mask, its items.
