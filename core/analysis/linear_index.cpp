@@ -122,6 +122,10 @@ AffineForm LinearIndex::form_of(const Inst& i) const {
             f = f.known ? product(operand(0), f) : AffineForm{};
             break;
         case Op::cast: f = converted(k.type_of(v[0]), operand(0), i.type); break;
+        case Op::rem:
+        case Op::and_:
+        case Op::or_:
+        case Op::xor_: f = in_packet(i); break;
         case Op::bitcast: f = is_int(k.type_of(v[0])) ? operand(0) : AffineForm{}; break;
         default: f = {}; break;
     }
@@ -130,6 +134,17 @@ AffineForm LinearIndex::form_of(const Inst& i) const {
     // A value that depends on no index becomes the base itself.
     const bool plain = !f.known || (f.uniform() && !is_constant(f));
     return plain ? remainder(result) : f;
+}
+
+/// The form of a remainder or bit operation that keeps the step of its operand within a packet: what it changes is uniform there.
+/// The operand depends on axis 0 alone, since the items of other packets differ by other amounts.
+AffineForm LinearIndex::in_packet(const Inst& i) const {
+    AffineForm f = forms[k.operands(i)[0].id];
+    const auto zero = [&](size_t axis) { return f.local[axis].zero() && f.global[axis].zero(); };
+    if (!f.known || !zero(1) || !zero(2) || f.rest > Scope::group || !uniformity.keeps_step(i)) return {};
+    f.rest = Scope::subgroup;
+    compose(f);
+    return f;
 }
 
 /// The form of a cast between integer types: unchanged if `to` holds all values of `from`, else limited to the bits of `to`.

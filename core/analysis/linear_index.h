@@ -13,8 +13,9 @@
 // differs then becomes `composed`, a coefficient that differs makes the form unknown. Forms hold modulo 2^bits, since
 // arithmetic wraps.
 // Cost: the rounds are linear in the kernel. A form changes a few times at most (fewer bits, composed, unknown).
-// Limits: coefficients are constants, or a constant times one uniform value; no division, remainder, min, max or select by
-// item; sums of two uniform values have no base. Uniformity comes first.
+// Limits: coefficients are constants, or a constant times one uniform value; no division, min, max or select by item, and
+// remainders and bit operations only where packets are aligned (packet_steps.h); sums of two uniform values have no base.
+// Uniformity comes first.
 // Textbook name: affine divergence analysis (Sampaio et al., "Divergence analysis with affine constraints", SBAC-PAD 2012).
 #pragma once
 #include <array>
@@ -74,6 +75,7 @@ private:
     void columns(InstId i);
     void update(Value v, AffineForm f);
     AffineForm form_of(const Inst& i) const;
+    AffineForm in_packet(const Inst& i) const;
     AffineForm remainder(Value v) const;
     AffineForm converted(Scalar from, AffineForm f, Scalar to) const;
     AffineForm sum(const AffineForm& a, const AffineForm& b, int64_t sign) const;

@@ -6,7 +6,7 @@ namespace pumice::ir {
 
 /// Optimistic fixpoint: all scopes start as launch and are raised where the code contradicts that, until nothing changes. So a
 /// carried value is uniform if its initial value is, and if each next value is under the assumption that the carried value is.
-Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
+Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known, PacketAlignment packets)
     : k(kernel),
       where(kernel),
       local(known),
@@ -14,7 +14,8 @@ Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
       controls(kernel.insts.size()),
       partings(kernel.insts.size()),
       jumps(kernel.insts.size()),
-      effects(kernel) {
+      effects(kernel),
+      steps(kernel, packets) {
     do {
         changed = false;
         walk(BlockId{0}, {});
@@ -51,6 +52,7 @@ Scope Uniformity::pure(const Inst& i) const {
               : has_trait(i.op, traits::by_group)    ? Scope::group
                                                      : Scope::launch;
     for (const Value v : k.operands(i)) s = common_scope(s, values[v.id]);
+    if (s == Scope::item && steps.effect_of(i) == PacketSteps::Effect::uniform) return Scope::subgroup;
     return s;
 }
 

@@ -18,9 +18,11 @@
 // Textbook name: divergence analysis (Coutinho, Sampaio, Pereira, Meira, PACT 2011; Karrenberg and Hack, CC 2012).
 #pragma once
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "core/analysis/memory_effects.h"
+#include "core/ranges/packet_steps.h"
 #include "core/ir/ir.h"
 #include "core/ir/structure.h"
 
@@ -45,7 +47,9 @@ constexpr bool asks_subgroup(Op op) {
 class Uniformity {
 public:
     /// `local` gives the scopes of the local indices: on a device that runs rows of items, axis 1 is uniform in a subgroup.
-    explicit Uniformity(const Kernel& kernel, std::array<Scope, 3> local = {Scope::item, Scope::item, Scope::item});
+    /// `packets`: subgroups are such packets.
+    explicit Uniformity(const Kernel& kernel, std::array<Scope, 3> local = {Scope::item, Scope::item, Scope::item},
+                        PacketAlignment packets = {});
 
     Scope of(Value v) const { return values[v.id]; }
     /// The scope in which the items arrive together: of a larger set, some items do not execute the instruction.
@@ -55,8 +59,17 @@ public:
     /// The scope in which items that began an iteration together take a break or continue together.
     Scope jump(InstId i) const { return jumps[i.id]; }
     const Structure& structure() const { return where; }
+    /// True if the items of a packet get what they have as operand 0, plus a value that they share.
+    bool keeps_step(const Inst& i) const { return steps.effect_of(i) == PacketSteps::Effect::keeps_step; }
     /// True if a return stands inside a construct: some items may miss what follows.
     bool returns_early() const;
+    /// True if the items of a packet get the same value from different ones.
+    bool shares_quotient(const Inst& i) const { return steps.effect_of(i) == PacketSteps::Effect::uniform; }
+    /// The constants by which the items of a packet exceed the first one, if they are known.
+    std::optional<std::vector<int64_t>> lanes_of(Value v) const {
+        return steps.lanes_of(v, [&](Value o) { return values[o.id] != Scope::item; });
+    }
+    int64_t aligned_items() const { return steps.items(); }
 
 private:
     /// The scope in which items are converged: among all items, and among those that began the innermost loop's iteration
@@ -79,6 +92,7 @@ private:
     std::vector<Scope> values, controls, partings;
     std::vector<Scope> jumps;
     const MemoryEffects effects;
+    const PacketSteps steps;
     bool changed = false;
 };
 

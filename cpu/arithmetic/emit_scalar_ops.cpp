@@ -80,7 +80,13 @@ void ScalarOps::pure(const Inst& i) {
         return packet.define(other, both[1]);
     }
     std::vector<std::string> operands;
-    for (const Value o : v) operands.push_back(packet.text_of(o, kind));
+    // A quotient that the packet shares, of a vector of indices: that of lane 0.
+    const auto first_lane = [&](Value o) {
+        return !vectors && packet.rep_of(o).kind == ValueKind::vector && packet.uniformity.shares_quotient(i);
+    };
+    for (const Value o : v)
+        operands.push_back(first_lane(o) ? out.extract(out.scalar_type(k.type_of(o)), packet.vector(o), "0")
+                                         : packet.text_of(o, kind));
     if (i.op == Op::cast && from == Scalar::f32 && i.type == Scalar::i32 && fits_i32(k, v[0]))
         return packet.define(r, emit.casts.convert("fptosi", vectors ? out.vector_type("float") : "float", operands[0],
                                                    vectors ? out.vector_type("i32") : "i32"));

@@ -21,12 +21,25 @@ namespace pumice::cpu {
 
 using namespace ir;
 
+namespace {
+
+/// Packets of kernels with barriers and local memory begin at multiples of their width, which choose_width() does not raise.
+/// Those of other kernels may begin anywhere in a row.
+PacketAlignment alignment_of(const Kernel& kernel, const Target& target, const Variant& variant) {
+    const bool shares =
+        std::any_of(kernel.memories.begin(), kernel.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; });
+    if (!contains_barrier(kernel) || !shares || !target.rules.has(Rule::packet_steps)) return {};
+    return {target.width, variant.aligned && variant.group[0] % target.width == 0};
+}
+
+}  // namespace
+
 Packet::Packet(const Kernel& kernel, const Target& t, const Variant& v, LlvmText& out)
     : k(kernel),
       target(t),
       variant(v),
       width(out.width),
-      uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}),
+      uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}, alignment_of(kernel, t, v)),
       affine(kernel, uniformity),
       uses(kernel),
       values(kernel.values.size()),

@@ -59,6 +59,7 @@ struct Variant {
     uint64_t atomic_sums = 0;  ///< bit n: argument n is reduced by atomics all the same
     bool streaming = false;    ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
     bool peeled = false;       ///< alignment peeling: rows start up to most_peeled - 1 items early
+    bool aligned = false;      ///< in kernels with barriers: the range begins at a multiple of 16 items along axis 0
     bool operator==(const Variant&) const = default;
 
     /// True if a reduction into this argument goes to private copies.
@@ -73,8 +74,8 @@ inline auto key_parts(const Target& t) {
     return std::tie(width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed);
 }
 inline auto key_parts(const Variant& v) {
-    const auto& [group, wide_offsets, full, sums, atomic_sums, streaming, peeled] = v;
-    return std::tie(group, wide_offsets, full, sums, atomic_sums, streaming, peeled);
+    const auto& [group, wide_offsets, full, sums, atomic_sums, streaming, peeled, aligned] = v;
+    return std::tie(group, wide_offsets, full, sums, atomic_sums, streaming, peeled, aligned);
 }
 
 }  // namespace pumice::cpu

@@ -348,6 +348,7 @@ Variant CpuProgram::variant_of(const Launch& launch, int threads) const {
                     launch.group[0] % most_peeled == 0 && compiler->target.width > 1 &&
                     worth_peeling(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.peeled;
+    wanted.aligned = contains_barrier(*kernel) && launch.start[0] % most_peeled == 0;
     return wanted;
 }
 

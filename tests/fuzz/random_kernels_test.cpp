@@ -154,13 +154,35 @@ private:
         const Scalar t = any_type();
         const ir::MemoryId m = memory(ir::MemoryKind::local, t, group);
         const ir::Value own = b.index(ir::Op::local_index, 0);
-        b.store(m, 0, {&own, 1}, pick(t));
+        // A permutation of the slots, as that of a butterfly or of turned fours.
+        const ir::Value bits = i32(int64_t(roll(group))), low = i32(int64_t(group >> roll(5)) - 1);
+        const ir::Value turned = b.op(ir::Op::and_, {b.op(ir::Op::add, {own, bits}), low});
+        const ir::Value rest = b.op(ir::Op::sub, {own, b.op(ir::Op::and_, {own, low})});
+        const ir::Value slot = roll(2) ? own : roll(2) ? b.op(ir::Op::xor_, {own, bits}) : b.op(ir::Op::add, {rest, turned});
+        b.store(m, 0, {&slot, 1}, pick(t));
         b.barrier();
-        const ir::Value other = b.op(ir::Op::and_, {pick(Scalar::i32), i32(group - 1)});
+        const ir::Value other = b.op(ir::Op::and_, {roll(2) ? pick(Scalar::i32) : of_index(), i32(group - 1)});
         const ir::Value read = b.load(m, 0, {&other, 1});
         b.barrier();
         for (const ir::Value v : variables)
             if (k.type_of(v) == t) b.set(v, read);
+    }
+
+    /// A chain of divisions and bit operations on an index of the item: packets may share what it gives.
+    ir::Value of_index() {
+        const ir::Value own = b.index(roll(2) ? ir::Op::local_index : ir::Op::global_index, 0);
+        ir::Value v = own;
+        for (uint64_t n = 1 + roll(3); n > 0; --n) {
+            constexpr ir::Op ops[] = {ir::Op::div, ir::Op::rem, ir::Op::and_, ir::Op::or_, ir::Op::xor_,
+                                      ir::Op::shr, ir::Op::mul, ir::Op::add,  ir::Op::sub};
+            constexpr int64_t numbers[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 24, 31, 32};
+            const ir::Op op = ops[roll(std::size(ops))];
+            const bool sums = op == ir::Op::add || op == ir::Op::sub;
+            v = b.op(op, {v, op == ir::Op::shr ? i32(int64_t(roll(5)))
+                             : sums && roll(2) ? own
+                                               : i32(numbers[roll(std::size(numbers))])});
+        }
+        return v;
     }
 
     /// Items update slots by atomics whose result does not depend on the order.

@@ -66,13 +66,13 @@ private:
             kept_device->get().limits().max_group_size)
             group.fill(1);
         offsets64 = roll(4) == 0;
-        shares = roll(8) == 0;
+        shares = roll(4) == 0;
         grouped = shares || roll(3) == 0;
     }
 
     /// An index near the item's own. In about half of the dimensions it is the item's own index.
     Index near(const Index& own) {
-        const uint64_t way = roll(14);
+        const uint64_t way = roll(17);
         return each_dimension<R>([&](size_t d) -> Val<int> {
             const Val<int> i = own[d];
             const int n = extents[d], off = roll(2) ? 0 : int(roll(5)) - 2;
@@ -87,6 +87,9 @@ private:
                 case 10: return off < 0 ? max(i + off, 0) : min(i + off, n - 1);
                 case 11: return select(i == 0, Val<int>(n - 1), i - 1);
                 case 12: return select(i == n - 1, Val<int>(0), i + 1);
+                case 14: return min(i ^ (1 << roll(6)), n - 1);
+                case 15: return min((i & ~7) + ((i + off) & 7), n - 1);
+                case 16: return min(i / 16 + i % 16, n - 1);
                 case 13: return n >= 8 ? select(i >= n - 4, i - 4, i + 4) : i;
                 default: return clamp(i + off, 0, n - 1);
             }
