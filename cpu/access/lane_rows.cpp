@@ -18,11 +18,13 @@
 // Textbook: superword-level parallelism (Larsen and Amarasinghe, PLDI 2000) and in-register matrix transpose (Eklundh 1972).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 
 #include "core/support/error.h"
 #include "cpu/access/contiguity_check.h"
 #include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_patterns.h"
 #include "cpu/access/lane_rows.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/software_prefetch.h"
@@ -39,6 +41,17 @@ using namespace ir;
 namespace {
 
 constexpr int most_words = 16;  ///< words of a row
+
+/// Of accesses at distances from the one at 0, those that it reaches without a gap: stores must not write between them.
+std::vector<AccessAt> beside(std::vector<AccessAt> all, int64_t word) {
+    std::set<int64_t> at;
+    for (const AccessAt& m : all) at.insert(m.at);
+    int64_t first = 0, last = 0;
+    while (at.count(first - word)) first -= word;
+    while (at.count(last + word)) last += word;
+    std::erase_if(all, [&](const AccessAt& m) { return m.at < first || m.at > last; });
+    return all;
+}
 
 /// The first words of a row's short vectors. A vector has four words, or the whole row if that has fewer.
 std::vector<int> pieces_of(int words, int quad) {
@@ -82,6 +95,7 @@ std::optional<InterleavedGroup> LaneRows::lane_rows(InstId id) const {
     InterleavedGroup s;
     s.apart = true, s.bytes = int(word), s.lanes = int(lanes);
     std::vector<AccessAt> members = emit.groups.accesses_with(id, 0), near;
+    if (i.op == Op::store) members = beside(std::move(members), word);
     int64_t last = 0;
     for (const AccessAt& m : members) {
         const int64_t first = std::min(s.first, m.at), end = std::max(last, m.at);
@@ -113,6 +127,16 @@ std::vector<std::string> LaneRows::addresses_of_rows(const InterleavedGroup& s, 
         const std::string one = out.extract("ptr", a.pointer, std::to_string(n));
         return s.first == 0 ? one : out.let(text("getelementptr i8, ptr ", one, ", i64 ", s.first), "p");
     };
+    if (const auto distances = emit.patterns.distances(i)) {
+        // Lanes of one row get one address.
+        rows.push_back(lane(0));
+        for (int n = 1; n < width; ++n)
+            rows.push_back((*distances)[size_t(n)] == 0 ? rows[0]
+                                                        : out.let(text("getelementptr i8, ptr ", rows[0], ", i64 ",
+                                                                       (*distances)[size_t(n)] * k[i.memory].element.size),
+                                                                  "p"));
+        return rows;
+    }
     if (!std::all_of(indices.begin(), indices.end(), counts)) {
         for (int n = 0; n < width; ++n) rows.push_back(lane(n));
         return rows;
@@ -173,8 +197,21 @@ void LaneRows::store_lane_rows(const PendingGroupStore& pending) {
         out.line(text("store ", count == 1 ? t : text("<", count, " x ", t, ">"), " ", value, ", ptr ",
                       emit.groups.words_after(s, row, first), ", align ", s.bytes));
     };
+    const auto distances = emit.patterns.distances(*s.accesses[0].first);
+    const bool adjacent = distances && int64_t(k[s.accesses[0].first->memory].element.size) == int64_t(s.stride) * s.bytes;
     for (int part = 0; part < width; part += s.lanes) {
         const std::vector<std::string> words = emit.groups.words_of_part(s, of_word, part);
+        const auto runs = adjacent ? LanePatterns::runs_of(*distances, part, s.lanes) : std::vector<LanePatterns::Run>{};
+        if (!runs.empty() && int(runs.size()) <= s.lanes / 2) {
+            const int from = int(std::bit_ceil(unsigned(s.stride))) * s.lanes;
+            const std::string together = emit.shuffles.concatenated(t, s.lanes, words);
+            for (const auto& [lane, count] : runs)
+                put(emit.shuffles.shuffled(
+                        t, from, together, "poison", count * s.stride,
+                        [&, first = lane - part](int word) { return word % s.stride * s.lanes + first + word / s.stride; }),
+                    count * s.stride, pending.rows[size_t(lane)], 0);
+            continue;
+        }
         const auto row = [&](int lane) { return pending.rows[size_t(part + lane)]; };
         for (int at = 0; s.stride % s.lanes == 0 && at < s.stride; at += s.lanes) {
             const auto square =

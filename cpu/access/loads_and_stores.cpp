@@ -11,6 +11,7 @@
 //     others, with other words    short vectors of each lane's row, transposed (lane_rows.cpp)
 //     of the lane's row beside
 //     at one other distance       load float a lane, and insertions (strided_lanes.cpp)
+//     vector, constant distances  vectors and a shuffle (lane_patterns.cpp)
 //     vector, probable step 1     a test: load <8 x float>, or a gather (contiguity_check.cpp)
 //     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
 //
@@ -27,6 +28,7 @@
 #include "core/support/error.h"
 #include "cpu/access/contiguity_check.h"
 #include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_patterns.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/masked_accesses.h"
 #include "cpu/access/software_prefetch.h"
@@ -62,6 +64,8 @@ void LoadsAndStores::load(InstId id) {
         return;
     }
     if (emit.groups.loads_interleaved(id)) return;
+    if (packet.running.all() && emit.patterns.moves_by_pattern(i))
+        return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.patterns.load_pattern(i), true));
     if (packet.running.all() && emit.contiguity.checks_contiguity(i) &&
         packet.rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.contiguity.checked_load(i, whole), true));
@@ -96,6 +100,8 @@ void LoadsAndStores::store(InstId id) {
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
         return out.line(text("store ", whole, " ", packet.vector(given), ", ptr ", tile->second));
     if (emit.groups.stores_interleaved(id)) return;
+    if (packet.running.all() && emit.patterns.moves_by_pattern(i))
+        return emit.patterns.store_pattern(i, emit.casts.to_memory(i.type, packet.vector(given), true));
     if (packet.running.all() && emit.contiguity.checks_contiguity(i) &&
         packet.rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return emit.contiguity.checked_store(i, whole, emit.casts.to_memory(i.type, packet.vector(given), true));

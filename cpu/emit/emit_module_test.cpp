@@ -300,6 +300,24 @@ TEST(Emit, rows_that_the_next_group_reads_on_are_prefetched_for_it) {
     }
 }
 
+TEST(Emit, quotients_that_packets_share_are_scalars) {
+    const auto stored_at = [](const std::string& slot) {
+        return emitted("%2 = local_index 0 : i32\n%3 = constant 16 : i32\n%4 = constant 2 : i32\n%5 = constant 3 : i32\n" + slot +
+                           "store local1[%9], %1 : i32\nbarrier\n%20 = load local1[%9] : i32\nstore arg1[%0], %20 : i32\n",
+                       8, {64, 1, 1}, true);
+    };
+    const std::string turned =
+        stored_at("%6 = div %2, %3 : i32\n%7 = rem %2, %3 : i32\n%8 = xor %7, %3 : i32\n%9 = add %8, %6 : i32\n");
+    EXPECT_EQ(count(turned, "gather") + count(turned, "scatter"), 0) << turned;
+    EXPECT_EQ(count(turned, "sdiv <8 x i32>") + count(turned, "srem <8 x i32>"), 0) << turned;
+    // Pairs that are four apart: 0 1 2 3 8 9 10 11.
+    const std::string pairs =
+        stored_at("%6 = mul %2, %4 : i32\n%7 = and %2, %5 : i32\n%8 = sub %6, %7 : i32\n%9 = and %8, %8 : i32\n");
+    EXPECT_EQ(count(pairs, "gather") + count(pairs, "scatter"), 0) << pairs;
+    EXPECT_EQ(count(pairs, "store <4 x i32>"), 2) << pairs;
+    EXPECT_EQ(count(pairs, "<i32 0, i32 1, i32 2, i32 3, i32 12, i32 13, i32 14, i32 15>"), 1) << pairs;
+}
+
 TEST(Emit, iterations_that_all_lanes_run_have_no_masks) {
     const auto loop = [](const std::string& from, const std::string& to) {
         return emitted("%2 = constant 64 : i32\nfor %3 = " + from + " to " + to +

@@ -6,6 +6,7 @@
 
 #include "cpu/access/contiguity_check.h"
 #include "cpu/access/interleaved_group.h"
+#include "cpu/access/lane_patterns.h"
 #include "cpu/access/lane_rows.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/masked_accesses.h"
@@ -102,6 +103,7 @@ private:
     LoadsAndStores accesses{all};
     ContiguityChecks contiguity{all};
     InterleavedGroups groups{all};
+    LanePatterns patterns{all};
     LaneRows lane_rows{all};
     StridedLanes strided{all};
     SoftwarePrefetch prefetches{all};
@@ -125,11 +127,11 @@ private:
     RegionPlanner planner{all};
     IterationSpaceNarrowing narrowing{all};
     BarrierRegions regions{all};
-    EmitterParts emit{shuffles,   frame,           memory,       loops,      casts,      ops,         math,      pure,
-                      addresses,  boundaries,      masked,       accesses,   contiguity, groups,      lane_rows, strided,
-                      prefetches, streams,         tiles,        transposed, atomics,    vector_adds, sums,      group_ops,
-                      subgroups,  widths,          wide_packets, costs,      control,    branches,    rows,      guarded,
-                      versions,   transposed_rows, planner,      narrowing,  regions};
+    EmitterParts emit{shuffles,  frame,      memory,          loops,        casts,      ops,     math,        pure,
+                      addresses, boundaries, masked,          accesses,     contiguity, groups,  patterns,    lane_rows,
+                      strided,   prefetches, streams,         tiles,        transposed, atomics, vector_adds, sums,
+                      group_ops, subgroups,  widths,          wide_packets, costs,      control, branches,    rows,
+                      guarded,   versions,   transposed_rows, planner,      narrowing,  regions};
 
     std::string module_text;
     std::array<std::string, 3> group_slots;  ///< slots that count Packet::group_at

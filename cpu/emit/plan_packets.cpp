@@ -103,6 +103,7 @@ AccessPlan LlvmEmitter::form_of(const Inst& i) const {
     const bool whole = int(k[i.memory].element.size) == size_of(i.type);
     const auto step = addresses.index_step(i, indices.back());
     const bool stores = i.op == Op::store;
+    if (patterns.moves_by_pattern(i)) return {AccessForm::pattern};
     if (contiguity.checks_contiguity(i)) return {AccessForm::checked, 0, false, in_rows && step_in_interior(indices.back()) == 1};
     if (whole && in_rows && step == 1) return {AccessForm::contiguous, 0, stores && streams.streams(i)};
     const bool apart = std::ranges::any_of(indices, [&](Value v) { return packet.kind_of(v) == ValueKind::vector; });

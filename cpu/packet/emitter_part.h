@@ -21,6 +21,7 @@ class GuardedRows;
 class InteriorVersions;
 class InterleavedGroups;
 class IterationSpaceNarrowing;
+class LanePatterns;
 class LaneRows;
 class LoadsAndStores;
 class LoopFacts;
@@ -63,6 +64,7 @@ struct EmitterParts {
     LoadsAndStores& accesses;            ///< loads and stores
     ContiguityChecks& contiguity;        ///< accesses that are contiguous in most packets
     InterleavedGroups& groups;           ///< accesses at one stride by whole vectors
+    LanePatterns& patterns;              ///< lanes at constant distances
     LaneRows& lane_rows;                 ///< adjacent words of rows
     StridedLanes& strided;               ///< lanes at one distance
     SoftwarePrefetch& prefetches;        ///< prefetches
