@@ -5,6 +5,7 @@
 #ifdef PUMICE_HAVE_LLVM
 #include <llvm-c/Core.h>
 
+#include <string_view>
 #include <vector>
 
 namespace pumice::cpu {
@@ -18,7 +19,8 @@ namespace {
     X(LLVMTypeOf) X(LLVMGetTypeKind) X(LLVMGetElementType) X(LLVMGetVectorSize) X(LLVMGetIntTypeWidth) X(LLVMVectorType)         \
     X(LLVMFloatTypeInContext) X(LLVMDoubleTypeInContext) X(LLVMInt1TypeInContext) X(LLVMCreateBuilderInContext)                  \
     X(LLVMDisposeBuilder) X(LLVMPositionBuilderBefore) X(LLVMBuildBitCast) X(LLVMBuildSelect) X(LLVMReplaceAllUsesWith)          \
-    X(LLVMInstructionEraseFromParent) X(LLVMGetNumMaskElements) X(LLVMGetMaskValue) X(LLVMConstInt) X(LLVMConstVector)
+    X(LLVMInstructionEraseFromParent) X(LLVMGetNumMaskElements) X(LLVMGetMaskValue) X(LLVMConstInt) X(LLVMConstVector)           \
+    X(LLVMIsConstant) X(LLVMLookupIntrinsicID) X(LLVMGetIntrinsicDeclaration) X(LLVMIntrinsicGetType) X(LLVMBuildCall2)
 // clang-format on
 
 struct LlvmFunctions {
@@ -99,9 +101,22 @@ private:
     void select_as(LLVMTypeRef floats, LLVMValueRef instruction, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) const {
         l.LLVMPositionBuilderBefore(builder, instruction);
         const auto as = [&](LLVMTypeRef type, LLVMValueRef value) { return l.LLVMBuildBitCast(builder, value, type, ""); };
-        const LLVMValueRef chosen = l.LLVMBuildSelect(builder, condition, as(floats, a), as(floats, b), "");
+        // A selection of known lanes becomes a shuffle, which the code generator takes back to integers.
+        const bool known = l.LLVMIsConstant(condition);
+        const auto operand = [&](LLVMValueRef value) {
+            return known && is_logic(value) ? fenced(floats, as(floats, value)) : as(floats, value);
+        };
+        const LLVMValueRef chosen = l.LLVMBuildSelect(builder, condition, operand(a), operand(b), "");
         l.LLVMReplaceAllUsesWith(instruction, as(l.LLVMTypeOf(instruction), chosen));
         l.LLVMInstructionEraseFromParent(instruction);
+    }
+
+    /// The value behind a fence, which the code generator does not look through.
+    LLVMValueRef fenced(LLVMTypeRef type, LLVMValueRef value) const {
+        constexpr std::string_view name = "llvm.arithmetic.fence";
+        const unsigned fence = l.LLVMLookupIntrinsicID(name.data(), name.size());
+        return l.LLVMBuildCall2(builder, l.LLVMIntrinsicGetType(context, fence, &type, 1),
+                                l.LLVMGetIntrinsicDeclaration(module, fence, &type, 1), &value, 1, "");
     }
 
     const LlvmFunctions& l;
