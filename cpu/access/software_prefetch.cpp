@@ -10,6 +10,11 @@
 // or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
 // prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows
 // behind its own, which are those of the next group. So does a short loop around barriers that reads a row in each iteration.
+// A short loop needs no prefetch of later iterations: each of its rows is a stream that the hardware follows. An innermost loop
+// of a length that only the launch knows has two versions, since the addresses of prefetches take registers:
+//
+//     for %k = 0 to %n {        if (%n >= 32) the loop with prefetches, else the loop without
+//
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
 // loops around barriers also accesses with a constant stride above 256 bytes, or one known at launch only. Innermost loops must
@@ -52,6 +57,7 @@ constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 /// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
 /// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
 constexpr int64_t most_streams = 32;
+constexpr size_t most_in_versions = 50;  ///< instructions of a loop that is emitted twice, with prefetches and without
 constexpr int64_t least_rows = 8, most_row_bytes = 256;          ///< of a tile whose successor is prefetched
 constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< reuse distance within which a line is still in a cache
@@ -298,8 +304,27 @@ void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Addr
     const Value step = k.operands(k[loop])[2];
     if (!variant.streaming || a.how != Address::How::contiguous) return;
     if (const int64_t trips = emit.loops.constant_trips(loop); trips >= 0 && trips < most_streams) return;
-    if (packet.has_value[step.id] && packet.values[step.id].kind == ValueKind::uniform)
-        emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
+    if (!packet.has_value[step.id] || packet.values[step.id].kind != ValueKind::uniform || in_version == Version::few_iterations)
+        return;
+    emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
+}
+
+/// An i1: true if the loop, which comes next, has so many iterations that prefetches pay off. "" if there need not be a version
+/// for each case: nothing in the loop prefetches, the number of iterations is constant, or the loop is long anyway.
+std::string SoftwarePrefetch::has_many_iterations(InstId id) {
+    const Inst& loop = k[id];
+    if (!target.rules.has(Rule::software_prefetch) || !variant.streaming || loop.op != Op::for_ || packet.has_barriers) return "";
+    if (!packet.running.all() || emit.loops.constant_trips(id) >= 0 ||
+        packet.kind_of(k[loop.blocks[0]].params[0]) != ValueKind::uniform)
+        return "";
+    const auto& body = k[loop.blocks[0]].insts;
+    const auto prefetches = [&](InstId i) {
+        return k[i].op == Op::load && k[k[i].memory].kind == MemoryKind::array && emit.addresses.lies_in_row(k[i]);
+    };
+    if (body.size() > most_in_versions || std::ranges::any_of(body, [&](InstId i) { return is_control(k[i].op); }) ||
+        std::ranges::none_of(body, prefetches))
+        return "";
+    return trips_above(loop, most_streams);
 }
 
 /// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of
@@ -308,14 +333,21 @@ std::string SoftwarePrefetch::iterations_ahead_in(const Inst& loop) {
     const auto v = k.operands(loop);
     const std::string type = out.scalar_type(k.type_of(v[2]));
     const std::string far = out.let(text("mul ", type, " ", packet.values[v[2].id].scalar, ", ", iterations_ahead));
+    const std::string many = in_version == Version::many_iterations ? "" : trips_above(loop, most_streams);
+    return many.empty() ? far : out.let(text("select i1 ", many, ", ", type, " ", far, ", ", type, " 0"));
+}
+
+/// An i1: the loop, which steps by 1, has at least `least` iterations; "" if its bounds are not known here.
+std::string SoftwarePrefetch::trips_above(const Inst& loop, int64_t least) {
+    const auto v = k.operands(loop);
+    const std::string type = out.scalar_type(k.type_of(v[2]));
     const auto known = [&](Value bound) {
         return packet.has_value[bound.id] && packet.values[bound.id].kind == ValueKind::uniform;
     };
-    if (unit_step(k, loop) != 1 || !known(v[0]) || !known(v[1])) return far;
+    if (unit_step(k, loop) != 1 || !known(v[0]) || !known(v[1])) return "";
     const std::string trips =
         out.let(text("sub ", type, " ", packet.values[v[1].id].scalar, ", ", packet.values[v[0].id].scalar));
-    return out.let(text("select i1 ", out.let(text("icmp sge ", type, " ", trips, ", ", most_streams)), ", ", type, " ", far,
-                        ", ", type, " 0"));
+    return out.let(text("icmp sge ", type, " ", trips, ", ", least));
 }
 
 /// The address of the access in the group `further` groups on along axis 0; `moved` names the values that change with the group.

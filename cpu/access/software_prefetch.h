@@ -19,12 +19,16 @@ public:
 
     explicit SoftwarePrefetch(const EmitterPart& all) : EmitterPart(all) {}
 
+    std::string has_many_iterations(ir::InstId loop);
     void emit_prefetch(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Address& a);
     void prefetch_interleaved(const InterleavedGroup& s, const std::string& address);
     void prefetch_row(const ir::Inst& i, const std::string& begin, const std::function<std::string()>& begin_again);
     std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
     Address address_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
+
+    /// The version of the innermost loop that is being emitted.
+    enum class Version { only, many_iterations, few_iterations } in_version = Version::only;
 
 private:
     bool loads_rows_of_tile(const ir::Inst& i) const;
@@ -33,6 +37,7 @@ private:
     void prefetch_group_or_iteration(const ir::Inst& i, ir::InstId loop, const std::string& address, const std::string& later);
     void move_index(const ir::Inst& loop, const std::string& step, int64_t later);
     void with_later_values(const Way& way, const std::function<void()>& move, const std::function<void()>& body);
+    std::string trips_above(const ir::Inst& loop, int64_t least);
     void prefetch_ahead(const std::string& address, int64_t bytes);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Address& a);
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;

@@ -26,11 +26,13 @@
 // Textbook name: whole-function vectorisation (Karrenberg and Hack, CGO 2011); predicated execution of SPMD code (Pharr and Mark,
 // ispc, 2012).
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/support/error.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/row_tile.h"
+#include "cpu/access/software_prefetch.h"
 #include "cpu/arithmetic/pure_values.h"
 #include "cpu/control/emit_branches.h"
 #include "cpu/control/emit_masked_control.h"
@@ -212,7 +214,35 @@ void MaskedControl::full_iterations(InstId id, const LoopState& masked, const Al
     packet.has_value = had;
 }
 
+/// A loop; two versions of it where prefetches pay off in the long one alone (cpu/access/software_prefetch.cpp).
 void MaskedControl::loop(InstId id) {
+    const bool once = emit.loops.unrolls(id) || !emit.tiles.tiles_of(id).empty();
+    const std::string many = once ? "" : emit.prefetches.has_many_iterations(id);
+    if (many.empty()) return one_loop(id);
+    const Inst& i = k[id];
+    std::vector<Alloca> results;
+    for (uint32_t c = 0; c < i.result_count; ++c) results.push_back(packet.alloca_for(k.result(i, int(c)), "result"));
+    const std::string with = out.label("prefetching"), without = out.label("short"), end = out.label("loop_end");
+    const auto before = std::make_pair(packet.values, packet.has_value);
+    const auto version = [&](const std::string& label, SoftwarePrefetch::Version which) {
+        out.start(label);
+        emit.prefetches.in_version = which;
+        one_loop(id);
+        emit.prefetches.in_version = SoftwarePrefetch::Version::only;
+        for (uint32_t c = 0; c < i.result_count; ++c)
+            if (packet.uses.any(k.result(i, int(c)))) packet.write(results[c], k.result(i, int(c)), {});
+        out.jump(end);
+        std::tie(packet.values, packet.has_value) = before;
+    };
+    out.branch(many, with, without);
+    version(with, SoftwarePrefetch::Version::many_iterations);
+    version(without, SoftwarePrefetch::Version::few_iterations);
+    out.start(end);
+    for (uint32_t c = 0; c < i.result_count; ++c)
+        if (packet.uses.any(k.result(i, int(c)))) packet.read(k.result(i, int(c)), results[c]);
+}
+
+void MaskedControl::one_loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op);

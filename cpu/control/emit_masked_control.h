@@ -40,6 +40,7 @@ private:
     void cut_long_block(std::span<const ir::InstId> before);
     void instruction_without_line(ir::InstId id);
     void loop(ir::InstId id);
+    void one_loop(ir::InstId id);
     bool has_full_iterations(ir::InstId id, const LoopState& l) const;
     void full_iterations(ir::InstId id, const LoopState& masked, const Alloca& index);
     void for_header(ir::InstId id, LoopState& l, const Alloca& index);

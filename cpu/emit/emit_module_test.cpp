@@ -402,6 +402,30 @@ TEST(Emit, stencils_prefetch_only_new_elements) {
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "call void @llvm.prefetch"), 2);
 }
 
+// A loop of unknown length over rows has a version with prefetches and one without.
+TEST(Emit, short_loops_do_not_prefetch) {
+    const auto prefetches = [](const char* bound) {
+        const ir::Kernel k = lowered(text(
+            "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[2], arg3: i32) files [\"k.cpp\"] {\n"
+            "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n%2 = constant 0 : i32\n%3 = constant ",
+            bound, " : i32\n%4 = constant 1 : i32\n%5 = constant 0.0 : f32\n%6 = for %7 = %2 to ", bound[0] == '1' ? "%3" : "%1",
+            " step %4 carry (%8 = %5) : f32 {\n%9 = load arg2[%7, %0] : f32\n%10 = add %8, %9 : f32\nyield %10\n}\n"
+            "store arg1[%0], %6 : f32\nreturn\n}\n"));
+        Target target;
+        target.width = 8;
+        Variant variant;
+        variant.group = {64, 1, 1};
+        variant.full = variant.streaming = true;
+        const std::string t = emit_llvm(k, target, variant).text;
+        EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+        EXPECT_EQ(count(t, "\nshort"), bound[0] == '1' ? 0 : 1) << t;
+        return count(t, "call void @llvm.prefetch");
+    };
+    EXPECT_EQ(prefetches("12"), 0);
+    EXPECT_EQ(prefetches("100"), 1);
+    EXPECT_EQ(prefetches("0"), 1);  // not this constant: the argument
+}
+
 // Streaming stores of rows, the branch weight of the rare path in sin, and the unrolled loop.
 TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(

@@ -180,5 +180,39 @@ TEST(Streaming, transposes_of_any_size) {
     check("by tiles");
 }
 
+/// Loops over rows, of lengths that only the launch knows: the long one prefetches.
+TEST(Streaming, loops_over_few_and_many_rows) {
+    const auto weighted = kernel("weighted", [](Out<int> to, In<int, 2> from, In<int> weight, Val<int> first, Val<int> end) {
+        auto j = global_index();
+        Var sum = 1, last = 0;
+        for_(range(first, end), [&](auto k) {
+            sum = sum * 3 + weight[k] * from(k, j);
+            last = from(k, j);
+        });
+        to[j] = sum - last;
+    });
+    const Device device = two_threads();
+    const int high = 40, wide = n / high;
+    std::vector<int> host(size_t(high) * size_t(wide)), weights(high);
+    for (size_t k = 0; k < host.size(); ++k) host[k] = int(k * 2654435761u >> 20);
+    for (int k = 0; k < high; ++k) weights[size_t(k)] = k * 7 - 50;
+    const Array<int, 2> from = device.upload(host, {high, wide});
+    const Array<int> weight = device.upload(weights), to = device.zeros<int>(wide);
+    for (const auto& [first, end] : {std::pair{0, 0}, {3, 2}, {0, 12}, {5, 6}, {0, 31}, {0, 32}, {7, 40}, {0, 40}}) {
+        weighted(ndrange({3}, {wide}), to, from, weight, first, end).wait();
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int j = 3; j < wide; j += 13) {
+            uint32_t sum = 1, last = 0;
+            for (int k = first; k < end; ++k) {
+                last = uint32_t(host[size_t(k) * size_t(wide) + size_t(j)]);
+                sum = sum * 3 + uint32_t(weights[size_t(k)]) * last;
+            }
+            wrong += got[size_t(j)] != int(sum - last);
+        }
+        EXPECT_EQ(wrong, 0) << first << " to " << end;
+    }
+}
+
 }  // namespace
 }  // namespace pumice::cpu
