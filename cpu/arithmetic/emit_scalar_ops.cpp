@@ -20,6 +20,7 @@
 #include "core/support/error.h"
 #include "cpu/arithmetic/emit_math_functions.h"
 #include "cpu/arithmetic/emit_scalar_ops.h"
+#include "cpu/arithmetic/quiet_values.h"
 #include "cpu/packet/emit_casts.h"
 #include "cpu/packet/shuffles.h"
 
@@ -95,6 +96,7 @@ void ScalarOps::pure(const Inst& i) {
         const std::string a = out.type_of(from, kind), b = out.type_of(i.type, kind);
         return packet.define(r, a == b ? operands[0] : out.let(text("bitcast ", a, " ", operands[0], " to ", b)));
     }
+    if (vectors && width >= 4 && is_extreme_of_quiet(i)) return packet.define(r, quiet_extreme(i.op, from, operands));
     uint64_t bits = 0;
     const bool constant_divisor = v.size() == 2 && k.constant(v[1], bits) && bits != 0 && bits >> (8 * size_of(from) - 1) == 0;
     packet.define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
@@ -136,6 +138,31 @@ std::string ScalarOps::operation(Op op, Scalar type, std::vector<std::string> op
     if (word("sleef")) return maths(op, type, operands, vector);
     if (word("divide")) return divide(std::string(cell.substr(7)), type, operands, vector, constant_divisor);
     return expanded(cell, type, operands, vector);
+}
+
+/// True for min and max of floats that vrangeps and vrangepd of AVX-512 compute (cpu/arithmetic/quiet_values.cpp). LLVM knows
+/// which constants are no NaN, and needs one instruction for them, too.
+bool ScalarOps::is_extreme_of_quiet(const Inst& i) const {
+    if ((i.op != Op::min && i.op != Op::max) || (i.type != Scalar::f32 && i.type != Scalar::f64)) return false;
+    if (target.isa != Isa::avx512 || !target.rules.has(Rule::quiet_extremes)) return false;
+    const auto v = k.operands(i);
+    const auto constant = [&](Value o) { return k[o].inst.id != ir::none && k[k[o].inst].op == Op::constant; };
+    const Structure& structure = packet.uniformity.structure();
+    return !constant(v[0]) && !constant(v[1]) && is_quiet(k, structure, v[0]) && is_quiet(k, structure, v[1]);
+}
+
+/// Emits the smaller or larger one of quiet values: the other operand where one is NaN.
+std::string ScalarOps::quiet_extreme(Op op, Scalar type, const std::vector<std::string>& operands) {
+    const int lanes = std::min(width, 64 / size_of(type)), bits = 8 * lanes * size_of(type);
+    const std::string scalar = out.scalar_type(type), whole = text("<", lanes, " x ", scalar, ">"),
+                      mask = text("i", std::max(lanes, 8)), rounding = bits == 512 ? ", i32 4" : "",
+                      function = text("@llvm.x86.avx512.mask.range.", size_of(type) == 4 ? "ps." : "pd.", bits);
+    out.declare(text("declare ", whole, " ", function, "(", whole, ", ", whole, ", i32, ", whole, ", ", mask,
+                     bits == 512 ? ", i32" : "", ")"));
+    return in_parts(lanes, scalar, operands, scalar, [&](const std::vector<std::string>& o) {
+        return out.let(text("call ", whole, " ", function, "(", whole, " ", o[0], ", ", whole, " ", o[1], ", i32 ",
+                            op == Op::min ? 4 : 5, ", ", whole, " zeroinitializer, ", mask, " -1", rounding, ")"));
+    });
 }
 
 /// Expands a template: instructions separated by `; `; all but the last are named.

@@ -21,6 +21,8 @@ public:
                          const std::string& result, const std::function<std::string(const std::vector<std::string>&)>& function);
 
 private:
+    bool is_extreme_of_quiet(const ir::Inst& i) const;
+    std::string quiet_extreme(ir::Op op, Scalar type, const std::vector<std::string>& operands);
     std::string instruction_text(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector,
                                  const std::map<std::string, std::string>& locals);
     std::string named_constant(std::string_view what, Scalar type, bool vector) const;
