@@ -9,8 +9,14 @@
 //
 // The functions that the module calls are definitions among its declarations; the mask is an integer with a bit for each lane.
 // Cost: a call, around which live vectors are saved; 16 stores take longer.
+//
+// Gathers under a mask that LLVM takes apart load from all lanes (branchless_gathers); an inactive lane loads a zero instead:
+//
+//     call @llvm.masked.gather.v8i8.v8p0(%p, i32 1, %mask)    =>   %at = select <8 x i1> %mask, <8 x ptr> %p, <8 x ptr> %nowhere
+//     a test and a branch for each lane                            call @llvm.masked.gather.v8i8.v8p0(%at, i32 1, all)
+//
 // Limits: kernels with few such accesses have none; nor have kernels of which all functions must be inlined (CodeUse::function).
-// Textbook name: function outlining (LLVM: IROutliner, MachineOutliner).
+// Textbook name: function outlining (LLVM: IROutliner, MachineOutliner); if-conversion of loads to a safe address.
 #include "cpu/access/masked_accesses.h"
 #include "core/support/error.h"
 #include "cpu/packet/emit_casts.h"
@@ -39,6 +45,8 @@ bool MaskedAccesses::is_outlined(const Inst& i, const Address& a) {
 std::string MaskedAccesses::masked_access(const Inst& i, const Address& a, const std::string& element, const std::string& value) {
     const bool stores = !value.empty(), masked = !packet.running.all();
     if (!is_outlined(i, a)) {
+        if (!stores && masked && loads_without_branches(i, a))
+            return masked_read(element, {a.how, where_active(a), a.align}, packet.mask_text({}));
         if (!stores) return masked_read(element, a, packet.mask_text(packet.running));
         masked_write(element, value, a, packet.mask_text(packet.running));
         return "";
@@ -62,6 +70,23 @@ std::string MaskedAccesses::masked_access(const Inst& i, const Address& a, const
     if (!stores) return out.let(call);
     out.line(call);
     return "";
+}
+
+/// True for a gather under a mask that LLVM takes apart. LLVM would test the mask before the load of each lane: lanes that leave
+/// a loop one by one make these branches unpredictable, and each load would wait for the last one's insertion.
+bool MaskedAccesses::loads_without_branches(const Inst& i, const Address& a) const {
+    return width > 1 && a.how == Address::How::scattered && is_scalarised(i, a) && target.rules.has(Rule::branchless_gathers);
+}
+
+/// The addresses of the active lanes; in the others that of a zero in the function's frame.
+std::string MaskedAccesses::where_active(const Address& a) {
+    const std::string pointers = out.vector_type("ptr");
+    if (nowhere.empty()) {
+        nowhere = out.alloca_of("i64", "nowhere");
+        out.entry += text("  store i64 0, ptr ", nowhere, "\n");
+    }
+    return out.let(text("select ", out.vector_type("i1"), " ", packet.running.text, ", ", pointers, " ", a.pointer, ", ",
+                        pointers, " ", out.splat("ptr", nowhere)));
 }
 
 /// LLVM's intrinsic for an access under a mask of such elements.

@@ -20,9 +20,12 @@ private:
     std::string masked_function(const std::string& element, const Address& a, bool stores) const;
     std::string masked_call(const std::string& element, const Address& a, const std::string& mask, const std::string& value = "");
     bool is_scalarised(const ir::Inst& i, const Address& a) const;
+    bool loads_without_branches(const ir::Inst& i, const Address& a) const;
+    std::string where_active(const Address& a);
     bool is_outlined(const ir::Inst& i, const Address& a);
     std::string masked_access(const ir::Inst& i, const Address& a, const std::string& element, const std::string& value = "");
 
+    std::string nowhere;       ///< the address of a zero, which inactive lanes load; "" until one does
     int scalarised_lanes = 0;  ///< of the accesses so far that LLVM takes apart
 };
 

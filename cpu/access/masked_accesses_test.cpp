@@ -101,5 +101,35 @@ TEST(OutlinedAccesses, have_the_results_of_others) {
         check_results<int8_t>(d), check_results<int16_t>(d), check_results<int32_t>(d), check_results<int64_t>(d);
 }
 
+/// Gathers under a mask that LLVM takes apart have no mask in the text; those of the processor do.
+TEST(BranchlessGathers, load_a_zero_in_inactive_lanes) {
+    const auto rows = kernel("rows", [](Out<int> out, In<uint8_t> bytes, In<int> words, In<int> start, In<int> length) {
+        auto i = global_index();
+        Var sum = 0;
+        for_(range(length[i]), [&](auto j) { sum += cast<int>(bytes[start[i] + j]) + words[start[i] + j]; });
+        out[i] = sum;
+    });
+    const ir::Kernel k = lower(ir::parse(rows.ir()), false);
+    const auto gathers = [&](const char* level, const char* off, const char* masks) {
+        const Compiler compiler(0, machine_named(level));
+        Variant variant;
+        variant.group = {64, 1, 1}, variant.full = true;
+        Target target = compiler.target;
+        target.rules = rules_without(text("scalar_items,lane_rows,full_packet_versions,", off));
+        const std::string t = emit_llvm(k, target, variant).text;
+        int all = 0;
+        for (size_t at = t.find("call <"); at != t.npos; at = t.find("call <", at + 1)) {
+            const std::string line = t.substr(at, t.find('\n', at) - at);
+            all += line.find("masked.gather") != line.npos && line.find(masks) != line.npos;
+        }
+        return all;
+    };
+    const char* const whole = "splat (i1 true)";
+    EXPECT_EQ(gathers("x86-64-v3", "interleaving", whole), 2);
+    EXPECT_EQ(gathers("x86-64-v4", "interleaving", whole), 1);  // of bytes
+    EXPECT_EQ(gathers("x86-64-v3", "branchless_gathers", whole), 0);
+    EXPECT_EQ(gathers("x86-64-v3", "branchless_gathers", "masked.gather"), 2);
+}
+
 }  // namespace
 }  // namespace pumice::cpu

@@ -426,6 +426,23 @@ TEST(Emit, short_loops_do_not_prefetch) {
     EXPECT_EQ(prefetches("0"), 1);  // not this constant: the argument
 }
 
+// Two short packets in an iteration of the loop over packets; packets of several vectors, and long ones, stand alone.
+TEST(Emit, short_packets_run_two_in_a_row) {
+    const std::string body = "%2 = load arg2[%0] : i32\n%3 = add %2, %1 : i32\nstore arg1[%0], %3 : i32\n";
+    std::string more;
+    for (int n = 3; n < 40; ++n) more += text("%", n + 1, " = mul %", n, ", %2 : i32\n");
+    const char* const twice = "llvm.loop.unroll.count\", i32 2";
+    EXPECT_EQ(count(emitted(body, 8, {64, 1, 1}, false, Isa::avx2), twice), 1);
+    const std::string doubles =
+        "%2 = load arg2[%0] : i32\n%3 = cast %2 : f64\n%4 = sqrt %3 : f64\n%5 = cast %4 : i32\n"
+        "store arg1[%0], %5 : i32\n";
+    EXPECT_EQ(count(emitted(doubles, 8, {64, 1, 1}, false, Isa::avx2), twice), 0);
+    EXPECT_EQ(count(emitted(text("%2 = load arg2[%0] : i32\n%3 = add %2, %1 : i32\n", more, "store arg1[%0], %40 : i32\n"), 8,
+                            {64, 1, 1}, false, Isa::avx2),
+                    twice),
+              0);
+}
+
 // Streaming stores of rows, the branch weight of the rare path in sin, and the unrolled loop.
 TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(

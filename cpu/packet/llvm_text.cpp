@@ -159,10 +159,11 @@ void LlvmText::counted(const char* stem, const std::string& end, const std::func
     start(exit);
 }
 
-/// Ends the back edge's block of a loop over packets.
-void LlvmText::repeat(const std::string& loop) {
-    if (!unrolled) return jump(loop);
-    line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
+/// Ends the back edge's block of a loop over packets, of which LLVM emits `times` in a row.
+void LlvmText::repeat(const std::string& loop, int times) {
+    if (!unrolled && times == 1) return jump(loop);
+    const std::string how = unrolled ? unrolled_in_full : text("distinct !{$, !{!\"llvm.loop.unroll.count\", i32 ", times, "}}");
+    line(text("br label %", loop, ", !llvm.loop ", metadata(how)));
     open = false;
 }
 

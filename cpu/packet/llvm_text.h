@@ -43,7 +43,7 @@ public:
     /// `for (n = 0; n < end; ++n)`, where `body` gets n, an i32.
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     /// Ends the back edge's block of a loop over packets.
-    void repeat(const std::string& loop);
+    void repeat(const std::string& loop, int times = 1);
 
     int width;                           ///< lanes of a vector: the items of the packet that is being emitted
     std::string* destination = nullptr;  ///< of what is written

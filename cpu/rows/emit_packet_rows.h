@@ -17,6 +17,7 @@ public:
     void full_packets(const std::string& slot, const std::string& end, const Body& body);
     void packets_of_row(const std::string& end, bool trimmed, const Body& body, const std::string& first = "0");
     const ir::Inst* main_access() const;
+    int packets_in_a_row() const;
     void peeled_row(const Body& body);
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
     void one_packet(const Mask& items, const Body& body);
