@@ -68,7 +68,8 @@ std::pair<Value, Value> HaloGatherEmitter::neighbour(const RangeItem& at, size_t
     return {there_is, b.op(Op::add, {at.start[axis], nearest})};
 }
 
-/// The element of the item exists if the stencil reaches over the whole halo-extended range. Otherwise a branch tests that.
+/// Emits `emit` for items whose element exists. There is no branch if every item of the extended range has one: all gathered
+/// loads stand outside of ifs, those of this array reach as far as those of all arrays, and their offsets are on both sides of 0.
 void HaloGatherEmitter::where_it_exists(const RangeItem& at, const Gather::Loads& list, const std::function<void()>& emit) {
     if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list))
         emit();

@@ -141,10 +141,11 @@ std::string ScalarOps::operation(Op op, Scalar type, std::vector<std::string> op
 }
 
 /// True for min and max of floats that vrangeps and vrangepd of AVX-512 compute (cpu/arithmetic/quiet_values.cpp). LLVM knows
-/// which constants are no NaN, and needs one instruction for them, too.
+/// which constants are no NaN, and needs one instruction for them, too. Not in strict kernels: of two zeros vrangeps takes the
+/// one with the smaller or larger sign, and the interpreter the first.
 bool ScalarOps::is_extreme_of_quiet(const Inst& i) const {
     if ((i.op != Op::min && i.op != Op::max) || (i.type != Scalar::f32 && i.type != Scalar::f64)) return false;
-    if (target.isa != Isa::avx512 || !target.rules.has(Rule::quiet_extremes)) return false;
+    if (target.isa != Isa::avx512 || k.math == Math::strict || !target.rules.has(Rule::quiet_extremes)) return false;
     const auto v = k.operands(i);
     const auto constant = [&](Value o) { return k[o].inst.id != ir::none && k[k[o].inst].op == Op::constant; };
     const Structure& structure = packet.uniformity.structure();

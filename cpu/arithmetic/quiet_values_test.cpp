@@ -129,6 +129,10 @@ TEST(QuietValues, extremes_of_them_are_one_instruction) {
     EXPECT_TRUE(has("call <16 x float> @llvm.minnum"));  // of a load
     target.rules = rules_without("quiet_extremes");
     EXPECT_FALSE(has("mask.range"));
+    target.rules = {};
+    ir::Kernel strict = k;
+    strict.math = Math::strict;
+    EXPECT_EQ(emit_llvm(strict, target, variant).text.find("mask.range"), std::string::npos);
     target.rules = {}, target.isa = Isa::avx2, target.width = 8;
     EXPECT_FALSE(has("mask.range"));
 }

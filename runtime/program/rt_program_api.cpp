@@ -58,7 +58,8 @@ pumice_status create(pumice_device device, const pumice_library* library, uint32
 
 EntryKind kind_of(pumice_entry entry) { return entry == PUMICE_FORWARD ? EntryKind::forward : EntryKind::gradient; }
 
-/// Entries share memory. One that is prepared may move a slot of the other.
+/// Makes the entry at its first use. Entries share the program's memory slots: preparing one may replace the memory of a slot
+/// that the other uses, so every prepared entry is bound again. If that fails, all entries are dropped.
 pumice_status prepare(pumice_program_t& p, pumice_entry which, ProgramEntry*& entry) {
     if (which < PUMICE_FORWARD || which > PUMICE_REVERSE)
         return fail(PUMICE_ERROR_ARGUMENT, "program \"%s\" is asked for entry number %d", p.name(), int(which));
