@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/support/error.h"
 #include "cpu/access/lane_patterns.h"
 #include "cpu/address/addresses.h"
 #include "cpu/packet/memory_layout.h"
