@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "core/analysis/memory_effects.h"
-#include "core/ranges/packet_steps.h"
 #include "core/ir/ir.h"
 #include "core/ir/structure.h"
+#include "core/ranges/packet_steps.h"
 
 namespace pumice::ir {
 

@@ -252,9 +252,10 @@ TEST(Emit, group_reductions_are_accumulated) {
 
 TEST(Emit, small_ifs_within_ifs_are_computed_for_all_lanes) {
     const auto nested = [](const std::string& inner) {
-        return emitted("%2 = load arg2[%0] : i32\n%3 = constant 0 : i32\n%4 = lt %2, %3 : bool\n%5 = lt %2, %1 : bool\n"
-                       "%6 = if %4 : i32 {\n%7 = mul %2, %2 : i32\nyield %7\n} else {\n%8 = if %5 : i32 {\n" +
-                       inner + "yield %9\n} else { yield %2 }\nyield %8\n}\nstore arg1[%0], %6 : i32\n");
+        return emitted(
+            "%2 = load arg2[%0] : i32\n%3 = constant 0 : i32\n%4 = lt %2, %3 : bool\n%5 = lt %2, %1 : bool\n"
+            "%6 = if %4 : i32 {\n%7 = mul %2, %2 : i32\nyield %7\n} else {\n%8 = if %5 : i32 {\n" +
+            inner + "yield %9\n} else { yield %2 }\nyield %8\n}\nstore arg1[%0], %6 : i32\n");
     };
     const std::string computed = nested("%9 = add %2, %1 : i32\n"), loaded = nested("%9 = load arg2[%2] : i32\n");
     EXPECT_EQ(count(computed, "else"), 0) << computed;
