@@ -169,7 +169,7 @@ function(pumice_device_test target)
             list(APPEND environment PUMICE_VULKAN_PAIRS=1)
         endif()
         if(device MATCHES "^lavapipe_(pairs|reached)$")
-            # Atomics of 64 bits spin on locks. Where the system stops a thread that holds one, the others would spin until lavapipe
+            # Atomics of 64 bits spin on locks. If the system stops a thread that holds one, the others would spin until lavapipe
             # ends their loops after 65,535 iterations, and the kernel fails. With one thread no group waits for another.
             list(APPEND environment LP_NUM_THREADS=1)
         endif()

@@ -38,7 +38,7 @@ class PacketSteps {
 public:
     PacketSteps(const Kernel& kernel, PacketAlignment packets) : k(kernel), packets(packets) {}
 
-    /// What a division or bit operation does to the values of a packet.
+    /// The effect of a division or bit operation on the values of a packet.
     enum class Effect : uint8_t { unknown, uniform, keeps_step };
     Effect effect_of(const Inst& i) const;
     /// By how much each item's value exceeds the first one's, modulo 2^32, if these are constants. `uniform` tells which values

@@ -52,7 +52,7 @@ TEST(PacketSteps, unknown_places_of_packets_and_values) {
     const std::string by = " = constant 8 : i32\n%2 = div %0, %1 : i32\n";
     EXPECT_EQ(effects("%0 = global_index 0 : i32\n%1" + by, {items, false}), "---");
     EXPECT_EQ(effects("%0 = local_index 0 : i32\n%1" + by, {1, false}), "---");
-    // What is added may be negative, or no multiple of 8.
+    // The addend may be negative, or no multiple of 8.
     EXPECT_EQ(effects("%0 = local_index 0 : i32\n%1 = argument arg2 : i32\n%2 = add %0, %1 : i32\n%3 = constant 8 : i32\n"
                       "%4 = div %2, %3 : i32\n%5 = and %2, %3 : i32\n"),
               "------");

@@ -21,7 +21,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// Whether the first operand of the kernel's max is quiet; `body` computes %9 from %4 (loaded from an array that is only read),
+/// True if the first operand of the kernel's max is quiet; `body` computes %9 from %4 (loaded from an array that is only read),
 /// %5 (loaded from one that is written), %3 (a scalar argument).
 bool quiet(const std::string& body) {
     const ir::Kernel k = ir::parse(

@@ -58,7 +58,6 @@ std::optional<size_t> Branches::size_if_computed(BlockId b) const {
             return {};
         }
     }
-    if (k[k[b].insts.back()].op != Op::yield) return {};
     return size;
 }
 
