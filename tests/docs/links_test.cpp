@@ -92,6 +92,17 @@ TEST_P(EachFolderReadme, FilesItNamesAreThere) {
         EXPECT_TRUE(file.find("NAME") != file.npos || is_there(folder / file)) << GetParam() << " names " << file;
 }
 
+TEST_P(EachFolderReadme, EachSourceOfTheLibraryIsNamed) {
+    const fs::path folder = (source_folder() / GetParam()).parent_path();
+    const std::string text = prose(GetParam()), top = GetParam().substr(0, GetParam().find('/'));
+    if (top == "bench" || top == "samples" || top == "tests") return;  // with lists of their own
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string extension = entry.path().extension().string(), stem = entry.path().stem().string();
+        if ((extension != ".h" && extension != ".cpp" && extension != ".def") || stem.ends_with("_test")) continue;
+        EXPECT_NE(text.find("`" + stem + "."), text.npos) << GetParam() << " does not name " << entry.path().filename();
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(all, EachFolderReadme, testing::ValuesIn(folder_readmes()), test_name);
 
 TEST(FolderReadmes, AreThoseOfEachLayer) {
