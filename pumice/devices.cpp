@@ -1,4 +1,4 @@
-// The list of backends: which devices there are, and which one a name means.
+// The list of backends: which devices there are, and which one Device::open() takes, by a name or without one.
 #include <cstdio>
 #include <map>
 #include <mutex>

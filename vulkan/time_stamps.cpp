@@ -38,8 +38,9 @@ Stamp::~Stamp() {
     open->queue.retire(value, [queries = &open->queries, query = query] { queries->give_back(query); });
 }
 
-/// Seconds between two queries whose values are reached. None if they were never written because their commands were lost; a wait
-/// would not end.
+/// Seconds from one query to another, negative if the second one was written first. The queue has reached the timeline values of
+/// both. None if a query was never written because its commands were lost: hence GetQueryPoolResults without WAIT, which would
+/// never return.
 std::optional<double> VulkanDevice::seconds_between(const Query& begin, const Query& end) {
     bool written = true;
     const auto ticks = [&](const Query& query) {

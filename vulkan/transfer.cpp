@@ -18,8 +18,9 @@ BufferAccess access(const Buffer& buffer, int64_t offset, int64_t bytes, bool wr
 
 }  // namespace
 
-/// Marks the resource as used by the command being recorded. The values are a maximum, since a command that goes ahead has a
-/// lower one than those held back.
+/// Marks the resource as used by the command being recorded: raises `last_use`, and after a write `last_write`, to the command's
+/// timeline value. They never fall: a command that goes ahead of a host call (queue.h) has a lower value than the commands that
+/// the call holds back. While commands are recorded for the application, the CommandRecorder keeps the buffer instead.
 void VulkanDevice::used(Buffer& buffer, bool write) {
     if (CommandRecorder* const recorder = queue.recorder()) return recorder->keep(buffer);
     used(static_cast<TimelineUse&>(buffer), write);

@@ -14,7 +14,7 @@ constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
 /// Adds an argument to the launch: a ring, with the launch's number.
 void VulkanDevice::launch_reporting(const VulkanProgram& program, const Launch& launch) {
     const std::shared_ptr<const ir::Kernel>& kernel = program.permutations->kernel;
-    // A range has at most 2^48 items; a ring holds less.
+    // The product cannot overflow, since a range has at most 2^48 items. No launch prints more records than the ring has words.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(*kernel) * items;
     Launch with = launch;

@@ -6,14 +6,16 @@
 //
 //     primal      %a = argument arg3;  y[i] = %a * x[i]
 //     one cell    atomic da[0] += dy[i] * x[i]                          every subgroup rounds against the whole sum
-//     cells       atomic cell[(group & 63) * stride] += dy[i] * x[i]
-//     after       da[0] += cell[0] + cell[stride] + ... + cell[63 * stride]
+//     cells       atomic cell[(group & 63) * stride + s] += dy[i] * x[i]          s: the number of the sum
+//     after       da[0] += cell[s] + cell[stride + s] + ... + cell[63 * stride + s]
 //
-// The cells of one number lie side by side: 16 sums share a line of memory.
+// A row of cells, to which the groups of one `group & 63` add, has one cell for each sum of the kernel. Its length, `stride`, is
+// the number of sums rounded up to 16: 16 sums of f32 share a line of memory, and no two rows do. In the second kernel each item
+// adds up one sum.
 // Cost: one small launch, and 64 cells a sum. For a million floats the error is a few hundred roundings of the mean part.
 // Limits: a kernel that has to do everything alone (single_kernel_adjoint) has no cells. The indices of the element must be made
-// of constants, arguments and extents. f16 sums are added up in f32. Textbook names: reduction privatisation, two-level tree
-// reduction.
+// of constants, arguments and extents. Sums of f16 and bf16 are added up in f32. Textbook names: reduction privatisation,
+// two-level tree reduction.
 #include "autodiff/sweep/adjoint_reductions.h"
 
 #include "autodiff/sweep/adjoint_accumulators.h"
@@ -98,7 +100,7 @@ void AdjointReductions::reduce_sums() {
     }
 }
 
-/// The stride between two cells of a sum: the cells of one number lie together.
+/// The length of a row of cells, and so the distance between two cells of a sum.
 int64_t AdjointReductions::CellTape::stride() const { return (sums + in_line - 1) / in_line * in_line; }
 
 void AdjointReductions::add_cells() {

@@ -1,4 +1,4 @@
-// Pushes of the forward sweep and pops of the reverse sweep.
+// Code of the tape: pushes of the forward sweep and pops of the reverse sweep.
 #pragma once
 #include "autodiff/sweep/sweep_context.h"
 

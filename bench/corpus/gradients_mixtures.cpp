@@ -9,7 +9,8 @@ using namespace pumice;
 constexpr int dims = 20, components = 50, triangle = dims * (dims + 1) / 2;
 
 // ---- gaussian_mixture: the log likelihood of each point; derivatives in weights, means and scales ----
-// The scales are the lower triangle of a matrix, row by row. A weight is the logarithm of a component's weight and norm.
+// Scales: for each component k the lower triangle, row by row, of a matrix Q with Q^T Q = the inverse of its covariance. Weights:
+// log(share of the component * norm of its Gaussian), so that y = log(sum over k of exp(weight - |Q (x - mean)|^2 / 2)).
 const auto mixture =
     kernel("mixture", [](Out<double> y, In<double> weights, In<double, 2> means, In<double, 2> scales, In<double, 2> points) {
         auto i = global_index();

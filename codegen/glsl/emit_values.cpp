@@ -1,7 +1,8 @@
 // Expression emission: rebuilds expression trees from SSA values.
 //
-// A pure value with one use in its own block is kept pending, and becomes part of its user's expression (forward substitution).
-// Every other value becomes a `const` variable. Constants, arguments and index instructions are written out at each use.
+// A value with one use in its own block, pure or loaded, is kept pending, and becomes part of its user's expression (forward
+// substitution). Other values become `const` variables; results of ifs and loops become mutable ones. Constants, arguments and
+// index instructions are written out at each use.
 //
 //   %3 = mul %0, %2 : f32
 //   %4 = load arg1[%1] : f32              arg1[i] = arg1[i] + arg3 * arg2[i];
@@ -9,10 +10,11 @@
 //   store arg1[%1], %5 : f32
 //
 // Why: readable text, and less work for glslang than a variable for each value. Legality: a pending load is evaluated (flushed)
-// before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own; an
-// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. Cost:
-// linear, apart from the search of the pending list. Limits: a value with uses in other blocks or with several uses is always a
-// variable, constants, arguments and indices apart.
+// before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own, or
+// is a call (strict_by_call) whose result gets a `const` one; an expression longer than 96 characters gets a name; an operand
+// that the GLSL pattern of its user repeats ($0 + $0 * $1) is named first. Cost: linear, apart from the search of the pending
+// list. Limits: a value with uses in other blocks or with several uses is always a variable, constants, arguments and indices
+// apart.
 // Textbook name: forward substitution, tree building from SSA (the inverse of value numbering).
 #include "codegen/glsl/emit_values.h"
 

@@ -1,5 +1,6 @@
 // Launches over indirect ranges: a small kernel on the same stream reads the counts, clamps them to the limits, reports a count
-// that is outside of them, and writes the extents and numbers of groups that the launch takes.
+// that is outside of them (by `require`: the next wait for the device throws), and writes the extents and numbers of groups that
+// the launch takes.
 //
 //     k(indirect(counts, limit), x)     counts: now = clamp(counts, 0, limit); groups = now / group, rounded up
 //                                       k over `now`, in the same groups

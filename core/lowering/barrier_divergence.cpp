@@ -8,10 +8,11 @@
 //     yield                    # group, or promise that they are with uniform(x)
 //   } else { yield }
 //
+// A barrier behind a `return` of some items is refused, too: "others may have left before".
 // Accepted: `if %u`, where %u is uniform over the group (an argument, a group reduction's result, a `uniform` instruction's
 // result).
-// Cost: inlining, one Uniformity analysis, and a walk outwards from each divergent barrier. Kernels without barriers cost one
-// scan.
+// Cost: inlining, one Uniformity analysis, and a walk outwards from the first divergent barrier, which ends the check. Kernels
+// without barriers cost one scan.
 // Limits: conservative. Uniformity does not know, for example, that all items loaded equal elements from different places;
 // uniform(x) is the user's promise. A barrier in a function that is never called is not checked.
 // Textbook name: barrier divergence, decided by divergence analysis (Coutinho et al., PACT 2011; core/analysis/uniformity.h).

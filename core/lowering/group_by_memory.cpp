@@ -1,6 +1,6 @@
 // Lowers group reductions (tree, halving distances) and scans (Hillis-Steele) to local memory and barriers.
-// Why: the interpreter, derivatives, the CPU without its rule group_accumulators, and devices whose subgroups do no arithmetic
-// have no `group` instruction.
+// Why: these have no `group` instruction: the interpreter, the CPU without its rule group_accumulators, derivatives of products,
+// minima and maxima of floats (sums have rules of their own), and Vulkan for what goes_by_subgroups() refuses.
 //
 //   %sum = group reduce_add local1, %x : f32  |  store local1[%10], %2 : f32        # %10: number of the item in its group
 //                                             |  barrier

@@ -78,8 +78,9 @@ private:
         return whole ? b.op(back ? Op::sub : Op::add, {whole, steps}) : steps;
     }
 
-    /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split. A sum of 8 or 16 bits wraps
-    /// earlier and may not be split. Wider sums are not split either. These values are cast to i32 whole.
+    /// Splits an index, a value of the kernel `from`, into a constant and a base, which is an i32 of the new kernel. Looks
+    /// through sums and differences with constants in i32, which wrap modulo 2^32 as offsets do. A sum of 8 or 16 bits wraps
+    /// earlier and is not split, and neither is a wider one: such an index is cast to i32 as a whole, with constant 0.
     BasePlusConstant decompose(Value v) {
         BasePlusConstant s{v, 0};
         while (from.type_of(s.base) == Scalar::i32) {

@@ -1,4 +1,4 @@
-// Pass manager: runs a back end's list of passes in order.
+// Pass manager: runs a back end's list of passes in order, and checks the IR after each (PUMICE_VALIDATE=1).
 // Why: every back end needs the same service around a pass: leave out passes that a kernel has no use for, verify the result,
 // print it.
 //

@@ -58,8 +58,9 @@ std::vector<Variant> variants_of(const CpuProgram& p, const SizedGroup& sized, i
         Variant v;
         v.group = group, v.streaming = streaming, v.peeled = peeled, v.sums = sums, v.wide_offsets = wide_offsets;
         all.push_back(v);
-        // Code for whole groups gains where items of a group work together, since their masks go, and over long ranges, since
-        // loops of constant length are unrolled.
+        // A second variant is for ranges that are a multiple of the group (`full`; not the option whole_groups). It gains where
+        // the items of a group work together, since its packets need no masks, and over long ranges, since the loops over a
+        // group's items have constant length and are unrolled. Peeled code and code with 64-bit offsets have no such variant.
         v.full = p.asks_range && !wide_offsets && !peeled && (!p.movable || sized.is_long);
         if (v.full) all.push_back(v);
     };

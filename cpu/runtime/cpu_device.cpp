@@ -266,8 +266,9 @@ template <class Kind> void CpuDevice::submit_launch(const CpuProgram& program, c
     for (const MemoryUse& use : uses) work.held.push_back(use.memory->shared_from_this());
     if (!program.reports) return void(submit(launch.stream, work, uses, followed));
     std::vector<StreamPoint> unfinished;
-    // Drains the ring first if earlier launches may have filled it.
-    // A range has at most 2^48 items; a ring holds less.
+    // Waits for earlier launches and empties the ring, if what they and this launch may print does not fit into it together. A
+    // host call on a stream cannot wait for itself: the ring stays, and records without room are counted as lost. The product
+    // cannot overflow, since a range has at most 2^48 items. No launch prints more records than the ring has words.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(*program.kernel) * items;
     while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {

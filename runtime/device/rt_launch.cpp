@@ -1,7 +1,7 @@
 // Launches of the C interface: the checks of arguments and range, which come before anything happens.
 //
-// The messages have the form of the library's (core/kernel/kernel.cpp): the kernel with its source line, then the fault with the
-// value and the limit. Cost: some tens of nanoseconds for a kernel of few arguments; no memory is allocated.
+// The messages have the form of the library's (core/kernel/launch_check.h): the kernel with its source line, then the fault with
+// the value and the limit. Cost: some tens of nanoseconds for a kernel of few arguments; no memory is allocated.
 #include <stdio.h>
 
 #include "runtime/device/bundles.h"

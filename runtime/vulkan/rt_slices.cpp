@@ -1,11 +1,14 @@
-// Slicing of long launches by time stamps, after vulkan/slices.cpp.
+// Slicing of long launches by time stamps, so that no submission takes longer than a system's watchdog allows; after
+// vulkan/slices.cpp. Only on devices with time stamps that are no software driver.
 //
 //   pace 0.1 ms a group, limit 0.25 s  ->  at most 2500 groups a slice
 //   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1; a probe of 100 x 1 x 1
 //
-// The first launch of a pipeline waits for a probe of at most one group in 64; later launches are sliced by the last measurement,
-// and measured again. The pace is that of earlier arguments; a group that alone exceeds the limit cannot be split. Neither
-// measured nor sliced are launches of fewer than 256 groups and indirect ones. An application's device takes no probe.
+// The first launch of a pipeline waits for a probe of at most one group in 64, which gives the pace. Later launches are sliced by
+// the last pace, and their first slice is timed again (of launches shorter than a thousandth of the limit, one in 16). Limits:
+// the pace is that of earlier arguments, and a group that alone exceeds the limit cannot be split. Launches of fewer than 256
+// groups and indirect ones are neither measured nor sliced. An application's device takes no probe, since it may wait for work
+// that is not submitted yet: its first launch is one submission, which is measured.
 #include "runtime/vulkan/rt_slices.h"
 
 namespace pumice_rt::vulkan {

@@ -1,6 +1,7 @@
-// How to read this file: a kernel is a lambda that is recorded once, when it is first used. Every statement with a `$`, and every
-// operation on values of the parameters, is recorded and runs on the device, once for each work-item of the range that the kernel
-// is launched over. Plain C++ runs while the kernel is recorded: a plain `for` is unrolled, a plain constant is baked in.
+// How to read this file: a kernel is a lambda that is recorded once, when it is first used. Recorded are every statement with a
+// `$`, every operation on device values (parameters, `Var`, `Local` memory, indices such as `global_index()`), and calls such as
+// `synchronize()`. They run on the device, once for each work-item of the range that the kernel is launched over. Plain C++ runs
+// while the kernel is recorded: a plain `for` is unrolled, a plain constant is baked in.
 #include "samples/photo/photo_kernels.h"
 
 #include <algorithm>

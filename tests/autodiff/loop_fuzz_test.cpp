@@ -1,5 +1,7 @@
-// Random kernels whose items all loop over the same parameters, in one or more loops, on the device under test: reverse mode
-// against forward mode, and against the interpreter's adjoint of the kernel under Math::strict, which moves no sums.
+// Random kernels in which every item loops over the same parameters, in one or two loops. The derivative on the device under
+// test, under Math::contract, is compared twice: reverse mode with forward mode (by dot products), and the adjoints with those of
+// the interpreter under Math::strict. A strict kernel keeps the plain adjoint: no sums over items become loops of partial sums
+// (autodiff/strategy/loop_partial_sums.cpp).
 #include <cmath>
 #include <random>
 

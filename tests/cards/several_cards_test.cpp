@@ -1,5 +1,5 @@
-// Several cards in one machine: lavapipe and SwiftShader below the layer, which presents them as cards of different kinds and
-// memory (PUMICE_TEST_LOOKS, tests/layers/cards.h).
+// Several cards in one machine: the test layer (tests/layers/card_layer.cpp) presents lavapipe and SwiftShader as discrete or
+// integrated cards with so many GiB of memory of their own, as PUMICE_TEST_LOOKS says (tests/layers/cards.h).
 #include <gtest/gtest.h>
 
 #include <pumice/pumice.h>

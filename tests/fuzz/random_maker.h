@@ -1,4 +1,5 @@
-// Makes random programs: expressions in random_expressions.cpp, statements and their objects in random_program.cpp.
+// Makes random programs: expressions in random_expressions.cpp, statements in random_statements.cpp, and their objects (shapes,
+// memories, variables, functions) in random_program.cpp.
 #pragma once
 #include <random>
 
