@@ -1,4 +1,4 @@
-// The Vulkan instance that the process shares, and one logical device with its queue.
+// The Vulkan instance that the process shares, and one logical device, made with the features and extensions of the plan.
 #pragma once
 #include <atomic>
 #include <functional>

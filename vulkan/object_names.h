@@ -1,4 +1,4 @@
-// Names and labels of VK_EXT_debug_utils, for capture tools and the validation layer.
+// Names and labels of VK_EXT_debug_utils, for RenderDoc, other capture tools and the validation layer.
 //
 // Pipelines and shader modules have the kernel's name and line, "advect (sim.cpp:57)", buffers the names of the arrays in them
 // (Array::named); each batch is a labelled region of its command buffer, and each launch, copy and fill one inside of that. All

@@ -1,7 +1,8 @@
 // Images: memory, views, layouts and samplers.
 //
-// Images have blocks of their own, since a page may not hold a buffer and an image of optimal tiling (bufferImageGranularity); of
-// a block, images get ranges by the suballocator of arrays. The hazard tracker knows an image as a buffer of one byte a level.
+// Images have blocks of their own, of 32 MiB or of one larger image, since a page may not hold a buffer and an image of optimal
+// tiling (bufferImageGranularity). A Suballocator divides a block into ranges, as it does for arrays. To the hazard tracker an
+// image is a buffer with one byte for each level.
 //
 // Layouts: an image is in the layout GENERAL while kernels store to it, in SHADER_READ_ONLY_OPTIMAL while kernels only read it,
 // and in the layouts of transfers while it is copied. The layout after the commands recorded so far is kept with the image; a

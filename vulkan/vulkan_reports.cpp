@@ -51,8 +51,9 @@ void VulkanDevice::launch_reporting(const VulkanProgram& program, const Launch& 
     reports.deliver_lines();
 }
 
-/// Returns a ring with room for a launch that begins. If none has room, it waits for the launches that fill the rings, unless the
-/// latest of them comes after a function of Stream::call that has not returned. If there is still no room, it makes a new ring.
+/// Returns a ring with room for a launch that begins. If none has room, it waits for the launches that fill the rings, and
+/// empties these. If there is still no room, it makes a new ring. It does not wait if the latest of these launches comes after a
+/// function of Stream::call that has not returned.
 VulkanDevice::ReportRing& VulkanDevice::ring_for(int64_t words) {
     uint64_t last = 0;
     {

@@ -1,16 +1,23 @@
-// Launch of loop partial sums: the choice of the kernels, their cells, and the ranges (autodiff/strategy/loop_partial_sums.cpp).
+// Launch of loop partial sums: the choice of the kernels, their cells, and the ranges (autodiff/strategy/loop_partial_sums.cpp,
+// which has an example).
+//
+// A cell is one float in memory: the sum over all items of what they add in one iteration, without the factors that all items
+// share. Each of the c iterations has k cells. The kernel `total`, one item an iteration, multiplies the cells by these factors
+// and adds the products to the shadows.
 //
 //     items 0 .. n, loop of c iterations, k cells an iteration:
-//     private sums (cpu)   adjoint over n, adds to c * k cells;                              total over c
-//     other devices        adjoint over n, hands values over;  interchanged loop over c x chunks of n;  total over c
+//     private sums (cpu)   adjoint over n, its loop adds to c * k cells;                     total over c
+//     other devices        adjoint over n stores what the loop needs of each item;
+//                          the loop alone over c x chunks of n reads that, adds to cells;    total over c
 //
-// Why two forms: where threads have private copies of what they add to (BackendTraits::private_sums), cells cost no atomics as
-// long as there are few of them. Elsewhere the interchanged loop sums up in registers, and the items hand the values that it
-// needs over in memory.
-// Cost: cells and values handed over are allocated for each launch; one or two launches more than the plain adjoint.
-// Limits: at least 256 items; the range has the kernel's rank. On devices with private sums at most 512 cells. Interchanged: the
-// range starts at 0, and at most 65,536 items if the kernel also adds to other elements, since a larger launch would need chunked
-// summation.
+// Why two forms: where threads have private copies of what they add to (BackendTraits::private_sums), additions to cells need no
+// atomics as long as there are few cells. Elsewhere an item of the interchanged loop takes one iteration and a chunk of the
+// items, and sums up in a register.
+// Cost: cells, and the values that the first kernel stores, are allocated for each launch; one or two launches more than the
+// plain adjoint.
+// Limits: at least 256 items and one iteration; the range has the kernel's rank; c * k fits into 31 bits. On devices with private
+// sums at most 512 cells. Interchanged: the range starts at 0, the stored values are at most 2^30, and the items at most 65,536
+// if the kernel also adds to other elements, since a larger launch would need chunked summation.
 // Textbook name: loop interchange, strip-mining (chunks of items), partial reduction.
 #include <algorithm>
 

@@ -6,8 +6,10 @@
 //     %y = sin %x          %dx += %dy * (cos %x)
 //     %y = mul %x, %x      %dx += 2 * %dy * %x              one term, not one an operand
 //     %y = mul %q, %x      %dx += 3 * %dy * %q              where %q = mul %x, %x: the cube
+//                          %dq += nothing               the term of %x has its share
 //     %y = select %c ...   %dx += select %c, %dy, 0
 //
+// The term is returned as factor and partial, which the caller multiplies; short forms and masked terms are one value.
 // Cost: one or two operations a term. Limits: operations of ops.def, casts and selects.
 #include "autodiff/sweep/adjoint_term.h"
 

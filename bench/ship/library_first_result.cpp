@@ -1,5 +1,6 @@
-// The peer of first_result.c by the library. With an argument N it prints the microseconds of each of N launches that depend on
-// each other, the median of ten times.
+// What first_result.c does with a shipped kernel, done with the library, which compiles the kernel: a process up to its first
+// result. With an argument N it also prints one number: the microseconds a launch, for N launches in a row, each of which depends
+// on the one before; the median of ten such rows.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that
-// loops still run.
+// Detection of drivers that silently end loops (lavapipe, after 65,535 iterations): a kernel that may exceed the limit checks at
+// its end that loops still run.
 //
 // Mesa's gallivm (lavapipe, llvmpipe) counts the iterations of all loops of a shader down from 65,535, once for a vector of
 // work-items. At 0 every loop ends after one iteration, and the shader continues with whatever its variables hold. Nothing resets

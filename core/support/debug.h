@@ -1,4 +1,4 @@
-// The debug switches: environment variables, all read when the first one is needed.
+// The debug switches: environment variables such as PUMICE_DUMP, all read when the first one is needed.
 #pragma once
 #include <span>
 #include <string>

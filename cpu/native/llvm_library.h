@@ -1,5 +1,5 @@
-// The loaded libLLVM, for the files that use its C API: llvm.cpp (code for this process) and foreign_object.cpp (objects for
-// other programs).
+// The loaded libLLVM (llvm.cpp looks for it), for the files that use its C API: llvm.cpp (code for this process) and
+// foreign_object.cpp (objects for other programs).
 #pragma once
 #include <string>
 

@@ -5,9 +5,10 @@
 //     for each `width` rows:   for each block of columns:   fill the tile: `width` row loads and a transpose
 //                                                           for each of the rows: the packet, whose load reads the tile
 //
-// With alignment peeling each row begins by a number of its own, so the tile covers one packet more than the group's row.
-// Addresses of items outside of the range are replaced by those of the nearest item inside (clamped()).
-// Cost: a stack tile; the body stands once more for groups at the end of the range.
+// With alignment peeling each row begins at another column, since each is peeled by a number of items of its own. So all blocks
+// of the `width` rows are filled first, then the rows run; the tile begins one packet before the group. Addresses of items
+// outside of the range are replaced by those of the nearest item inside (clamped()).
+// Cost: a stack tile; groups at the end of the range need a second copy of the body without tiles (PacketRows::rows).
 // Limits: those of transposed_loads.cpp. Textbook name: vectorised tiled transpose.
 #include <algorithm>
 #include <numeric>

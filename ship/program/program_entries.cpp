@@ -1,10 +1,12 @@
-// Entries of programs: which captures are made, and which entries are equal.
+// Entries of programs: the forward run of a program, or its gradient, for the CPU or for Vulkan. Each is captured with several
+// sizes, and the captures are merged into one entry with formulas. One entry serves both devices if theirs are equal.
 //
-//   sizes n, m; a tape whose length is counted (total t)
-//   captures k = 0, 1, ...    n(k), m(k), t(k), all different and independent of each other  ->  merge
+//   sizes n, m; a scan whose total t the host reads, such as the length of a tape
+//   captures k = 0, 1, ...    n(k), m(k), t(k), all different and independent of each other  ->  merge (merge_captures.h)
 //
-// Sizes of captures reach from the least one to 16 times the example, so that a loop over log2(n) steps, or a strategy that
-// depends on the size, is noticed. A capture computes nothing, so that large sizes cost no more than small ones.
+// Sizes of captures reach from the least that the program allows to 16 times the example and some steps, so that a loop over
+// log2(n) steps, or a strategy that depends on the size, is noticed. A capture computes nothing, so that large sizes cost no more
+// than small ones. A program without sizes and totals is captured once.
 #include "ship/program/program_entries.h"
 
 #include <algorithm>

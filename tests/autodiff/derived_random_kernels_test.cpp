@@ -1,5 +1,6 @@
-// Random differentiable kernels on the device under test: forward mode against central differences, reverse mode against forward
-// mode, whole, for a batch of three, and in halves whose tape is used twice.
+// Random differentiable kernels on the device under test: forward mode against central differences (kernels of double alone,
+// which odd seeds make where the device has it), and reverse mode against forward mode: whole, for a batch of three, and in
+// halves whose tape is used twice.
 #include <cmath>
 
 #include "autodiff/reverse/random_kernel.h"

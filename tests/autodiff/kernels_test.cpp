@@ -56,8 +56,9 @@ TEST(Autodiff, ActiveScalar) {
     EXPECT_EQ(da.download(), iota<float>(64, 1.0f));
 }
 
-/// adjoint<...>() gives one kernel that does everything: the sums over 10 groups, of a scalar and of an element that all items
-/// read, are complete when it is done; a stencil is scattered.
+/// adjoint<...>() gives one kernel that does everything in one launch, where autodiff() may launch several. When it is done, the
+/// derivatives of the scalar `a` and of weight[2], which all items read, are the sums over all 10 groups. The stencil x[i] + x[i
+/// + 1] is scattered: a gather would need items outside of the range.
 TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
     const auto weighted = kernel("weighted", [](Out<float> y, In<float> x, In<float> weight, Val<float> a) {
         auto i = global_index();
