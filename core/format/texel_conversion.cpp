@@ -42,7 +42,7 @@ float unit(Kind kind, int bits) { return float(1.0 / double((1u << (bits - (kind
 
 uint32_t normalised(Kind kind, int bits, float value) {
     const float largest = float((1u << (bits - (kind == Kind::snorm))) - 1), lowest = kind == Kind::snorm ? -1.0f : 0.0f;
-    const float clamped = value > lowest ? (value < 1.0f ? value : 1.0f) : lowest;
+    const float clamped = value > lowest ? (value < 1.0f ? value : 1.0f) : value <= lowest ? lowest : 0.0f;
     return uint32_t(int32_t(std::nearbyint(clamped * largest)));
 }
 

@@ -8,8 +8,8 @@ namespace pumice {
 
 /// The bits of a channel as kernels load it (f32, i32 or u32), from its bits in memory. `channel` is 3 for a of rgba8_srgb.
 uint32_t decode_channel(Format format, int channel, uint32_t stored);
-/// The bits in memory of a channel that a kernel stores: rounded to nearest even and clamped to the format. NaN becomes the
-/// lowest value of a normalised format. Integers keep their low bits.
+/// The bits in memory of a channel that a kernel stores: rounded to nearest even and clamped to the format. NaN becomes 0
+/// in a normalised format, as in Direct3D. Integers keep their low bits.
 uint32_t encode_channel(Format format, int channel, uint32_t value);
 
 /// Decodes `texels` texels: `channels` words each. The order in memory of bgra is undone.

@@ -151,12 +151,14 @@ private:
             case Kind::real: return half_bits(value);
             default: break;
         }
-        const Value lowest = real(row.kind == Kind::snorm ? -1 : 0), one = real(1);
+        const bool is_signed = row.kind == Kind::snorm;
+        const Value zero = real(0), lowest = is_signed ? real(-1) : zero, one = real(1);
+        const Value least = is_signed ? b.select(b.op(Op::le, {value, lowest}), lowest, zero) : zero;  // NaN becomes 0
         const Value below_one = b.select(b.op(Op::lt, {value, one}), value, one);
-        const Value inside = b.select(b.op(Op::gt, {value, lowest}), below_one, lowest);
+        const Value inside = b.select(b.op(Op::gt, {value, lowest}), below_one, least);
         const Value rounded = b.op(Op::rint, {b.op(Op::mul, {inside, real(double(largest()))})});
         const Value whole = b.bitcast(Scalar::u32, b.cast(Scalar::i32, rounded));
-        return row.kind == Kind::snorm ? b.op(Op::and_, {whole, bits(mask())}) : whole;
+        return is_signed ? b.op(Op::and_, {whole, bits(mask())}) : whole;
     }
 
     Builder& b;

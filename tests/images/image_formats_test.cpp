@@ -1,6 +1,8 @@
 // Formats: texels from the host to kernels and back.
+#include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "tests/images/images.h"
 
@@ -49,16 +51,22 @@ template <class T> void check(Format format, const std::vector<T>& values) {
     EXPECT_EQ(stored.download_pixels(), uploaded.download_pixels());
 }
 
+/// Values between the bounds, after NaN, infinities and others that conversions treat in ways of their own.
 template <class T> std::vector<T> texels(float low, float high) {
     constexpr size_t channels = sizeof(T) / 4;
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    constexpr std::array special{
+        std::numeric_limits<float>::quiet_NaN(), infinite, -infinite, -0.0f, -1.0f, 1.0f, 0.5f / 255, 1.5f / 127};
     const std::vector<float> from = suite::numbers(size_t(height * width) * channels, 3);
     std::vector<T> all(size_t(height * width));
+    constexpr bool is_signed = std::is_same_v<T, int32_t> || std::is_same_v<T, int2> || std::is_same_v<T, int4>;
+    constexpr bool is_unsigned = std::is_same_v<T, uint32_t> || std::is_same_v<T, uint2> || std::is_same_v<T, uint4>;
     for (size_t i = 0; i < from.size(); ++i) {
-        const float value = low + (high - low) * from[i];
+        const bool is_special = !is_signed && !is_unsigned && i < special.size();
+        const float value = is_special ? special[i] : low + (high - low) * from[i];
         uint32_t bits = std::bit_cast<uint32_t>(value);
-        if constexpr (std::is_same_v<T, int32_t> || std::is_same_v<T, int2> || std::is_same_v<T, int4>)
-            bits = uint32_t(int32_t(value));
-        if constexpr (std::is_same_v<T, uint32_t> || std::is_same_v<T, uint2> || std::is_same_v<T, uint4>) bits = uint32_t(value);
+        if constexpr (is_signed) bits = uint32_t(int32_t(value));
+        if constexpr (is_unsigned) bits = uint32_t(value);
         std::memcpy(reinterpret_cast<char*>(all.data()) + 4 * i, &bits, 4);
     }
     return all;
