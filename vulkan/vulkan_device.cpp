@@ -109,6 +109,8 @@ VulkanDevice::VulkanDevice(const Origin& origin, Snapshot snapshot, DevicePlan p
         queue.at_exit = [this] {
             traced.collect(UINT64_MAX);
             pipelines.save();
+            // lavapipe's thread still destroys pipelines when the last submission has signalled.
+            context.wait_idle();
             end_functions(context.vk);
         };
     const DevicePlan& p = context.plan;

@@ -1,5 +1,5 @@
 # Joins the objects that LIST names, a line each, into the relocatable object OUTPUT. Without any, OUTPUT has nothing in it.
-file(STRINGS ${LIST} objects)
+file(STRINGS ${LIST} objects ENCODING UTF-8)
 if(objects)
     execute_process(COMMAND ${LINKER} -r -o ${OUTPUT} ${objects} COMMAND_ERROR_IS_FATAL ANY)
 else()

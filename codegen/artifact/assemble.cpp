@@ -33,8 +33,9 @@ namespace {
 // 1.2, not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
 constexpr spv_target_env environment = SPV_ENV_VULKAN_1_2;
 
+/// Never destroyed: its destructor takes a lock of glslang, which in a forked child nobody gives back if another thread had it.
 const shaderc::Compiler& compiler() {
-    static const shaderc::Compiler one;
+    static const shaderc::Compiler& one = *new shaderc::Compiler;
     return one;
 }
 
@@ -44,7 +45,12 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
     options.SetOptimizationLevel(shaderc_optimization_level_zero);
     if (with_lines) options.SetGenerateDebugInfo();
     const auto result = compiler().CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
-    if (result.GetCompilationStatus() != shaderc_compilation_status_success)
+    const shaderc_compilation_status status = result.GetCompilationStatus();
+    if (status != shaderc_compilation_status_success &&
+        (status != shaderc_compilation_status_compilation_error || result.GetErrorMessage().empty()))
+        fail("the GLSL of kernel \"", name,
+             "\" is not compiled: shaderc gives no reason, as where the process is short of memory");
+    if (status != shaderc_compilation_status_success)
         library_bug(text("the GLSL of kernel \"", name, "\" does not compile:\n", result.GetErrorMessage(), "\n", glsl));
     return {result.cbegin(), result.cend()};
 }
@@ -67,8 +73,8 @@ std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::s
     return out;
 }
 
-/// The first compile, on a thread of its own. The future is constructed after the compiler, so at exit it is destroyed before the
-/// compiler: the destructor of a future of std::async waits for the thread.
+/// The first compile, on a thread of its own, which the destructor of the future waits for at exit. Its failure is nobody's: the
+/// first compile of a kernel fails in the same way, or does not.
 const std::shared_future<void>& warm() {
     compiler();
     const auto compile = [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); };

@@ -141,8 +141,7 @@ public:
     /// is an Error.
     void release() const {
         detail::held(state);
-        state->memory = nullptr;
-        state->released = true;
+        detail::release(*state);
     }
     /// A new array with the same elements.
     Array clone() const {

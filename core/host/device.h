@@ -53,6 +53,8 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
     int element_size = 0;
     const Element* element = nullptr;  ///< lives as long as the program
     bool released = false;             ///< by Array::release
+    /// The states that share the memory, if there are slices of it.
+    mutable std::shared_ptr<std::vector<std::weak_ptr<ArrayState>>> sharing;
 };
 
 std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank,

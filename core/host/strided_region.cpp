@@ -1,6 +1,7 @@
 #include "core/host/strided_region.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "core/host/device.h"
 
@@ -20,6 +21,12 @@ const ArrayState& held(const std::shared_ptr<ArrayState>& state) {
     return *state;
 }
 
+/// Guards ArrayState::sharing of all arrays.
+std::mutex& slicing() {
+    static std::mutex& one = *new std::mutex;  // static arrays may be sliced at exit
+    return one;
+}
+
 std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_t count) {
     auto part = std::make_shared<ArrayState>();
     part->device = array.device;
@@ -27,8 +34,34 @@ std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_
     part->element_size = array.element_size;
     part->offset = array.offset + first * array.element_size;
     part->bytes = count * array.element_size;
-    if (count > 0) part->memory = array.memory;
+    if (count <= 0) return part;
+    part->memory = array.memory;
+    const std::lock_guard lock(slicing());
+    if (!array.sharing) {
+        array.sharing = std::make_shared<std::vector<std::weak_ptr<ArrayState>>>();
+        array.sharing->push_back(std::const_pointer_cast<ArrayState>(array.weak_from_this().lock()));
+    }
+    auto& all = *array.sharing;
+    if (all.size() == all.capacity()) std::erase_if(all, [](const auto& state) { return state.expired(); });
+    all.push_back(part);
+    part->sharing = array.sharing;
     return part;
+}
+
+void release(ArrayState& array) {
+    std::vector<std::shared_ptr<ArrayState>> ended;  // whose last handle may go meanwhile
+    {
+        const std::lock_guard lock(slicing());
+        if (array.sharing)
+            for (const auto& state : *array.sharing) ended.push_back(state.lock());
+    }
+    const auto end = [](ArrayState& state) {
+        state.memory = nullptr;
+        state.released = true;
+    };
+    end(array);
+    for (const auto& state : ended)
+        if (state) end(*state);
 }
 
 void check_region(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to,

@@ -23,6 +23,8 @@ struct StridedRegion {
 };
 /// The elements [first, first + count) as an array that shares the memory.
 std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_t count);
+/// Ends the array, and all slices that share its memory.
+void release(ArrayState& array);
 /// These three copies go to the default stream if none is given, and a copy from or to the host then waits. On a given stream all
 /// three are asynchronous: the host memory (row-major, no gaps) must live until an event that is recorded after the copy is done.
 void copy_region(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to, const StridedRegion& to_region,

@@ -36,6 +36,7 @@
 #include "core/passes/promote.h"
 #include "core/passes/simplify.h"
 #include "core/support/error.h"
+#include "core/support/float_mode.h"
 #include "core/tools/coverage.h"
 
 namespace pumice {
@@ -193,6 +194,7 @@ public:
         return group;
     }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& given) override {
+        const FloatMode mode;
         std::lock_guard lock(mutex);
         Launch launch = given;
         if (given.counts.memory && !take_counts(launch)) return;

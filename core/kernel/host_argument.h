@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -97,6 +98,29 @@ template <class H, class A> decltype(auto) given_as(const A& a) {
         return (a);
     else
         return H(a);
+}
+
+/// True if a number of type A may be one that the scalar type H does not hold.
+template <class H, class A> constexpr bool narrows = ScalarType<H> && std::is_arithmetic_v<A> && !std::is_same_v<H, A> &&
+                                                     !std::is_same_v<H, bool> &&
+                                                     (std::is_floating_point_v<A> || std::is_integral_v<H>);
+template <class A> constexpr bool is_negative(A number) {
+    if constexpr (std::is_signed_v<A>)
+        return number < 0;
+    else
+        return false;
+}
+/// True if the scalar type H holds the number: a whole number as it is, another one without becoming infinite.
+template <class H, class A> bool holds(A number) {
+    if constexpr (std::is_integral_v<H>) {
+        return A(H(number)) == number && is_negative(number) == is_negative(H(number));
+    } else {
+        const double size = number < 0 ? -double(number) : double(number);
+        if constexpr (NarrowFloat<H>)
+            return !(size > H::largest) || size > double(std::numeric_limits<A>::max());
+        else
+            return !(size > double(std::numeric_limits<H>::max())) || size > double(std::numeric_limits<A>::max());
+    }
 }
 
 // The host argument for a parameter of the lambda's signature.

@@ -8,6 +8,7 @@
 #include "core/host/preparing_backend.h"
 #include "core/host/trace_hook.h"
 #include "core/interp/interp_program.h"
+#include "core/ir/evaluate.h"
 #include "core/ir/memory_limits.h"
 #include "core/kernel/checked_launch.h"
 #include "core/kernel/image_arguments.h"
@@ -186,6 +187,22 @@ bool is_name(std::string_view name) {
 }
 
 }  // namespace
+
+void KernelBase::refuse_number(size_t parameter, bool is_negative, uint64_t whole) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    const Scalar type = kernel->params[parameter].type;
+    const uint64_t largest = ~uint64_t(0) >> (64 - 8 * size_of(type) + is_signed_int(type));
+    fail("kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", kernel->label(parameter), " is given ",
+         is_negative ? text(int64_t(whole)) : text(whole), ", which does not fit into ", name_of(type), ": it holds ",
+         is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest);
+}
+
+void KernelBase::refuse_number(size_t parameter, double real) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    const Scalar type = kernel->params[parameter].type;
+    fail("kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", kernel->label(parameter), " is given ", real,
+         ", which does not fit into ", name_of(type), ": its largest number is ", largest_real(type));
+}
 
 void KernelBase::name_parameters(size_t count, std::span<const std::string_view> names) const {
     const auto refuse = [&](const auto&... parts) {

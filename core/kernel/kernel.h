@@ -54,6 +54,10 @@ public:
 
 protected:
     Event launch_with_images(const Range& range, std::span<const detail::HostArgument> arguments) const;
+    /// Throws Error: the type of the IR's parameter does not hold the number that a launch gives, whole (in two's complement) or
+    /// real.
+    [[noreturn]] void refuse_number(size_t parameter, bool is_negative, uint64_t whole) const;
+    [[noreturn]] void refuse_number(size_t parameter, double real) const;
     /// Names the parameters of the user's function: see Kernel::names.
     void name_parameters(size_t count, std::span<const std::string_view> names) const;
     KernelBase(std::string name, KernelOptions options, detail::SourceLocation location,
@@ -119,10 +123,23 @@ private:
         if constexpr (is_right) {
             (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A,
                                               detail::parameter<P>::template takes<A>>...>();
-            if constexpr ((detail::parameter<P>::template takes<A> && ...))
+            if constexpr ((detail::parameter<P>::template takes<A> && ...)) {
+                [[maybe_unused]] size_t next = 0;  // parameter of the IR
+                (require_held<typename detail::parameter<P>::host>(next, arguments), ...);
                 return launch(range, detail::host_arguments(detail::given_as<typename detail::parameter<P>::host>(arguments)...));
+            }
         }
         return {};
+    }
+    template <class H, class A> void require_held(size_t& next, const A& argument) const {
+        if constexpr (detail::narrows<H, A>)
+            if (!detail::holds<H>(argument)) {
+                if constexpr (std::is_integral_v<A>)
+                    refuse_number(next, detail::is_negative(argument), uint64_t(argument));
+                else
+                    refuse_number(next, double(argument));
+            }
+        next += detail::host_count<H>();
     }
 };
 

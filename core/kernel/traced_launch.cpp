@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -86,19 +87,20 @@ private:
     size_t oldest = 0;
 };
 
-/// The last launches of a thread, found without a lock.
+/// The last launches of a thread, found without a lock. They are on the heap: dlopen finds room for few thread-local bytes.
 struct Recent {
     uint64_t number = 0;
     bool more = false;
     std::shared_ptr<const LaunchKind> kind;
 };
 constexpr size_t most_recent = 64;
-thread_local std::array<Recent, most_recent> recent;
+thread_local std::unique_ptr<std::array<Recent, most_recent>> recent;
 
 Recent& recent_place(uint64_t number, const Launch& launch) {
     uint64_t hash = number;
     for (const int64_t extent : launch.extent) hash = (hash ^ uint64_t(extent)) * 0x9e3779b97f4a7c15;
-    return recent[(hash ^ hash >> 32) % most_recent];
+    if (!recent) recent = std::make_unique<std::array<Recent, most_recent>>();
+    return (*recent)[(hash ^ hash >> 32) % most_recent];
 }
 
 std::shared_ptr<const LaunchKind> LaunchKinds::describe(const std::string& name, const Launch& launch,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/support/error.h"
+#include "core/support/float_mode.h"
 #include "cpu/runtime/cache_sizes.h"
 
 namespace pumice::cpu {
@@ -129,6 +130,7 @@ int64_t LaunchWork::run_part(Frame& own, int64_t wavefront, int64_t number) cons
 
 /// Calls `some`, which runs groups in the thread's frame and returns their number; times it.
 template <class Some> void LaunchWork::run_some(const Some& some) const {
+    const FloatMode mode;
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
     if (sums) own.arguments = sums->own();
     const double start = now_ns();

@@ -12,6 +12,7 @@
 #include "runtime/cpu/rt_choice.h"
 #include "runtime/cpu/rt_processor.h"
 #include "runtime/cpu/rt_sums.h"
+#include "runtime/support/rt_float_mode.h"
 
 namespace pumice_rt {
 namespace {
@@ -108,6 +109,7 @@ private:
         return wide * (end - y);
     }
     void run_units(Frame& own, int64_t first, int64_t count) const {
+        const FloatMode mode;
         const double start = clock_ns();
         int64_t done = count;
         if (patch[0] == 0) {

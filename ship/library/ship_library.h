@@ -52,10 +52,10 @@ int run(int argc, char** argv);
 }  // namespace pumice::ship
 
 #define PUMICE_SHIP_JOINED(a, b) a##b
-#define PUMICE_SHIP_NAMED(line) PUMICE_SHIP_JOINED(pumice_shipped_, line)
+#define PUMICE_SHIP_NAMED(number) PUMICE_SHIP_JOINED(pumice_shipped_, number)
 /// Ships a kernel or a program, at namespace scope: PUMICE_SHIP(saxpy); PUMICE_SHIP(adjoint<Duplicated, Active,
 /// Duplicated>(saxpy)); PUMICE_SHIP(matmul, pumice::ship::group(16, 16)); PUMICE_SHIP(pumice::ship::program("heat", f,
 /// ...).gradient()).
-#define PUMICE_SHIP(...)                                             \
-    [[maybe_unused]] static const bool PUMICE_SHIP_NAMED(__LINE__) = \
+#define PUMICE_SHIP(...)                                                \
+    [[maybe_unused]] static const bool PUMICE_SHIP_NAMED(__COUNTER__) = \
         ::pumice::ship::add([] { return ::pumice::ship::item(__VA_ARGS__); })

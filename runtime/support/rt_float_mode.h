@@ -1,0 +1,51 @@
+// The floating-point mode in which native code runs, by the rules of core/support/float_mode.h of the library.
+#pragma once
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#elif !defined(__aarch64__)
+#include <cfenv>
+#endif
+
+namespace pumice_rt {
+
+/// RAII: while it lives, the thread rounds to nearest and neither flushes subnormal numbers nor takes them for zeros (FTZ, DAZ).
+/// Applications set such modes for code of their own, and a thread starts with the mode of the thread that made it. Traps and
+/// sticky flags stay as they are. Cost: some cycles where the mode is right.
+class FloatMode {
+public:
+    FloatMode() {
+        if (before != wanted) set(wanted);
+    }
+    ~FloatMode() {
+        if (before != wanted) set((get() & sticky) | before);
+    }
+    FloatMode(const FloatMode&) = delete;
+
+private:
+#if defined(__SSE2__)
+    using Word = unsigned;
+    static constexpr Word sticky = 0x3f;  // exceptions that have happened
+    static Word get() { return _mm_getcsr(); }
+    static void set(Word mode) { _mm_setcsr(mode); }
+    static Word nearest(Word mode) { return mode & ~Word(0xe040); }  // FTZ, rounding, DAZ
+#elif defined(__aarch64__)
+    using Word = unsigned long;
+    static constexpr Word sticky = 0;  // in another register
+    static Word get() {
+        Word mode;
+        __asm__ __volatile__("mrs %0, fpcr" : "=r"(mode));
+        return mode;
+    }
+    static void set(Word mode) { __asm__ __volatile__("msr fpcr, %0" : : "r"(mode)); }
+    static Word nearest(Word mode) { return mode & ~Word(0x1c80000); }  // FZ, rounding, FZ16
+#else
+    using Word = int;
+    static constexpr Word sticky = 0;
+    static Word get() { return std::fegetround(); }
+    static void set(Word mode) { std::fesetround(mode); }
+    static Word nearest(Word) { return FE_TONEAREST; }
+#endif
+    const Word before = get(), wanted = nearest(before);
+};
+
+}  // namespace pumice_rt
