@@ -6,6 +6,7 @@ namespace bench {
 namespace {
 
 using namespace pumice;
+using namespace pumice::internal;
 
 Measurement to_spirv(Bench& bench) {
     size_t words = 0;

@@ -58,6 +58,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/language/vector.h
     core/support/error.h
     core/support/lazy.h
+    core/support/namespaces.h
     pumice/pumice.h
     pumice/pumice_rt.h
     pumice/pumice_rt.hpp

@@ -11,6 +11,8 @@
 #include "vulkan/loader_devices.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 /// Devices that are open now, by their exact spec ("interp", "vulkan:0"), so that two opens share one.

@@ -32,6 +32,6 @@ std::vector<int> best_first(const std::vector<PhysicalDevice>& devices);
 /// The reason why list() is empty, as a sentence; "" if it is not.
 std::string unavailable_reason();
 /// Opens a device by its index in list(). Throws Error with a sentence if that fails.
-std::shared_ptr<Backend> open(int index);
+std::shared_ptr<internal::Backend> open(int index);
 
 }  // namespace pumice::vulkan

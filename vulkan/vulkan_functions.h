@@ -6,9 +6,12 @@
 #pragma once
 #include <string>
 
+#include "core/support/namespaces.h"
 #include "runtime/vulkan_rules/vulkan_calls.h"
 
 namespace pumice::vulkan {
+
+using namespace internal;
 
 using pumice_rt::vulkan::chain;
 using pumice_rt::vulkan::structure;

@@ -31,7 +31,7 @@ std::string derived_name(const std::string& name, const char* what);
 /// The gradient of f as a function: (x...) -> df/dx for each parameter, several in a tuple (zero for integers). It works in
 /// kernels and on the host, and can be differentiated again. f must have one result, a floating scalar.
 template <class R, class... P> auto gradient(const Function<std::tuple<R>, P...>& f) {
-    static_assert(ScalarType<R> && (std::is_floating_point_v<R> || NarrowFloat<R>),
+    static_assert(internal::ScalarType<R> && (std::is_floating_point_v<R> || NarrowFloat<R>),
                   "pumice: the gradient is that of a function with one floating scalar as its result");
     using Gradient = Function<std::tuple<P...>, P...>;
     return *static_cast<const Gradient*>(derive::derived_function(f, "gradient", [&]() -> std::shared_ptr<void> {
@@ -52,7 +52,7 @@ template <class... R, class... P> auto tangent(const Function<std::tuple<R...>, 
                                             body.name = derive::derived_name(f.name(), "tangent");
                                             body.reverse = body.forward = nullptr;
                                             const std::size_t count = body.params.size();
-                                            const std::vector<Scalar> types = body.params;
+                                            const std::vector<internal::Scalar> types = body.params;
                                             body.params.insert(body.params.end(), types.begin(), types.end());
                                             body.record = [f, count, types](detail::Recorder& r,
                                                                             std::span<const detail::Handle> params) {

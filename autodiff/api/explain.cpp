@@ -15,6 +15,8 @@
 #include "core/tools/kernel_counts.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace derive {
 namespace {
 

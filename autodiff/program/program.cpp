@@ -22,6 +22,8 @@
 #include "core/ir/evaluate.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace derive {
 
 namespace {

@@ -286,7 +286,7 @@ private:
         return c;
     }
     template <class T> static T value_of(const detail::HostArgument& a) {
-        if constexpr (ScalarType<T>)
+        if constexpr (internal::ScalarType<T>)
             return derive::from_bits<T>(a.bits);
         else if constexpr (detail::is_image<T>::value)
             return T(a.image ? std::make_shared<detail::ImageBinding>(*a.image) : nullptr);

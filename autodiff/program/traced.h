@@ -163,12 +163,12 @@ PUMICE_TRACED(-, sub)
 PUMICE_TRACED(*, mul)
 PUMICE_TRACED(/, div)
 #undef PUMICE_TRACED
-template <ScalarType T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
+template <internal::ScalarType T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
 // Comparisons compare the plain numbers.
-template <ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
-template <ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
-template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
-template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
+template <internal::ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
+template <internal::ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
+template <internal::ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
+template <internal::ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
 
 namespace detail {
 template <class T> void put_host(const Traced<T>& value, HostArgument*& next) {

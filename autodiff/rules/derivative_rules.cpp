@@ -178,7 +178,7 @@ unsigned uses(Op op, int index) { return source(op, index).mask; }
 
 namespace {
 bool finite_everywhere(Op op) {
-    const OpRow& row = pumice::row(op);
+    const OpRow& row = pumice::internal::row(op);
     constexpr double points[] = {-1e5, -1, 0, 1, 1e5};  // poles are at 0, at 1, below 0, and where exp is too large
     constexpr size_t count = std::size(points);
     for (size_t at = 0; row.differentiable && at < count * count * count; ++at) {

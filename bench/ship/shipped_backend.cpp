@@ -6,6 +6,7 @@ namespace bench::ship {
 namespace {
 
 using namespace pumice;
+using namespace pumice::internal;
 
 void check(pumice_status status) {
     if (status != PUMICE_OK) throw Error(pumice_error());

@@ -9,7 +9,7 @@ class HardwareSampler {
 public:
     virtual ~HardwareSampler() = default;
     /// True if the device's sampler computes what the description of a native texture asks for.
-    virtual bool has_sampler(const ImageInfo& texture) const = 0;
+    virtual bool has_sampler(const internal::ImageInfo& texture) const = 0;
 };
 
 }  // namespace pumice

@@ -4,6 +4,8 @@
 
 namespace pumice {
 
+using namespace internal;
+
 int ImageShape::most_levels() const {
     int n = 1;
     for (int64_t longest = std::max({extent(0), extent(1), extent(2)}); longest > 1; longest >>= 1) ++n;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/support/namespaces.h"
+
 namespace pumice {
 
 /// The format of an image's texels in memory. formats.def has a row for each.
@@ -14,6 +16,8 @@ enum class Format : uint8_t {
 #include "core/format/formats.def"
 #undef FORMAT
 };
+
+namespace internal {
 
 /// A row of formats.def.
 struct FormatRow {
@@ -32,7 +36,9 @@ inline constexpr FormatRow format_rows[] = {
 #undef FORMAT
 };
 constexpr const FormatRow& row_of(Format format) { return format_rows[int(format)]; }
-constexpr std::string_view name_of(Format format) { return row_of(format).name; }
+}  // namespace internal
+
+constexpr std::string_view name_of(Format format) { return internal::row_of(format).name; }
 
 /// The filter of a sampler: the texel at the position; weights of the 2 nearest texels along each axis; Catmull-Rom weights of 4.
 enum class Filter : uint8_t { nearest, linear, cubic };
@@ -41,12 +47,15 @@ enum class Filter : uint8_t { nearest, linear, cubic };
 enum class Wrap : uint8_t { repeat, clamp, mirror, border };
 /// The computation of weights: in f32 by the kernel, the same way on all devices; or by the device's own sampler, if any.
 enum class Sampling : uint8_t { exact, fast };
-inline constexpr std::string_view filter_names[] = {"nearest", "linear", "cubic"};
-inline constexpr std::string_view wrap_names[] = {"repeat", "clamp", "mirror", "border"};
-inline constexpr std::string_view sampling_names[] = {"exact", "fast"};
 
 /// The arrangement of an image: one picture, an array of pictures (layers), or the 6 faces of a cube: +x, -x, +y, -y, +z, -z.
 enum class ImageLayout : uint8_t { plain, layered, cube };
+
+namespace internal {
+
+inline constexpr std::string_view filter_names[] = {"nearest", "linear", "cubic"};
+inline constexpr std::string_view wrap_names[] = {"repeat", "clamp", "mirror", "border"};
+inline constexpr std::string_view sampling_names[] = {"exact", "fast"};
 inline constexpr std::string_view layout_names[] = {"plain", "layered", "cube"};
 
 /// The description of an image parameter. A recorded kernel knows kind, dimensions and layout; the image of a launch gives the
@@ -118,5 +127,7 @@ struct ImageShape {
     };
     SubresourceLayout subresource_layout(int level, int64_t layer) const;
 };
+
+}  // namespace internal
 
 }  // namespace pumice

@@ -7,6 +7,8 @@
 #include <cstring>
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 using Kind = FormatRow::Kind;

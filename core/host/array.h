@@ -21,7 +21,7 @@ void name_array(const ArrayState& array, const std::string& name);
 template <class T, int N = 1> class Array {
 public:
     static_assert(N >= 1 && N <= ir::max_rank, "pumice: arrays have 1 to 6 dimensions");
-    static_assert(ScalarType<T> || detail::Composite<T>,
+    static_assert(internal::ScalarType<T> || detail::Composite<T>,
                   "pumice: array elements are bool, a fixed-width integer, half, bfloat16, float, double, a vector, or a "
                   "struct that PUMICE_STRUCT describes");
 
@@ -95,7 +95,7 @@ public:
     }
     /// Sets every element to the value.
     void fill(T value) const {
-        if constexpr (ScalarType<T>)
+        if constexpr (internal::ScalarType<T>)
             detail::fill(detail::held(state), &value, sizeof(T));
         else
             detail::with_host_memory(detail::bytes_of(count(), sizeof(T)),

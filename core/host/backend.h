@@ -10,6 +10,7 @@
 
 #include "core/host/reports.h"
 #include "core/ir/ir.h"
+#include "core/support/namespaces.h"
 
 namespace pumice {
 
@@ -34,6 +35,8 @@ struct Limits {
     int subgroup_size = 1;                      ///< items of a subgroup
     int64_t private_memory = 4096;              ///< bytes of private memory an item that cost little
 };
+
+namespace internal {
 
 /// A kernel compiled for one device. Kept by the kernel, so that it lives as long as either.
 class Executable {
@@ -191,5 +194,7 @@ public:
     /// Submits and waits for all work of all streams; throws their errors.
     virtual void synchronize() = 0;
 };
+
+}  // namespace internal
 
 }  // namespace pumice

@@ -6,6 +6,8 @@
 #include "core/host/traced_work.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace detail {
 
 namespace {

@@ -72,7 +72,7 @@ void copy(const ArrayState& from, const ArrayState& to, int stream = 0);
 class Event {
 public:
     Event() = default;
-    explicit Event(std::shared_ptr<EventState> state) : state(std::move(state)) {}
+    explicit Event(std::shared_ptr<internal::EventState> state) : state(std::move(state)) {}
     /// Blocks until the work before the event is done; throws the errors of that work.
     void wait() const {
         if (state) state->wait();
@@ -85,8 +85,8 @@ public:
     /// The device's time from the earlier event to this one. An event has a time if it comes from Stream::time_stamp or from a
     /// timed launch. Blocks until both are reached. Throws Error if one has no time, or if the devices differ.
     std::chrono::duration<double> elapsed(const Event& since) const;
-    std::shared_ptr<EventState> state;
-    std::shared_ptr<TimeStamp> begin, end;  ///< of a timed launch or time stamp
+    std::shared_ptr<internal::EventState> state;
+    std::shared_ptr<internal::TimeStamp> begin, end;  ///< of a timed launch or time stamp
 };
 
 /// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Work of different streams
@@ -149,7 +149,7 @@ public:
     // Moving a handle copies it, so that no handle is ever empty. Construction from a null pointer throws Error.
     Device(const Device&) = default;
     Device& operator=(const Device&) = default;
-    explicit Device(std::shared_ptr<Backend> backend);
+    explicit Device(std::shared_ptr<internal::Backend> backend);
     explicit Device(std::shared_ptr<detail::DeviceState> state);
 
     /// "vulkan:0 llvmpipe (...)", "cpu (...)", "interp".

@@ -9,6 +9,8 @@
 
 namespace pumice {
 
+using namespace internal;
+
 std::shared_ptr<Allocation> Backend::allocate_image(const ImageShape& shape) {
     library_bug("a device without memory for images is asked for an " + shape.text());
 }

@@ -86,7 +86,7 @@ public:
     Image() = default;
     Image(const Device& device, Format format, const int64_t* extents, int64_t layers, const ImageOptions& options) {
         static_assert(detail::Texel<T>, "pumice: the texels of an image are float, int or uint numbers, or vectors of 2 or 4");
-        ImageShape shape{format, L, N, {1, 1, 1}, options.levels, layers, false};
+        internal::ImageShape shape{format, L, N, {1, 1, 1}, options.levels, layers, false};
         for (int d = 0; d < N; ++d) shape.extents[size_t(N - 1 - d)] = extents[d];
         binding = detail::make_image(device.state, shape, detail::element_of<T>(), options);
     }
@@ -167,7 +167,7 @@ public:
     Image<T, N, L> image() const {
         detail::held(binding);
         auto plain = std::make_shared<detail::ImageBinding>(*binding);
-        plain->info.kind = ImageInfo::Kind::storage;
+        plain->info.kind = internal::ImageInfo::Kind::storage;
         return Image<T, N, L>(plain);
     }
     std::shared_ptr<detail::ImageBinding> binding;

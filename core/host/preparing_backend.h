@@ -12,7 +12,7 @@ public:
     virtual ~PreparingBackend() = default;
     /// Makes what launch() would make for this launch, and does not launch. The arrays have extents, bytes and offsets, and no
     /// memory.
-    virtual void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) = 0;
+    virtual void prepare(const std::shared_ptr<internal::Executable>& executable, const internal::Launch& launch) = 0;
 };
 
 }  // namespace pumice

@@ -11,6 +11,8 @@
 
 namespace pumice {
 
+using namespace internal;
+
 /// One record of a ring, decoded.
 struct Reports::Record {
     const RegisteredLaunch* launch = nullptr;  ///< null: no record

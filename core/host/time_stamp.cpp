@@ -4,6 +4,8 @@
 #include "core/support/error.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 /// A time of the host's clock, read by a function that the stream calls.

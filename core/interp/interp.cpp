@@ -40,6 +40,8 @@
 #include "core/tools/coverage.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 using namespace interp;

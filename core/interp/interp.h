@@ -28,6 +28,6 @@ enum class InterpMode {
 /// without effect, which is then not checked: loads whose value nothing uses (every subscript records a load), and local or
 /// private memory that nothing reads. New device memory that is not zeroed on request holds bytes 0xCD. Subgroups are items of
 /// consecutive linear indices (axis 0 the fastest), of this size, 1 to 128.
-std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared, int subgroup_size = 8);
+std::shared_ptr<internal::Backend> open_interp(InterpMode mode = InterpMode::prepared, int subgroup_size = 8);
 
 }  // namespace pumice

@@ -14,6 +14,8 @@
 
 namespace pumice::interp_test {
 
+using namespace internal;
+
 /// An array of a device, with its extents in written order.
 template <class T> struct DeviceArray {
     DeviceArray(Backend& on, const std::vector<T>& host, std::vector<int64_t> extents = {}) : device(on), count(host.size()) {

@@ -54,16 +54,16 @@ inline auto key_parts(const Kernel& k) {
 
 }  // namespace ir
 
-inline auto key_parts(const ImageInfo& i) {
+inline auto key_parts(const internal::ImageInfo& i) {
     const auto& [kind, layout, dimensions, resolved, native, format, levels, filter, mip_filter, wrap, sampling, border] = i;
     return std::tie(kind, layout, dimensions, resolved, native, format, levels, filter, mip_filter, wrap, sampling, border[0],
                     border[1], border[2], border[3]);
 }
-inline auto key_parts(const Leaf& l) {
+inline auto key_parts(const internal::Leaf& l) {
     const auto& [path, type, offset] = l;
     return std::tie(path, type, offset);
 }
-inline auto key_parts(const Element& e) {
+inline auto key_parts(const internal::Element& e) {
     const auto& [leaves, size] = e;
     return std::tie(leaves, size);
 }

@@ -6,6 +6,8 @@
 #include <set>
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 std::string key_of(const ir::Kernel& kernel) {

@@ -29,10 +29,10 @@ template <class To, class From> constexpr To cast_scalar(From a) {
 }
 
 /// Calls f with a zero of the C++ type of `type`: turns a run-time Scalar into a template argument.
-template <class F> decltype(auto) with_scalar(Scalar type, F&& f) {
+template <class F> decltype(auto) with_scalar(internal::Scalar type, F&& f) {
     switch (type) {
 #define SCALAR(name, text, type, kind) \
-    case Scalar::name: return f(type());
+    case internal::Scalar::name: return f(type());
 #include "core/ir/scalars.def"
 #undef SCALAR
     }
@@ -67,18 +67,20 @@ template <class T> uint64_t to_bits(T value) {
         return uint64_t(std::make_unsigned_t<T>(value));
 }
 
-inline uint64_t cast_bits(Scalar from, Scalar to, uint64_t bits) {
+inline uint64_t cast_bits(internal::Scalar from, internal::Scalar to, uint64_t bits) {
     return with_scalar(from, [&](auto f) {
         return with_scalar(to, [&](auto t) { return to_bits(cast_scalar<decltype(t)>(from_bits<decltype(f)>(bits))); });
     });
 }
 
 /// A float of any type from and to double. From double to a narrow float rounds to f32 first, as casts do.
-inline double real_of(Scalar type, uint64_t bits) { return from_bits<double>(cast_bits(type, Scalar::f64, bits)); }
-inline uint64_t real_bits(Scalar type, double value) { return cast_bits(Scalar::f64, type, to_bits(value)); }
+inline double real_of(internal::Scalar type, uint64_t bits) {
+    return from_bits<double>(cast_bits(type, internal::Scalar::f64, bits));
+}
+inline uint64_t real_bits(internal::Scalar type, double value) { return cast_bits(internal::Scalar::f64, type, to_bits(value)); }
 
 /// The largest finite number of a float type.
-inline double largest_real(Scalar type) {
+inline double largest_real(internal::Scalar type) {
     return with_scalar(type, [](auto zero) {
         using T = decltype(zero);
         if constexpr (NarrowFloat<T>)

@@ -8,7 +8,7 @@
 #include "core/ir/scalar_math.h"
 #include "core/support/error.h"
 
-namespace pumice {
+namespace pumice::internal {
 
 namespace {
 
@@ -154,7 +154,7 @@ bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64
     });
 }
 
-}  // namespace pumice
+}  // namespace pumice::internal
 
 namespace pumice::ir {
 

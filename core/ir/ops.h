@@ -6,7 +6,7 @@
 
 #include "core/ir/ir.h"
 
-namespace pumice {
+namespace pumice::internal {
 
 /// Allowed operand types of a scalar op; ops.def explains the letters.
 enum class TypeClass : uint8_t { F, W, I, S, U, B, N, L, SF, A, F_I };
@@ -72,7 +72,7 @@ std::string_view llvm_text(ir::Op op, Scalar operand);
 /// complement, f16 computed in float and rounded). Returns false if the row does not take the type.
 bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64_t& result);
 
-}  // namespace pumice
+}  // namespace pumice::internal
 
 namespace pumice::ir {
 

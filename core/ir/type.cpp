@@ -13,7 +13,7 @@ uint32_t shift_right_even(uint32_t value, int shift) {
 }
 }  // namespace
 
-std::optional<Scalar> scalar_named(std::string_view name) {
+std::optional<internal::Scalar> internal::scalar_named(std::string_view name) {
     for (int i = 0; i < scalar_count; ++i)
         if (scalar_rows[i].text == name) return Scalar(i);
     return std::nullopt;

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/support/namespaces.h"
+
 namespace pumice {
 
 /// IEEE binary16. Devices and the interpreter compute in f32 and round every result. Conversions from and to other types go
@@ -56,6 +58,8 @@ struct bfloat16 {
 template <class T> concept NarrowFloat = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 /// The C++ type in which a scalar is computed: float for a narrow float, else the type itself.
 template <class T> using Computed = std::conditional_t<NarrowFloat<T>, float, T>;
+
+namespace internal {
 
 /// The types of device values. Vectors, matrices and structs exist only in memory (see Element): values are scalars.
 enum class Scalar : uint8_t {
@@ -123,5 +127,7 @@ struct Element {
     bool is_scalar() const { return leaves.size() == 1 && leaves[0].path.empty(); }
     bool operator==(const Element&) const = default;
 };
+
+}  // namespace internal
 
 }  // namespace pumice

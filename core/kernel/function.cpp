@@ -5,6 +5,8 @@
 #include "core/support/error.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 using ir::Op;

@@ -162,7 +162,7 @@ private:
         std::shared_ptr<const detail::FunctionBody> body;
         std::mutex mutex;
         std::shared_ptr<const ir::Kernel> recorded;
-        std::shared_ptr<Executable> executable;
+        std::shared_ptr<internal::Executable> executable;
     };
     std::shared_ptr<State> state;
 };

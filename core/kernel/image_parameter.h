@@ -54,7 +54,7 @@ template <class I> IndexOperand index_at(const I& index, SourceLocation location
 template <class T, int N> class In<Image<T, N>, 1> : public detail::ImageBase<T, N, ImageLayout::plain> {
 public:
     explicit In(const detail::ParameterSource& source)
-        : detail::ImageBase<T, N, ImageLayout::plain>(source, ImageInfo::Kind::storage, ir::Access::in) {}
+        : detail::ImageBase<T, N, ImageLayout::plain>(source, internal::ImageInfo::Kind::storage, ir::Access::in) {}
     PUMICE_TEXELS(Val<T>, load)
 };
 
@@ -62,7 +62,7 @@ public:
 template <class T, int N> class InOut<Image<T, N>, 1> : public detail::ImageBase<T, N, ImageLayout::plain> {
 public:
     explicit InOut(const detail::ParameterSource& source, ir::Access access = ir::Access::inout)
-        : detail::ImageBase<T, N, ImageLayout::plain>(source, ImageInfo::Kind::storage, access) {}
+        : detail::ImageBase<T, N, ImageLayout::plain>(source, internal::ImageInfo::Kind::storage, access) {}
     PUMICE_TEXELS(Ref<T>, refer)
 };
 
@@ -82,7 +82,7 @@ template <class T, int N, ImageLayout L> class In<Texture<T, N, L>, 1> : public 
 
 public:
     explicit In(const detail::ParameterSource& source)
-        : detail::ImageBase<T, N, L>(source, ImageInfo::Kind::texture, ir::Access::in) {}
+        : detail::ImageBase<T, N, L>(source, internal::ImageInfo::Kind::texture, ir::Access::in) {}
 
     /// A texel of a level: (level, y, x), or with a layer or face (level, layer, y, x).
     template <class... I>
@@ -144,13 +144,13 @@ public:
 private:
     detail::Handle zero(detail::SourceLocation location) const {
         detail::Recorder& r = this->recorder(location);
-        return r.handle(r.at(location).build.constant_float(Scalar::f32, 0));
+        return r.handle(r.at(location).build.constant_float(internal::Scalar::f32, 0));
     }
     Val<T> filtered(detail::Handle level, const detail::Handle* layer, const detail::Operand<Position>& at) const {
         static_assert(detail::is_float_texel<T>(), "pumice: a texture of integers is read by fetch, not by sample");
         std::vector<detail::Handle> operands{level};
         if (layer) operands.push_back(*layer);
-        if constexpr (ScalarType<Position>)
+        if constexpr (internal::ScalarType<Position>)
             operands.push_back(at.handle);
         else
             operands.insert(operands.end(), at.handles.begin(), at.handles.end());

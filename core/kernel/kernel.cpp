@@ -28,6 +28,8 @@
 
 namespace pumice {
 
+using namespace internal;
+
 // ---- recording -----------------------------------------------------------------------------------------------------
 
 struct KernelBase::State {

@@ -8,6 +8,8 @@
 #include <system_error>
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 /// An image without memory as the argument of a parameter.

@@ -7,6 +7,8 @@
 
 namespace pumice {
 
+using namespace internal;
+
 void Range::set_group(std::initializer_list<int64_t> extents) {
     if (extents.size() > ir::max_rank)
         fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);

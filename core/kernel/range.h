@@ -30,9 +30,9 @@ public:
     /// Measures the device's time of the launch, for Event::elapsed. A device may overlap less work around it.
     Range timed() const;
 
-    int rank = 1;                                                          ///< 0: the kernel's own range
-    std::array<int64_t, ir::max_rank> from{}, to = Launch::Array::ones();  ///< the end excluded
-    std::array<int64_t, ir::max_rank> group_extents{};                     ///< zeros: the device chooses
+    int rank = 1;                                                                    ///< 0: the kernel's own range
+    std::array<int64_t, ir::max_rank> from{}, to = internal::Launch::Array::ones();  ///< the end excluded
+    std::array<int64_t, ir::max_rank> group_extents{};                               ///< zeros: the device chooses
     int group_rank = 0;
     Stream stream;
     bool is_timed = false;

@@ -202,10 +202,10 @@ template <class T> struct MatrixInfix {};
 
 // Array members (T[N], std::array<T, N>) of any type that may be a member.
 template <class T, size_t N>
-    requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+    requires(internal::ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
 struct structure<T[N]> : detail::ArrayStructure<T[N], T, N> {};
 template <class T, size_t N>
-    requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+    requires(internal::ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
 struct structure<std::array<T, N>> : detail::ArrayStructure<std::array<T, N>, T, N> {};
 
 template <detail::Composite T> class Val<T>
@@ -328,7 +328,7 @@ private:
     }
     template <class M> static void assign(M& members, const detail::Handle*& next) {
         members.each([&]<class F>(Var<F>& member) {
-            if constexpr (ScalarType<F>)
+            if constexpr (internal::ScalarType<F>)
                 member = Val<F>(*next++);
             else
                 assign(member, next);
@@ -408,7 +408,7 @@ private:
     }
     template <class M> static void assign(M& members, const detail::Handle*& next) {
         members.each([&]<class F>(Ref<F>& member) {
-            if constexpr (ScalarType<F>)
+            if constexpr (internal::ScalarType<F>)
                 std::move(member) = detail::Operand<F>(Val<F>(*next++), member.location.file, member.location.line);
             else
                 assign(member, next);
@@ -417,7 +417,8 @@ private:
 };
 
 template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
-template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
+template <class T> Val<T>::Val(const detail::ParameterSource& source)
+    : handle(detail::declare_scalar(source, *internal::scalar_of<T>())) {}
 template <class T> Var<T>::Var(detail::VarSource& members) {
     declare(detail::Operand<T>(Val<T>(*members.next++), members.location.file, members.location.line));
 }

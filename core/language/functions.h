@@ -48,7 +48,7 @@ template <class A> using composite_t = std::conditional_t<Composite<device_type_
 template <class A, class B> using chosen_t = std::conditional_t<Composite<composite_t<A>>, composite_t<A>, composite_t<B>>;
 
 }  // namespace detail
-template <class A, TypeClass c> concept DeviceValueIn = detail::in_class<c, detail::device_type_t<A>>();
+template <class A, internal::TypeClass c> concept DeviceValueIn = detail::in_class<c, detail::device_type_t<A>>();
 
 namespace detail {
 
@@ -244,27 +244,27 @@ struct LanguageFunctions {
 }  // namespace detail
 
 /// x as T, by value. Float to integer truncates towards zero and saturates, NaN gives 0; integers wrap; to bool is x != 0.
-template <ScalarType T, detail::DeviceValue A>
-    requires ScalarType<detail::device_type_t<A>>
+template <internal::ScalarType T, detail::DeviceValue A>
+    requires internal::ScalarType<detail::device_type_t<A>>
 Val<T> cast(const A& x, PUMICE_AT) {
-    return Val<T>(detail::emit_cast(*scalar_of<T>(), detail::handle_of(x, PUMICE_HERE), PUMICE_HERE));
+    return Val<T>(detail::emit_cast(*internal::scalar_of<T>(), detail::handle_of(x, PUMICE_HERE), PUMICE_HERE));
 }
 /// The same for a host number.
-template <ScalarType T, detail::HostScalar A>
-    requires ScalarType<A>
+template <internal::ScalarType T, detail::HostScalar A>
+    requires internal::ScalarType<A>
 Val<T> cast(const A& x, PUMICE_AT) {
     uint64_t bits = 0;
     __builtin_memcpy(&bits, &x, sizeof(A));
-    return Val<T>(detail::emit_host_cast(*scalar_of<T>(), *scalar_of<A>(), bits, PUMICE_HERE));
+    return Val<T>(detail::emit_host_cast(*internal::scalar_of<T>(), *internal::scalar_of<A>(), bits, PUMICE_HERE));
 }
 
 /// The bits of x as T, a scalar type of the same size.
 template <class T, detail::DeviceValue A>
-    requires(size_of(*scalar_of<T>()) == size_of(*scalar_of<detail::device_type_t<A>>()))
+    requires(size_of(*internal::scalar_of<T>()) == size_of(*internal::scalar_of<detail::device_type_t<A>>()))
 Val<T> bitcast(const A& x, PUMICE_AT) {
     detail::Recorder& r = detail::Recorder::current("bitcast", PUMICE_HERE);
     const ir::Value v = r.use(detail::handle_of(x, PUMICE_HERE), PUMICE_HERE);
-    return Val<T>(r.handle(r.at(PUMICE_HERE).build.bitcast(*scalar_of<T>(), v)));
+    return Val<T>(r.handle(r.at(PUMICE_HERE).build.bitcast(*internal::scalar_of<T>(), v)));
 }
 
 // Function objects that call by name, with argument-dependent lookup. device_math has them for scopes where the user's code hides

@@ -1,6 +1,8 @@
 #include "core/language/indices.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace detail {
 
 Val<int> index_along(ir::Op which, int axis, SourceLocation location) {

@@ -4,6 +4,8 @@
 #include "core/support/error.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace detail {
 
 void MemoryBase::check_dimension(const Recorder& r, int d, int rank, SourceLocation location) {

@@ -192,7 +192,7 @@ Handle emit_compare_exchange(const ElementAddress& element, Handle before, Handl
 // Atomic read-modify-write of an element of global or local memory; each returns the old value. The order among work-items is
 // undefined; min and max of floats ignore NaN.
 #define PUMICE_ATOMIC(name, what, condition)                                                                        \
-    template <ScalarType T>                                                                                         \
+    template <internal::ScalarType T>                                                                               \
         requires(condition)                                                                                         \
     Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                 \
         return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.location)); \
@@ -201,14 +201,15 @@ PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_min, min, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_max, max, (!std::is_same_v<T, bool>))
-PUMICE_ATOMIC(atomic_and, and_, !is_float(*scalar_of<T>()))
-PUMICE_ATOMIC(atomic_or, or_, !is_float(*scalar_of<T>()))
-PUMICE_ATOMIC(atomic_xor, xor_, !is_float(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_and, and_, !is_float(*internal::scalar_of<T>()))
+PUMICE_ATOMIC(atomic_or, or_, !is_float(*internal::scalar_of<T>()))
+PUMICE_ATOMIC(atomic_xor, xor_, !is_float(*internal::scalar_of<T>()))
 PUMICE_ATOMIC(atomic_exchange, exchange, true)
 #undef PUMICE_ATOMIC
 /// Writes `desired` if the element's bits equal those of `expected`; returns the old value.
-template <ScalarType T> Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected,
-                                                       std::type_identity_t<detail::Operand<T>> desired) {
+template <internal::ScalarType T> Val<T> atomic_compare_exchange(Ref<T>&& element,
+                                                                 std::type_identity_t<detail::Operand<T>> expected,
+                                                                 std::type_identity_t<detail::Operand<T>> desired) {
     return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.location));
 }
 

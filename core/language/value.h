@@ -277,7 +277,7 @@ PUMICE_CLASH(<<) PUMICE_CLASH(>>)
 /// An immutable device value of scalar type T. Host scalars convert to it.
 template <class T> class Val : public detail::Infix<T> {
 public:
-    static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, bfloat16, float or double");
+    static_assert(internal::ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, bfloat16, float or double");
     explicit Val(detail::Handle h) : handle(h) {}
     explicit Val(detail::HandleSource& members);
     explicit Val(const detail::ParameterSource& source);
@@ -366,42 +366,42 @@ public:
         return update(ir::Op::div, v);
     }
     Var& operator%=(detail::Operand<T> v)
-        requires(is_int(*scalar_of<T>()))
+        requires(is_int(*internal::scalar_of<T>()))
     {
         return update(ir::Op::rem, v);
     }
     Var& operator&=(detail::Operand<T> v)
-        requires(!is_float(*scalar_of<T>()))
+        requires(!is_float(*internal::scalar_of<T>()))
     {
         return update(ir::Op::and_, v);
     }
     Var& operator|=(detail::Operand<T> v)
-        requires(!is_float(*scalar_of<T>()))
+        requires(!is_float(*internal::scalar_of<T>()))
     {
         return update(ir::Op::or_, v);
     }
     Var& operator^=(detail::Operand<T> v)
-        requires(!is_float(*scalar_of<T>()))
+        requires(!is_float(*internal::scalar_of<T>()))
     {
         return update(ir::Op::xor_, v);
     }
     Var& operator<<=(detail::Operand<T> v)
-        requires(is_int(*scalar_of<T>()))
+        requires(is_int(*internal::scalar_of<T>()))
     {
         return update(ir::Op::shl, v);
     }
     Var& operator>>=(detail::Operand<T> v)
-        requires(is_int(*scalar_of<T>()))
+        requires(is_int(*internal::scalar_of<T>()))
     {
         return update(ir::Op::shr, v);
     }
     Var& operator<<=(detail::OtherCount<T> n)
-        requires(is_int(*scalar_of<T>()))
+        requires(is_int(*internal::scalar_of<T>()))
     {
         return update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
     }
     Var& operator>>=(detail::OtherCount<T> n)
-        requires(is_int(*scalar_of<T>()))
+        requires(is_int(*internal::scalar_of<T>()))
     {
         return update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line});
     }
@@ -508,16 +508,16 @@ public:
     void operator*=(detail::Operand<T> v) && { update(ir::Op::mul, v); }
     void operator/=(detail::Operand<T> v) && { update(ir::Op::div, v); }
     void operator%=(detail::Operand<T> v) &&
-        requires(is_int(*scalar_of<T>())) { update(ir::Op::rem, v); } void operator&=(detail::Operand<T> v) &&
-        requires(!is_float(*scalar_of<T>())) { update(ir::Op::and_, v); } void operator|=(detail::Operand<T> v) &&
-        requires(!is_float(*scalar_of<T>())) { update(ir::Op::or_, v); } void operator^=(detail::Operand<T> v) &&
-        requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); } void operator<<=(detail::Operand<T> v) &&
-        requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); } void operator>>=(detail::Operand<T> v) &&
-        requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); } void operator<<=(detail::OtherCount<T> n) &&
-        requires(is_int(*scalar_of<T>())) {
+        requires(is_int(*internal::scalar_of<T>())) { update(ir::Op::rem, v); } void operator&=(detail::Operand<T> v) &&
+        requires(!is_float(*internal::scalar_of<T>())) { update(ir::Op::and_, v); } void operator|=(detail::Operand<T> v) &&
+        requires(!is_float(*internal::scalar_of<T>())) { update(ir::Op::or_, v); } void operator^=(detail::Operand<T> v) &&
+        requires(!is_float(*internal::scalar_of<T>())) { update(ir::Op::xor_, v); } void operator<<=(detail::Operand<T> v) &&
+        requires(is_int(*internal::scalar_of<T>())) { update(ir::Op::shl, v); } void operator>>=(detail::Operand<T> v) &&
+        requires(is_int(*internal::scalar_of<T>())) { update(ir::Op::shr, v); } void operator<<=(detail::OtherCount<T> n) &&
+        requires(is_int(*internal::scalar_of<T>())) {
             update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
         } void operator>>=(detail::OtherCount<T> n) &&
-        requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line}); }
+        requires(is_int(*internal::scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line}); }
         // +a[i] returns the new value, a[i]++ the old one.
         Val<T> operator++() &&
         requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); } Val<T> operator--() &&

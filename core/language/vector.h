@@ -88,13 +88,13 @@ template <detail::Letters letters, detail::VectorValue A> auto swizzle(const A& 
 // A host vector with a device scalar, which stands for all components. The source line is that of the preceding operation.
 // clang-format off
 #define PUMICE_HOST_VECTOR(symbol)                                                                              \
-    template <detail::Vector T, class B> requires ScalarType<detail::device_type_t<B>>                          \
+    template <detail::Vector T, class B> requires internal::ScalarType<detail::device_type_t<B>>                          \
     auto operator symbol(const T& a, const B& b) {                                                              \
         static_assert(std::is_same_v<detail::device_type_t<B>, typename structure<T>::component>,                \
                       "pumice: a vector beside a device scalar of another type than its components: write cast<T>(x)"); \
         return Val<T>(a, "", 0) symbol b;                                                                       \
     }                                                                                                           \
-    template <class A, detail::Vector T> requires ScalarType<detail::device_type_t<A>>                          \
+    template <class A, detail::Vector T> requires internal::ScalarType<detail::device_type_t<A>>                          \
     auto operator symbol(const A& a, const T& b) {                                                              \
         static_assert(std::is_same_v<detail::device_type_t<A>, typename structure<T>::component>,                \
                       "pumice: a vector beside a device scalar of another type than its components: write cast<T>(x)"); \

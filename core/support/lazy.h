@@ -5,7 +5,9 @@
 #include <mutex>
 #include <optional>
 
-namespace pumice {
+#include "core/support/namespaces.h"
+
+namespace pumice::internal {
 
 /// Holds what `make` returns, which runs once, at the first question; none where it returns nothing. Copies share the value. May
 /// be asked by several threads at once; `make` must not ask the same object.
@@ -36,4 +38,4 @@ private:
     std::shared_ptr<State> state;
 };
 
-}  // namespace pumice
+}  // namespace pumice::internal

@@ -8,6 +8,8 @@
 #include "core/support/error.h"
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 std::string undoubled(std::string_view text) {

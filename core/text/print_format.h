@@ -23,9 +23,9 @@ public:
     /// Number of placeholders.
     size_t places() const { return specs.size(); }
     /// The reason why values of these types do not fit the format, as a sentence without full stop; "" if they fit.
-    std::string misfit(std::span<const Scalar> types) const;
+    std::string misfit(std::span<const internal::Scalar> types) const;
     /// The line, from values as bits in the low bytes. The values must fit the format.
-    std::string line(std::span<const Scalar> types, std::span<const uint64_t> bits) const;
+    std::string line(std::span<const internal::Scalar> types, std::span<const uint64_t> bits) const;
 
     /// The text with braces doubled, so that a format prints it literally.
     static std::string escaped(std::string_view text);
@@ -40,7 +40,7 @@ private:
         int width = 0, precision = -1;
     };
     static bool read(std::string_view text, Spec& spec);
-    static std::string value(const Spec& spec, Scalar type, uint64_t bits);
+    static std::string value(const Spec& spec, internal::Scalar type, uint64_t bits);
 
     std::string whole;
     std::string problem;             ///< of the format itself

@@ -6,6 +6,8 @@
 #include <limits>
 
 namespace pumice {
+
+using namespace internal;
 namespace {
 
 using S = Scalar;

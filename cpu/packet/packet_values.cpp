@@ -64,7 +64,7 @@ bool Packet::is_index(Value v, Op op) const {
 bool Packet::is_costly(const Inst& i) const {
     uint64_t divisor = 0;
     const bool divides = (i.op == Op::div || i.op == Op::rem) && is_int(i.type);
-    return pumice::is_costly(i.op) || (divides && !(k.constant(k.operands(i)[1], divisor) && divisor != 0));
+    return pumice::internal::is_costly(i.op) || (divides && !(k.constant(k.operands(i)[1], divisor) && divisor != 0));
 }
 
 /// The attributes of functions that run items.

@@ -11,6 +11,7 @@
 namespace {
 
 using namespace pumice;
+using namespace pumice::internal;
 
 static_assert(scalar_count == 13, "a new scalar type needs a column here");
 
@@ -22,7 +23,7 @@ static_assert(scalar_count == 13, "a new scalar type needs a column here");
     void pumice_cpu_##name##_##suffix([[maybe_unused]] uint16_t* lanes, [[maybe_unused]] int count, [[maybe_unused]] void* r, \
                                       [[maybe_unused]] const void* a, [[maybe_unused]] const void* b,                         \
                                       [[maybe_unused]] const void* c) {                                                       \
-        if constexpr (pumice::takes(pumice::TypeClass::types, *pumice::scalar_of<T>()))                                       \
+        if constexpr (pumice::internal::takes(pumice::internal::TypeClass::types, *pumice::internal::scalar_of<T>()))         \
             pumice::interp::name##_items<T>({lanes, count}, r, a, b, c);                                                      \
     }
 #define EXPORT_ALL(name, types)            \

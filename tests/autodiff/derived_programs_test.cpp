@@ -4,6 +4,7 @@
 #include "tests/device/suite.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 using suite::iota;
 

@@ -15,6 +15,7 @@
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using derive::Activity;
 
 namespace {

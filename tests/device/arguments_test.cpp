@@ -1,5 +1,11 @@
 // Arguments of kernels: callables that a kernel is made with, and many scalars and arrays that it is launched with.
+#include <bit>
+#include <cfenv>
+#include <limits>
 #include <utility>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include "tests/device/suite.h"
 
@@ -76,6 +82,79 @@ TEST(Language, FortyArrays) {
     if (message.find("has no device addresses") != std::string::npos) GTEST_SKIP() << "SKIPPED: " << message;
     ASSERT_EQ(message, "(no error)");
     for (int i = 0; i < 6; ++i) EXPECT_EQ(out.download()[size_t(i)], (float(i) * 820 - 7) * 0.5f + 120);
+}
+
+/// The message of the Error that act() throws.
+template <class F> std::string refusal(const F& act) {
+    try {
+        act();
+    } catch (const Error& e) { return e.what(); }
+    return "no error";
+}
+
+TEST(Language, ALaunchRefusesNumbersThatItsParametersDoNotHold) {
+    const Device d = device();
+    const Array<int64_t> out = d.zeros<int64_t>(1);
+    const auto byte = kernel("byte", [](Out<int64_t> o, Val<uint8_t> a) { o[0] = cast<int64_t>(a); }).names({"o", "a"});
+    const auto whole = kernel("whole", [](Out<int64_t> o, Val<int> a) { o[0] = cast<int64_t>(a); });
+    const auto large = kernel("large", [](Out<int64_t> o, Val<uint64_t> a) { o[0] = cast<int64_t>(a); });
+    const auto real = kernel("real", [](Out<int64_t> o, Val<float> a) { o[0] = cast<int64_t>(a); });
+    const auto small = kernel("small", [](Out<int64_t> o, Val<half> a) { o[0] = cast<int64_t>(a); });
+    byte(ndrange(1), out, 255);
+    EXPECT_EQ(out.get(0), 255);
+    whole(ndrange(1), out, int64_t(INT32_MIN));
+    EXPECT_EQ(out.get(0), INT32_MIN);
+    large(ndrange(1), out, 7);
+    EXPECT_EQ(out.get(0), 7);
+    real(ndrange(1), out, 16777217);
+    EXPECT_EQ(out.get(0), 16777216);
+    real(ndrange(1), out, std::numeric_limits<double>::infinity());
+    small(ndrange(1), out, 65504.0);
+    EXPECT_EQ(out.get(0), 65504);
+    const auto ends_with = [](const std::string& message, const char* end) { return message.ends_with(end); };
+    EXPECT_PRED2(ends_with, refusal([&] { byte(ndrange(1), out, 300); }),
+                 "argument 2 (\"a\") is given 300, which does not fit into u8: it holds 0 to 255");
+    EXPECT_PRED2(ends_with, refusal([&] { byte(ndrange(1), out, -1); }),
+                 "is given -1, which does not fit into u8: it holds 0 to 255");
+    EXPECT_PRED2(ends_with, refusal([&] { whole(ndrange(1), out, int64_t(5000000000)); }),
+                 "is given 5000000000, which does not fit into i32: it holds -2147483648 to 2147483647");
+    EXPECT_PRED2(ends_with, refusal([&] { whole(ndrange(1), out, 4294967295u); }), "it holds -2147483648 to 2147483647");
+    EXPECT_PRED2(ends_with, refusal([&] { large(ndrange(1), out, -1); }), "it holds 0 to 18446744073709551615");
+    EXPECT_PRED2(ends_with, refusal([&] { real(ndrange(1), out, 1e300); }),
+                 "does not fit into f32: its largest number is 3.40282e+38");
+    EXPECT_PRED2(ends_with, refusal([&] { small(ndrange(1), out, 1e6f); }), "does not fit into f16: its largest number is 65504");
+    byte(ndrange(1), out, 9);  // the device goes on
+    EXPECT_EQ(out.get(0), 9);
+}
+
+/// The caller rounds downwards, or flushes subnormal numbers: kernels do neither, on all threads.
+TEST(Language, KernelsDoNotRunInTheFloatModeOfTheCaller) {
+    if (device().name().starts_with("vulkan")) GTEST_SKIP() << "its shaders run on threads and cards of the driver";
+    const auto third = kernel("third", Math::strict, [](Out<float> o, In<float> x) {
+        auto i = global_index();
+        o[i] = x[i] / 3.0f;
+    });
+    const Device d = device();
+    for (const int64_t n : {int64_t(10), int64_t(3000000)}) {
+        if (n > 1000 && d.name() == "interp") continue;
+        const Array<float> x = d.full<float>(n, 1.0f), out = d.zeros<float>(n);
+        std::fesetround(FE_DOWNWARD);
+        third(ndrange(n), out, x);
+        d.synchronize();
+        const bool kept = std::fegetround() == FE_DOWNWARD;
+        std::fesetround(FE_TONEAREST);
+        EXPECT_TRUE(kept);
+        EXPECT_EQ(out.download(), std::vector<float>(size_t(n), 1.0f / 3.0f));
+#if defined(__SSE2__)
+        const unsigned before = _mm_getcsr();
+        x.fill(1e-38f);
+        _mm_setcsr(before | 0x8040);  // FTZ, DAZ
+        third(ndrange(n), out, x);
+        d.synchronize();
+        _mm_setcsr(before);
+        EXPECT_EQ(out.download(), std::vector<float>(size_t(n), std::bit_cast<float>(0x244bfau)));
+#endif
+    }
 }
 
 }  // namespace

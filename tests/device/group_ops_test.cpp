@@ -8,6 +8,7 @@
 #include "tests/device/suite.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "tests/device/suite.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 
 namespace {
@@ -260,6 +261,23 @@ TEST(Host, MemoryInUseIsCounted) {
         EXPECT_EQ(d.memory_in_use() - before, 4000);
     }
     EXPECT_EQ(d.memory_in_use(), before);
+}
+
+TEST(Host, ReleaseEndsSlicesAndReshapes) {
+    const Device d = device();
+    d.synchronize();
+    const int64_t before = d.memory_in_use();
+    const Array<float> a = d.full<float>(64, 1.0f), part = a.slice(0, 16), inner = part.slice(4, 8),
+                       other = d.full<float>(4, 2.0f);
+    const Array<float, 2> square = a.reshape({8, 8});
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(a.slice(i % 60, i % 60 + 4).download(), std::vector<float>(4, 1.0f));
+    part.release();
+    EXPECT_EQ(d.memory_in_use() - before, 16);
+    EXPECT_THROW(a.download(), Error);
+    EXPECT_THROW(part.download(), Error);
+    EXPECT_THROW(inner.get(0), Error);
+    EXPECT_THROW(square.download(), Error);
+    EXPECT_EQ(other.download(), std::vector<float>(4, 2.0f));
 }
 
 }  // namespace

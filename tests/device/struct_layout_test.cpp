@@ -7,6 +7,7 @@
 #include "tests/device/types.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 
 namespace struct_layout_test {

@@ -9,8 +9,8 @@
 
 namespace suite {
 
-inline bool has_type(const pumice::Device& device, pumice::Scalar type) {
-    using pumice::Feature, pumice::Scalar;
+inline bool has_type(const pumice::Device& device, pumice::internal::Scalar type) {
+    using pumice::Feature, pumice::internal::Scalar;
     switch (type) {
         case Scalar::i8:
         case Scalar::u8: return device.supports(Feature::int8);
@@ -23,6 +23,6 @@ inline bool has_type(const pumice::Device& device, pumice::Scalar type) {
         default: return true;
     }
 }
-template <class T> bool has_type() { return has_type(device(), *pumice::scalar_of<T>()); }
+template <class T> bool has_type() { return has_type(device(), *pumice::internal::scalar_of<T>()); }
 
 }  // namespace suite

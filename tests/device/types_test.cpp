@@ -5,6 +5,7 @@
 #include "tests/device/types.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 using suite::has_type;
 

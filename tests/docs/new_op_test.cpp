@@ -9,6 +9,7 @@
 #include "core/ir/ops.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "tests/docs/page.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 
@@ -111,7 +112,7 @@ TEST(OpsReference, IsMadeFromTheTableOfOps) {
     const std::map<int, std::string> heading = headings();
     std::string page = head;
     for (int op = 0; op < ir::scalar_op_count; ++op) {
-        const OpRow& row = pumice::row(ir::Op(op));
+        const OpRow& row = pumice::internal::row(ir::Op(op));
         if (const auto h = heading.find(op); h != heading.end()) {
             std::string title = h->second;
             title[0] = char(std::toupper(title[0]));

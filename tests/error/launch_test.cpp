@@ -3,6 +3,7 @@
 #include "tests/error/error_suite.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 
 namespace {

@@ -7,6 +7,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using ir::Op;
 
 Expr Maker::number(Scalar type, int64_t value) {

@@ -14,7 +14,7 @@ public:
     explicit RandomImages(uint64_t seed) : random(seed * 0x9e3779b97f4a7c15u + 1) {
         using namespace pumice;
         used = seed % 2 == 0;
-        shape.format = Format(roll(std::size(format_rows)));
+        shape.format = Format(roll(std::size(internal::format_rows)));
         shape.dimensions = 1 + int(roll(3));
         for (int axis = 0; axis < shape.dimensions; ++axis) shape.extents[size_t(axis)] = 1 + int64_t(roll(9));
         shape.levels = 1 + int(roll(uint64_t(shape.most_levels())));
@@ -25,17 +25,18 @@ public:
             sampler.filter = Filter::nearest;
         sampler.wrap = Wrap(roll(4));
         for (float& channel : sampler.border) channel = float(roll(17)) / 8 - 1;
-        do own_format = Format(roll(std::size(format_rows)));
-        while (row_of(own_format).kind == FormatRow::Kind::srgb);
+        do own_format = Format(roll(std::size(internal::format_rows)));
+        while (internal::row_of(own_format).kind == internal::FormatRow::Kind::srgb);
     }
 
-    bool filters() const { return pumice::row_of(shape.format).is_float(); }
+    bool filters() const { return pumice::internal::row_of(shape.format).is_float(); }
 
     pumice::ir::Memory texture_parameter() const {
-        return parameter(shape.format, {pumice::ImageInfo::Kind::texture, pumice::ImageLayout::plain, shape.dimensions});
+        return parameter(shape.format,
+                         {pumice::internal::ImageInfo::Kind::texture, pumice::ImageLayout::plain, shape.dimensions});
     }
     pumice::ir::Memory own_parameter() const {
-        return parameter(own_format, {pumice::ImageInfo::Kind::storage, pumice::ImageLayout::plain, 1});
+        return parameter(own_format, {pumice::internal::ImageInfo::Kind::storage, pumice::ImageLayout::plain, 1});
     }
 
     using Binding = std::shared_ptr<pumice::detail::ImageBinding>;
@@ -54,38 +55,39 @@ public:
 
     /// The texels as kernels see them: two patterns of a normalised format may be the same number.
     static std::vector<uint32_t> channels_of(const Binding& image) {
-        const pumice::ImageShape& own = image->image->shape;
-        std::vector<uint32_t> all(size_t(own.texels()) * size_t(pumice::row_of(own.format).channels));
+        const pumice::internal::ImageShape& own = image->image->shape;
+        std::vector<uint32_t> all(size_t(own.texels()) * size_t(pumice::internal::row_of(own.format).channels));
         pumice::detail::read_texels(*image->image, 0, 0, all.data());
         return all;
     }
 
     std::string text() const {
         return pumice::text("a texture ", shape.text(), " of ", shape.levels, " levels, ",
-                            pumice::filter_names[size_t(sampler.filter)], ", ", pumice::wrap_names[size_t(sampler.wrap)],
-                            "; own texels ", pumice::name_of(own_format));
+                            pumice::internal::filter_names[size_t(sampler.filter)], ", ",
+                            pumice::internal::wrap_names[size_t(sampler.wrap)], "; own texels ", pumice::name_of(own_format));
     }
 
     bool used = false;
-    pumice::ImageShape shape;
+    pumice::internal::ImageShape shape;
     pumice::Sampler sampler;
     pumice::Format own_format{};
 
 private:
     uint64_t roll(uint64_t n) { return random() % n; }
 
-    static const pumice::Element& element_of(pumice::Format format) {
+    static const pumice::internal::Element& element_of(pumice::Format format) {
         using namespace pumice;
-        const FormatRow& row = row_of(format);
-        const auto of_kind = [&]<class One, class Two, class Four>(One, Two, Four) -> const Element& {
+        const internal::FormatRow& row = internal::row_of(format);
+        const auto of_kind = [&]<class One, class Two, class Four>(One, Two, Four) -> const internal::Element& {
             return row.channels == 1   ? detail::element_of<One>()
                    : row.channels == 2 ? detail::element_of<Two>()
                                        : detail::element_of<Four>();
         };
         if (row.is_float()) return of_kind(float(), float2(), float4());
-        return row.kind == FormatRow::Kind::sint ? of_kind(int(), int2(), int4()) : of_kind(uint32_t(), uint2(), uint4());
+        return row.kind == internal::FormatRow::Kind::sint ? of_kind(int(), int2(), int4())
+                                                           : of_kind(uint32_t(), uint2(), uint4());
     }
-    static pumice::ir::Memory parameter(pumice::Format format, const pumice::ImageInfo& image) {
+    static pumice::ir::Memory parameter(pumice::Format format, const pumice::internal::ImageInfo& image) {
         pumice::ir::Memory m;
         m.element = element_of(format);
         m.image = image;
@@ -93,7 +95,7 @@ private:
         return m;
     }
     /// Texels of any bits, but of floats small multiples of 1/16.
-    static Binding make(const pumice::Device& device, const pumice::ImageShape& shape, bool read_only) {
+    static Binding make(const pumice::Device& device, const pumice::internal::ImageShape& shape, bool read_only) {
         using namespace pumice;
         pumice::ImageOptions options;
         options.levels = shape.levels, options.read_only = read_only;
@@ -102,8 +104,8 @@ private:
         for (int level = 0; level < shape.levels; ++level) {
             std::vector<std::byte> pixels(size_t(shape.bytes(level)));
             for (std::byte& p : pixels) p = std::byte(random());
-            if (row_of(shape.format).kind == FormatRow::Kind::real) {
-                std::vector<uint32_t> channels(size_t(shape.texels(level)) * size_t(row_of(shape.format).channels));
+            if (internal::row_of(shape.format).kind == internal::FormatRow::Kind::real) {
+                std::vector<uint32_t> channels(size_t(shape.texels(level)) * size_t(internal::row_of(shape.format).channels));
                 for (uint32_t& c : channels) c = std::bit_cast<uint32_t>(float(int(random() % 257) - 128) / 16);
                 encode_texels(shape.format, channels.data(), shape.texels(level), pixels.data());
             }

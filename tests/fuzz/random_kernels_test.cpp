@@ -14,6 +14,7 @@
 #include "tests/kept_device.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 
@@ -23,7 +24,7 @@ const std::vector<ir::Op>& exact_ops() {
         std::vector<ir::Op> found;
         for (int n = 0; n < ir::scalar_op_count; ++n) {
             const ir::Op op = ir::Op(n);
-            const OpRow& row = pumice::row(op);
+            const OpRow& row = pumice::internal::row(op);
             const bool inexact = row.ulps != 0 || row.absolute != 0;
             // Division and square root round exactly under strict maths. Ops that tell -0.0 from 0.0 are left out: a device
             // chooses the sign of min(-0.0, 0.0).
@@ -292,7 +293,7 @@ private:
 
     ir::Value operation() {
         const ir::Op op = exact_ops()[roll(exact_ops().size())];
-        const OpRow& row = pumice::row(op);
+        const OpRow& row = pumice::internal::row(op);
         Scalar t = any_type();
         while (!accepts(op, t)) t = any_type();
         std::vector<ir::Value> operands;

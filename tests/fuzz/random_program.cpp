@@ -9,6 +9,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using ir::Op;
 
 Options options_for(const Device& device) {

@@ -9,7 +9,7 @@
 
 namespace fuzz {
 
-using pumice::Scalar;
+using pumice::internal::Scalar;
 
 /// The parts of the language that programs use; PUMICE_FUZZ_WITHOUT=name,name leaves some out.
 enum class Part : uint8_t {

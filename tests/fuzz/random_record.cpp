@@ -5,6 +5,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using ir::Op;
 
 namespace {

@@ -17,7 +17,7 @@ struct Value {
     Scalar type = Scalar::i32;
     Handle handle;
 };
-template <class T> Value value_of(const Val<T>& v) { return {*pumice::scalar_of<T>(), v.handle}; }
+template <class T> Value value_of(const Val<T>& v) { return {*pumice::internal::scalar_of<T>(), v.handle}; }
 
 /// A mutable local of any type.
 class Slot {
@@ -37,13 +37,13 @@ template <class T> struct SlotOf : Slot {
     }
     std::vector<Handle> all(SourceLocation place) const override {
         const pumice::detail::Operand<T> o(variable, place.file, place.line);
-        if constexpr (pumice::ScalarType<T>)
+        if constexpr (pumice::internal::ScalarType<T>)
             return {o.handle};
         else
             return {o.handles.begin(), o.handles.end()};
     }
     void assign(const std::vector<Handle>& all) override {
-        if constexpr (pumice::ScalarType<T>) {
+        if constexpr (pumice::internal::ScalarType<T>) {
             variable = Val<T>(all[0]);
         } else {
             pumice::detail::HandleSource source{all.data()};
@@ -54,8 +54,8 @@ template <class T> struct SlotOf : Slot {
 
 private:
     template <class F> void collect(Var<F>& v) {
-        if constexpr (pumice::ScalarType<F>)
-            leaves.push_back({*pumice::scalar_of<F>(), &v});
+        if constexpr (pumice::internal::ScalarType<F>)
+            leaves.push_back({*pumice::internal::scalar_of<F>(), &v});
         else
             v.each([&]<class G>(Var<G>& member) { collect(member); });
     }
@@ -97,7 +97,7 @@ private:
     Val<int> whole_number(const Expr& e) { return Val<int>(cast_to(Scalar::i32, value(e)).handle); }
     template <class T> Val<T> typed(const Expr& e) { return Val<T>(value(e).handle); }
     template <class T> Val<T> typed(const std::vector<Handle>& handles) {
-        if constexpr (pumice::ScalarType<T>) {
+        if constexpr (pumice::internal::ScalarType<T>) {
             return Val<T>(handles[0]);
         } else {
             pumice::detail::HandleSource source{handles.data()};

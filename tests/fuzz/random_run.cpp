@@ -16,6 +16,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using detail::ArrayState;
 using detail::HostArgument;
 

@@ -4,6 +4,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using ir::Op;
 
 /// Emits the beginning of a program, which sets the variables to elements of the arrays and writes all private memory.

@@ -91,10 +91,10 @@ using Types = std::tuple<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint1
                          pumice::double2x2, Gap, Tail, Wide, Mixed, Whole, Bytes, Flags, Halves, Weights, Body, Deep, Turn>;
 inline constexpr int type_count = int(std::tuple_size_v<Types>);
 static_assert([]<size_t... I>(std::index_sequence<I...>) {
-    return ((pumice::scalar_of<std::tuple_element_t<I, Types>>() == pumice::Scalar(I)) && ...);
-}(std::make_index_sequence<size_t(pumice::scalar_count)>()));
-constexpr bool is_composite(int type) { return type >= pumice::scalar_count; }
-constexpr int type_of(pumice::Scalar s) { return int(s); }
+    return ((pumice::internal::scalar_of<std::tuple_element_t<I, Types>>() == pumice::internal::Scalar(I)) && ...);
+}(std::make_index_sequence<size_t(pumice::internal::scalar_count)>()));
+constexpr bool is_composite(int type) { return type >= pumice::internal::scalar_count; }
+constexpr int type_of(pumice::internal::Scalar s) { return int(s); }
 
 /// The number of a type.
 template <class T> constexpr int number_of() {
@@ -112,13 +112,13 @@ template <class F> void with_type(int type, F&& f) {
     }(std::make_index_sequence<size_t(type_count)>());
 }
 /// The same for a scalar type.
-template <class F> void with_scalar(pumice::Scalar type, F&& f) {
+template <class F> void with_scalar(pumice::internal::Scalar type, F&& f) {
     [&]<size_t... I>(std::index_sequence<I...>) {
         (void)((int(type) == int(I) && (f(std::type_identity<std::tuple_element_t<I, Types>>()), true)) || ...);
-    }(std::make_index_sequence<size_t(pumice::scalar_count)>());
+    }(std::make_index_sequence<size_t(pumice::internal::scalar_count)>());
 }
 
 /// Layout of a type in memory.
-const pumice::Element& element(int type);
+const pumice::internal::Element& element(int type);
 
 }  // namespace fuzz

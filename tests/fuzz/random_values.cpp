@@ -6,6 +6,7 @@
 namespace fuzz {
 
 using namespace pumice;
+using namespace pumice::internal;
 using detail::IndexOperand;
 
 const Element& element(int type) {
@@ -186,7 +187,7 @@ Value Recording::operation(const Expr& e) {
         if (n == 0) first = v.type;
         operands[n] = moved(v, 0, 0).handle;
     }
-    const OpRow& row = pumice::row(e.how);
+    const OpRow& row = pumice::internal::row(e.how);
     Value result{row.result == Result::same ? first : row.result == Result::i32 ? Scalar::i32 : Scalar::boolean, {}};
     switch (e.of.size()) {
         case 1: result.handle = detail::emit_op(e.how, {operands[0]}, here()); break;

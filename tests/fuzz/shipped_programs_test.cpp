@@ -16,6 +16,7 @@
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using detail::HostArgument;
 
 namespace {

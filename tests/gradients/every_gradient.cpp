@@ -13,6 +13,7 @@
 #include "tests/device/suite.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using derive::Activity;
 using derive::ArgumentSlot;
 using detail::ArrayState;

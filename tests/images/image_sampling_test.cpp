@@ -2,6 +2,7 @@
 #include "tests/images/images.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::device;
 using suite::filtered;
 using suite::Picture;

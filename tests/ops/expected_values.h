@@ -22,7 +22,7 @@ constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 template <class Out, class First, class... Rest> Out evaluate(Op op, First first, Rest... rest) {
     const uint64_t operands[] = {to_bits(first), to_bits(rest)...};
     uint64_t bits = 0;
-    EXPECT_TRUE(evaluate_scalar(op, *scalar_of<First>(), operands, bits)) << ir::name_of(op);
+    EXPECT_TRUE(evaluate_scalar(op, *internal::scalar_of<First>(), operands, bits)) << ir::name_of(op);
     return from_bits<Out>(bits);
 }
 

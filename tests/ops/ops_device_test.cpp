@@ -12,6 +12,7 @@
 #include "tests/kept_device.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 
@@ -21,7 +22,7 @@ constexpr int samples = 2000;
 Scalar stored(Scalar t) { return t == Scalar::boolean ? Scalar::i32 : t; }
 
 AnyKernel op_kernel(ir::Op op, Scalar operand) {
-    const OpRow& row = pumice::row(op);
+    const OpRow& row = pumice::internal::row(op);
     auto k = std::make_shared<ir::Kernel>();
     k->name = text("op_", row.name, "_", name_of(operand));
     k->files = {"ops.def"};
@@ -113,7 +114,7 @@ class OpOnDevice : public testing::TestWithParam<int> {};
 
 TEST_P(OpOnDevice, AgreesWithTheHostColumn) {
     const ir::Op op = ir::Op(GetParam());
-    const OpRow& row = pumice::row(op);
+    const OpRow& row = pumice::internal::row(op);
     const Device device = kept_device->get();
     int tested = 0;
     for (const Scalar type : {Scalar::f32, Scalar::i32, Scalar::u32, Scalar::boolean}) {

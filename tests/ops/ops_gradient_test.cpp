@@ -12,6 +12,7 @@
 #include "tests/kept_device.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 
@@ -19,7 +20,7 @@ constexpr int samples = 500;
 
 /// y[i] = op(x1[i], x2[i], ...); ldexp's second operand is an i32.
 AnyKernel kernel_of(ir::Op op, Scalar type) {
-    const OpRow& row = pumice::row(op);
+    const OpRow& row = pumice::internal::row(op);
     std::string head =
         text("kernel \"of_", row.name, "_", name_of(type), "\" math contract rank 1 (arg1: out ", name_of(type), "[1]");
     std::string body, call(row.name);
@@ -35,7 +36,7 @@ AnyKernel kernel_of(ir::Op op, Scalar type) {
 
 template <class T> class Gradients {
 public:
-    explicit Gradients(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::row(op)), kernel(kernel_of(op, type)) {
+    explicit Gradients(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::internal::row(op)), kernel(kernel_of(op, type)) {
         std::mt19937_64 random(20260 + uint64_t(op));
         for (int n = 0; n < row.arity; ++n) {
             std::uniform_real_distribution<double> draw(row.domain[n].low, row.domain[n].high);
@@ -121,7 +122,7 @@ struct Shape {
 
 template <class T> class AtPoints {
 public:
-    explicit AtPoints(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::row(op)) {
+    explicit AtPoints(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::internal::row(op)) {
         shapes = {{}, {true}};
         for (int n = 0; n < row.arity && row.arity > 1; ++n)
             for (const double c : {0.0, 1.0, -1.0})  // doubles take long to compile

@@ -17,7 +17,7 @@ protected:
 };
 
 TEST_P(EachOp, TheRowIsWellFormed) {
-    const OpRow& row = pumice::row(op());
+    const OpRow& row = pumice::internal::row(op());
     EXPECT_EQ(ir::name_of(op()), row.name);
     EXPECT_EQ(ir::op_named(row.name), op());
     EXPECT_FALSE(row.doc.empty());

@@ -69,7 +69,7 @@ std::vector<int> differentiable_ops() {
 }
 
 TEST_P(EachRule, AgreesWithCentralDifferences) {
-    const OpRow& row = pumice::row(op());
+    const OpRow& row = pumice::internal::row(op());
     std::mt19937_64 random(20240607 + unsigned(GetParam()));
     // Differences across a jump or a kink are no derivative; only these rows have any.
     const bool has_kinks = std::set<std::string_view>{"fmod", "remainder", "abs",   "min",  "max",      "sign", "floor",

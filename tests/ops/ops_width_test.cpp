@@ -9,6 +9,7 @@
 #include "tests/kept_device.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 using suite::has_type;
 
 namespace {
@@ -139,7 +140,7 @@ class OpWidths : public testing::TestWithParam<int> {};
 
 TEST_P(OpWidths, AgreeWithTheHostColumn) {
     const ir::Op op = ir::Op(GetParam());
-    const OpRow& row = pumice::row(op);
+    const OpRow& row = pumice::internal::row(op);
     const Device device = kept_device->get();
     for (const Scalar type : widths) {
         if (!accepts(op, type)) continue;

@@ -62,7 +62,7 @@ template <class T> T some() {
 template <class T, size_t N> Data<T, int(N)> random(const int64_t (&extents)[N], int64_t shift = 0) {
     Data<T, int(N)> d = empty<T, int(N)>(extents, shift);
     for (int64_t i = 0; i < d.count(); ++i) {
-        if constexpr (pumice::ScalarType<T>)
+        if constexpr (pumice::internal::ScalarType<T>)
             d.data()[i] = some<T>();
         else
             for (size_t b = 0; b + 4 <= sizeof(T); b += 4) {
@@ -122,8 +122,8 @@ struct Held {
     pumice_array all = {}, part = {};
 };
 template <class T> int32_t type_number() {
-    if constexpr (pumice::ScalarType<T>)
-        return int32_t(*pumice::scalar_of<T>());
+    if constexpr (pumice::internal::ScalarType<T>)
+        return int32_t(*pumice::internal::scalar_of<T>());
     else
         return PUMICE_STRUCT;
 }
@@ -142,7 +142,7 @@ template <class T> T to_runtime(pumice_device, const T& scalar) { return scalar;
 
 inline void add(std::vector<pumice_argument>& to, const Held& h) { to.push_back({&h.part, 0, 0}); }
 template <class T>
-    requires pumice::ScalarType<T>
+    requires pumice::internal::ScalarType<T>
 void add(std::vector<pumice_argument>& to, const T& scalar) {
     pumice_argument a = {nullptr, type_number<T>(), 0};
     std::memcpy(&a.bits, &scalar, sizeof scalar);
