@@ -76,6 +76,13 @@ private:
     void check_arguments() {
         const size_t takes = size_t(std::ranges::count_if(
             kernel.params, [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; }));
+        const auto is_extra = [](const ir::Parameter& p) { return p.identity.extra; };
+        const size_t extra = size_t(std::ranges::count_if(kernel.params, is_extra));
+        if (extra && arguments.size() + extra == takes)
+            refuse("it is a derivative with a tape in a buffer (",
+                   kernel.label(size_t(std::ranges::find_if(kernel.params, is_extra) - kernel.params.begin())),
+                   "), whose length depends on the launch: call autodiff, which makes one; a derivative needs none if its loops "
+                   "have constant bounds");
         if (arguments.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(kernel.params.size());

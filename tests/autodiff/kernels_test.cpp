@@ -78,6 +78,21 @@ TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
     EXPECT_EQ(da.download()[0], 1921.0f);
 }
 
+TEST(Autodiff, AnAdjointWithATapeInABufferIsNotLaunched) {
+    const auto power = kernel("power", [](Out<float> y, In<float> x, Val<int> n) {
+        auto i = global_index();
+        Var c = x[i];
+        $for(j, range(n)) { c = c * x[i]; };
+        y[i] = c;
+    });
+    const Device d = device();
+    const Array<float> y = d.zeros<float>(4), dy = d.full<float>(4, 1.0f), x = d.full<float>(4, 2.0f), dx = d.zeros<float>(4);
+    const auto launched = suite::message_of([&] { adjoint<Duplicated, Duplicated, Const>(power)(ndrange(4), y, dy, x, dx, 3); });
+    EXPECT_NE(launched.find("it is a derivative with a tape in a buffer"), launched.npos) << launched;
+    autodiff(Reverse, power, ndrange(4), Duplicated(y, dy), Duplicated(x, dx), 3);
+    EXPECT_EQ(dx.get(0), 32.0f);
+}
+
 /// Gathered over a halo-extended range on devices that do not split ranges: a neighbour outside of the range, or in the other
 /// branch, contributes nothing.
 TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
