@@ -60,7 +60,7 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
-# The folder in which the loader finds the layers of lavapipe_discrete, lavapipe_poor and radv_*.
+# The folder in which the loader finds the layers of lavapipe_discrete, lavapipe_poor, lavapipe_dma_buf and radv_*.
 set(card_manifests ${PROJECT_BINARY_DIR}/tests/layers/manifests)
 find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
     PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
@@ -177,6 +177,10 @@ function(pumice_device_test target)
             # Loaders before 1.3.250 order layers as their folders, later ones as their names: validation comes first.
             list(APPEND environment PUMICE_TEST_CARD=${CMAKE_MATCH_1} VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
                 VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_card)
+        endif()
+        if(device MATCHES "_dma_buf$")  # below a layer that gives it dma-bufs (tests/layers)
+            list(APPEND environment VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
+                VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_dma_buf)
         endif()
         if(device MATCHES "_source$")  # code for debuggers, and SPIR-V with debug information
             list(APPEND environment PUMICE_DEBUG=source)

@@ -176,10 +176,12 @@ private:
         if (wanted == Features::all) {
             functions.GetPhysicalDeviceFeatures2(physical, &features);
             features.features.robustBufferAccess = false;
-            for (const char* name : {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
-                                     VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-                                     VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME})
-                if (has_extension(name)) extensions.push_back(name);
+            const char* const modifiers = VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME;
+            for (const char* name :
+                 {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                  VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+                  VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, modifiers, VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME})
+                if (has_extension(name) && (name != modifiers || lists_modifiers_twice())) extensions.push_back(name);
         }
         if (has_extension("VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");  // has to be enabled
         created.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
@@ -213,6 +215,23 @@ private:
         for (const VkExtensionProperties& one : found)
             if (std::strcmp(one.extensionName, name) == 0) return true;
         return false;
+    }
+
+    /// False for lavapipe of Mesa 25.0 with /dev/udmabuf. It has a list of modifiers, and leaves that of
+    /// VK_KHR_format_feature_flags2 empty, by which the validation layer takes every image with a modifier for a fault.
+    bool lists_modifiers_twice() const {
+        if (!has_extension(VK_KHR_FORMAT_FEATURE_FLAGS_2_EXTENSION_NAME)) return true;
+        std::string reason;
+        const auto get = pumice::vulkan::global_functions(reason)->GetInstanceProcAddr;
+        const auto properties =
+            reinterpret_cast<PFN_vkGetPhysicalDeviceFormatProperties2>(get(instance, "vkGetPhysicalDeviceFormatProperties2"));
+        VkDrmFormatModifierPropertiesList2EXT list{};
+        list.sType = VK_STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT;
+        VkFormatProperties2 of{};
+        of.sType = VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_2;
+        of.pNext = &list;
+        properties(physical, VK_FORMAT_R8G8B8A8_UNORM, &of);
+        return list.drmFormatModifierCount > 0;
     }
 
     std::mutex messages_mutex;

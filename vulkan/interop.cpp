@@ -12,18 +12,13 @@
 
 #include "core/support/error.h"
 #include "vulkan/interop_functions.h"
+#include "vulkan/interop_modifiers.h"
 #include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 namespace {
 
 constexpr VkExternalMemoryHandleTypeFlagBits host_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-
-VkExternalMemoryHandleTypeFlagBits type_of(FdKind kind) {
-    return kind == FdKind::opaque ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT : VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
-}
-
-const char* name_of(FdKind kind) { return kind == FdKind::opaque ? "an opaque descriptor" : "a dma-buf"; }
 
 int64_t bytes_of(const int64_t* extents, int rank, const Element& element) {
     int64_t bytes = element.size;
@@ -67,6 +62,8 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
         get(instance, "vkGetPhysicalDeviceExternalBufferProperties"));
     found.GetPhysicalDeviceImageFormatProperties2 = reinterpret_cast<PFN_vkGetPhysicalDeviceImageFormatProperties2>(
         get(instance, "vkGetPhysicalDeviceImageFormatProperties2"));
+    found.GetPhysicalDeviceFormatProperties2 =
+        reinterpret_cast<PFN_vkGetPhysicalDeviceFormatProperties2>(get(instance, "vkGetPhysicalDeviceFormatProperties2"));
     const auto semaphores = reinterpret_cast<PFN_vkGetPhysicalDeviceExternalSemaphoreProperties>(
         get(instance, "vkGetPhysicalDeviceExternalSemaphoreProperties"));
     const VkPhysicalDevice physical = found.physical_device = origin.application->physical_device;
@@ -99,6 +96,18 @@ InteropFunctions interop_functions(const Origin& origin, const Snapshot& snapsho
         if (enabled(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
             const auto dma = features(type_of(FdKind::dma_buf));
             found.table.dma_buf_out = dma & out, found.table.dma_buf_in = dma & in;
+        }
+    }
+    found.foreign = enabled(VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
+    if (enabled(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) && enabled(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME) &&
+        enabled(VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME)) {
+        of_device(found.GetImageDrmFormatModifierProperties, "vkGetImageDrmFormatModifierPropertiesEXT");
+        of_device(found.GetImageSubresourceLayout, "vkGetImageSubresourceLayout");
+        ImageShape some;
+        some.format = Format::rgba8_unorm, some.dimensions = 2;
+        for (const ImageModifier& one : modifiers_of(found, snapshot, some)) {
+            found.table.dma_buf_image_out |= one.out;
+            found.table.dma_buf_image_in |= one.in;
         }
     }
     if (found.GetMemoryHostPointerProperties && enabled(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
@@ -153,7 +162,11 @@ void VulkanDevice::allocate_shared(MemoryBlock& block, int64_t bytes, uint32_t m
     auto alone = structure<VkMemoryDedicatedAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     alone.image = dedicated;
     if (dedicated) add(alone);
-    context.check(context.vk.AllocateMemory(context.device, &allocation, nullptr, &block.memory), "vkAllocateMemory");
+    const VkResult result = context.vk.AllocateMemory(context.device, &allocation, nullptr, &block.memory);
+    if (from && result == VK_ERROR_INVALID_EXTERNAL_HANDLE)
+        fail("the descriptor ", from->fd, " is taken for ", name_of(from->kind), " of ", bytes, " bytes, and ", context.name,
+             " does not know it as one: vkAllocateMemory gives ", name_of(result));
+    context.check(result, "vkAllocateMemory");
     block.is_own_memory = true;
 }
 
@@ -274,12 +287,12 @@ void hand_over(const detail::ArrayState& array, bool take) {
     backend.hand_over(static_cast<Buffer&>(*array.memory), take);
 }
 
-/// Records the transfer of ownership of a buffer or an image to or from the external queue family. The queue's mutex is held.
-template <class Barrier> void VulkanDevice::record_ownership(const BufferAccess& all, Barrier barrier, bool take) {
+/// Records the transfer of ownership of a buffer or an image to or from the queue family of others. The queue's mutex is held.
+template <class Barrier> void VulkanDevice::record_ownership(const BufferAccess& all, Barrier barrier, FdKind kind, bool take) {
     constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     constexpr VkAccessFlags any =
         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    const uint32_t own = context.plan.queue_family, other = VK_QUEUE_FAMILY_EXTERNAL;
+    const uint32_t own = context.plan.queue_family, other = interop.family_of_others(kind);
     barrier.srcAccessMask = take ? 0 : any;
     barrier.dstAccessMask = take ? any : 0;
     barrier.srcQueueFamilyIndex = take ? other : own;
@@ -301,7 +314,7 @@ void VulkanDevice::hand_over(Buffer& buffer, bool take) {
     barrier.buffer = buffer.range.block->buffer;
     barrier.size = VK_WHOLE_SIZE;
     const std::lock_guard lock(queue.mutex);
-    record_ownership({buffer.range.block->id, 0, buffer.range.block->bytes, true}, barrier, take);
+    record_ownership({buffer.range.block->id, 0, buffer.range.block->bytes, true}, barrier, buffer.shared.kind, take);
     used(buffer, true);
     queue.end();
 }
@@ -314,7 +327,7 @@ void VulkanDevice::hand_over(Image& image, bool take) {
     barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
     barrier.image = image.handle;
     barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, uint32_t(image.shape.levels), 0, uint32_t(image.shape.layers)};
-    record_ownership(image.access(0, image.shape.levels, true), barrier, take);
+    record_ownership(image.access(0, image.shape.levels, true), barrier, image.shared.kind, take);
     image.layout = VK_IMAGE_LAYOUT_GENERAL;
     used(image, true);
     queue.end();

@@ -117,7 +117,9 @@ public:
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
     // Shared memory (interop.cpp, interop_images.cpp). `type`: a VkExternalMemoryHandleTypeFlagBits.
     std::shared_ptr<Buffer> shared_buffer(int64_t bytes, uint32_t type, const SharedMemory* from, void* host);
-    std::shared_ptr<Image> shared_image(const ImageShape& shape, const SharedMemory* from);
+    /// `modifiers`: of a dma-buf, those of which the driver may choose. `from`: of the importer, else null.
+    std::shared_ptr<Image> shared_image(const ImageShape& shape, FdKind kind, std::span<const ImageModifier> modifiers,
+                                        const SharedMemory* from);
     void hand_over(Buffer& buffer, bool take);
     void hand_over(Image& image, bool take);
 
@@ -169,7 +171,7 @@ private:
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
     Staging::Piece take_upload(int64_t bytes);
     void refuse_download() const;
-    template <class Barrier> void record_ownership(const BufferAccess& all, Barrier barrier, bool take);
+    template <class Barrier> void record_ownership(const BufferAccess& all, Barrier barrier, FdKind kind, bool take);
     uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
     void used(Buffer& buffer, bool write);
     void used(TimelineUse& resource, bool write);

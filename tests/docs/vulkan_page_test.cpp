@@ -3,6 +3,7 @@
 #include <pumice/vulkan.h>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -92,7 +93,18 @@ TEST(VulkanPage, Examples) {
             close(memory.fd);
         };
 #include "vulkan/share.inc"
+#include "vulkan/share_dma_buf.inc"
 #include "vulkan/share_image.inc"
+        if (vulkan::interop(compute).dma_buf_image_in) {
+            const int camera = memfd_create("camera", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+            ASSERT_EQ(ftruncate(camera, 4 * 640 * 480), 0);
+            try {
+#include "vulkan/take_dma_buf.inc"
+                EXPECT_EQ(picture.extent(0), 480);
+            } catch (const Error&) {  // of a driver that takes no memory of the host; it is a dma-buf to tests/layers
+                close(camera);
+            }
+        }
 #include "vulkan/share_semaphore.inc"
         compute.synchronize();
         application.wait();

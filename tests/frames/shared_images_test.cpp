@@ -142,10 +142,7 @@ TEST_F(SharedImages, MisuseIsAnError) {
     SharedMemory memory;
     EXPECT_EQ(error_of([&] { vulkan::shared_image<float4>(device, memory, Format::rgba32_float, {4, 4}); }),
               "a shared image is taken from the descriptor -1, which is none");
-    memory.kind = vulkan::FdKind::dma_buf;
-    EXPECT_EQ(error_of([&] { vulkan::shared_image<float4>(device, memory, Format::rgba32_float, {4, 4}); }),
-              "a shared image is taken from a dma-buf: images are shared by opaque descriptors");
-    memory.kind = vulkan::FdKind::opaque, memory.fd = 0, memory.bytes = memory.allocated = 16;
+    memory.fd = 0, memory.bytes = memory.allocated = 16;
     EXPECT_NE(error_of([&] {
                   vulkan::shared_image<float4>(device, memory, Format::rgba32_float, {4, 4});
               }).find("shared memory of 16 bytes is taken for an rgba32_float image of 4 x 4 that needs "),
