@@ -26,46 +26,31 @@
 namespace pumice::codegen {
 namespace {
 
-/// Milliseconds since the last call, for PUMICE_TIME; the same as an event of PUMICE_TRACE.
-class StageTimer {
-public:
-    explicit StageTimer(const std::string& kernel) : kernel(kernel) {}
-    double lap(std::string_view traced = {}) {
-        if (!traced.empty() && trace::on()) {
-            const std::chrono::duration<int64_t, std::nano> began = last.time_since_epoch();
-            const auto event = std::make_shared<trace::Description>();
-            event->category = "compile";
-            event->name = traced;
-            event->details.add("kernel", kernel);
-            trace::event_at(event, began.count(), trace::now());
-        }
-        const auto now = std::chrono::steady_clock::now();
-        const std::chrono::duration<double, std::milli> passed = now - last;
-        last = now;
-        return passed.count();
-    }
-
-private:
-    const std::string& kernel;
-    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-};
+/// Runs a stage, which is an event of PUMICE_TRACE. `milliseconds` is set to its length, for PUMICE_TIME.
+template <class Work> auto stage(const char* name, const std::string& kernel, double& milliseconds, Work&& work) {
+    trace::Span span("compile", name);
+    span.add("kernel", kernel);
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = work();
+    milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+}
 
 }  // namespace
 
 Shader compile(const ir::Kernel& recorded, const Options& options) {
     try {
-        StageTimer timer(recorded.name);
-        const ir::Kernel lowered = lower(recorded, options);
-        const double lowering = timer.lap("passes");
-        Shader shader = emit_glsl(lowered, options);
-        const double emitting = timer.lap("IR to GLSL");
+        double lowering = 0, emitting = 0, assembling = 0;
+        const ir::Kernel lowered = stage("passes", recorded.name, lowering, [&] { return lower(recorded, options); });
+        Shader shader = stage("IR to GLSL", recorded.name, emitting, [&] { return emit_glsl(lowered, options); });
         if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
-        timer.lap();
-        const bool for_debuggers = ir::source_debugging();
-        shader.spirv = for_debuggers ? assemble_with_lines(shader.glsl, shader.name) : assemble(shader.glsl, shader.name);
-        if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
-        if (for_debuggers) shader.spirv = with_source_debug_info(shader.spirv, lowered);
-        const double assembling = timer.lap("GLSL to SPIR-V");
+        shader.spirv = stage("GLSL to SPIR-V", recorded.name, assembling, [&] {
+            const bool for_debuggers = ir::source_debugging();
+            auto words = for_debuggers ? assemble_with_lines(shader.glsl, shader.name) : assemble(shader.glsl, shader.name);
+            if (options.exact_conversions) words = with_exact_conversions(words);
+            if (for_debuggers) words = with_source_debug_info(words, lowered);
+            return words;
+        });
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
         if (debug::time())
