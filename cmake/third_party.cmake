@@ -39,6 +39,18 @@ foreach(name shaderc_combined glslang MachineIndependent GenericCodeGen OSDepend
 endforeach()
 target_link_libraries(pumice_shaderc INTERFACE Threads::Threads)
 
+# The profiler Tracy, which Debian does not have. An application that contains Pumice may bring its own target.
+if(PUMICE_TRACY)
+    if(NOT TARGET Tracy::TracyClient)
+        find_package(Tracy CONFIG QUIET)
+    endif()
+    if(NOT TARGET Tracy::TracyClient)
+        message(FATAL_ERROR "PUMICE_TRACY is ON, and CMake finds no package Tracy with the target Tracy::TracyClient. Build and "
+            "install Tracy's client, best as a shared library, and set CMAKE_PREFIX_PATH to where it is installed or Tracy_DIR to "
+            "the folder of its TracyConfig.cmake; or set PUMICE_TRACY to OFF.")
+    endif()
+endif()
+
 find_path(PUMICE_VULKAN_INCLUDE vulkan/vulkan.h)
 pumice_need(PUMICE_VULKAN_INCLUDE libvulkan-dev)
 find_path(PUMICE_NLOHMANN_INCLUDE nlohmann/json.hpp)

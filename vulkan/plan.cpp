@@ -16,6 +16,7 @@
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -156,7 +157,7 @@ Switches Switches::from_environment() {
     Switches switches;
     switches.read(set);
     switches.validate = debug::validate();
-    switches.trace = !debug::value("PUMICE_TRACE").empty();
+    switches.trace = trace::on();
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
     switches.wide = set("PUMICE_VULKAN_WIDE");
     return switches;

@@ -14,7 +14,7 @@ namespace pumice::vulkan {
 struct Switches : pumice_rt::vulkan::SharedSwitches {
     bool addresses = false;  ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
     bool wide = false;       ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
-    bool trace = false;      ///< PUMICE_TRACE: calibrated time stamps, where the driver has them
+    bool trace = false;      ///< of trace::on(): calibrated time stamps, where the driver has them
     static Switches from_environment();
 };
 

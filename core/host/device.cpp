@@ -56,8 +56,7 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
         trace::Span span("memory", "allocate");
         span.add("bytes", bytes);
         state->memory = device->backend->allocate(bytes, zero);
-        *device->in_use += state->memory->bytes;
-        state->memory->meter = device->in_use;
+        meter_memory(*state->memory, *device);
     }
     if (TraceHook* o = trace_hook()) o->allocated(state, zero);
     return state;

@@ -6,6 +6,7 @@
 #include "core/format/hardware_sampler.h"
 #include "core/format/texel_conversion.h"
 #include "core/host/trace_hook.h"
+#include "core/host/traced_work.h"
 
 namespace pumice {
 
@@ -121,8 +122,7 @@ std::shared_ptr<ImageState> new_image(const std::shared_ptr<DeviceState>& device
     image->shape = shape;
     if (native) {
         image->memory = device->backend->allocate_image(shape);
-        *device->in_use += image->memory->bytes;
-        image->memory->meter = device->in_use;
+        meter_memory(*image->memory, *device);
     } else {
         const int64_t words = shape.slices() * shape.texels();
         const ScopedTraceHook aside(nullptr);

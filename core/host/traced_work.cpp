@@ -120,6 +120,17 @@ void TracedWork::add_rates(trace::Details& to, int64_t nanoseconds) const {
     }
 }
 
+void meter_memory(Allocation& memory, DeviceState& device) {
+    *device.in_use += memory.bytes;
+    memory.meter = device.in_use;
+    if (!trace::counts_memory()) return;
+    const char* const name = trace::lasting(device.name);
+    trace::allocated(&memory, memory.bytes, name);
+    // The allocation drops its meter when it is destroyed.
+    memory.meter = {device.in_use.get(),
+                    [in_use = device.in_use, address = &memory, name](std::atomic<int64_t>*) { trace::freed(address, name); }};
+}
+
 std::shared_ptr<TracedWork> traced_work(const char* category, std::string name, const DeviceState& device, int stream) {
     auto work = std::make_shared<TracedWork>();
     work->category = category;

@@ -64,6 +64,9 @@ private:
     int64_t from = 0;
 };
 
+/// Counts a new allocation as memory in use of its device, until it is destroyed.
+void meter_memory(Allocation& memory, DeviceState& device);
+
 /// "stream 2" of the device, as a thread of the trace.
 std::shared_ptr<TracedWork> traced_work(const char* category, std::string name, const DeviceState& device, int stream);
 

@@ -105,9 +105,10 @@ Recent& recent_place(uint64_t number, const Launch& launch) {
 
 std::shared_ptr<const LaunchKind> LaunchKinds::describe(const std::string& name, const Launch& launch,
                                                         DeviceState& device) const {
-    const Roof roof = roof_of(device);
+    const Roof roof = trace::writes_file() ? roof_of(device) : Roof();
     auto work = traced_work("launch", name, device, launch.stream);
     work->roof = roof;
+    work->source = kernel.where(kernel.loc);
     const KernelCounts counts(kernel, facts_of(kernel, launch));
     double items = 1;
     for (size_t axis = 0; axis < 3; ++axis) {

@@ -21,6 +21,7 @@
 
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/trace_sink.h"
 
 namespace pumice::trace {
 namespace {
@@ -28,6 +29,13 @@ namespace {
 constexpr std::chrono::milliseconds longest_wait(100);  // of an event, until it is in the file
 constexpr uint32_t capacity = 1024;                     // records of a buffer: 80 KiB a thread
 constexpr size_t most_readings = size_t(1) << 16;       // of both clocks: 1 MiB
+
+#ifdef PUMICE_TRACY
+constexpr bool with_tracy = true;
+#else
+constexpr bool with_tracy = false;
+#endif
+TraceSink* sink = nullptr;  // with Tracy; never destroyed, as the writer
 
 int64_t thread_number() {
     thread_local const int64_t number = gettid();
@@ -42,6 +50,7 @@ struct TraceRecord {
     int64_t number = 0;
     int64_t begin = 0, end = 0;
     bool in_ticks = true;
+    bool is_span = false;
 };
 
 /// Records of one thread that are not in the file yet. That thread appends, and takes no lock; one thread at a time takes out.
@@ -135,6 +144,7 @@ public:
             for (const auto& buffer : buffers) ends.push_back(buffer->appended.load(std::memory_order_acquire));
             clock.read();
             for (size_t b = 0; b < buffers.size(); ++b) take(*buffers[b], ends[b]);
+            send();
         }
         std::erase_if(buffers, [](const auto& buffer) {
             return buffer->finished.load(std::memory_order_acquire) &&
@@ -147,6 +157,7 @@ public:
         const std::lock_guard lock(mutex);
         clock.read();
         format(record, thread);
+        send();
         file->flush();
     }
 
@@ -196,15 +207,37 @@ private:
             return file->event(TraceFile::host, thread, {record.category, record.name, {rest.text(), {}}}, begin, end);
         }
         const Description& what = *record.what;
+        // A span has told the sink itself.
+        if (with_tracy && !record.is_span) ran.push_back({record.what, thread, begin, end});
         what.add_rates(rest, end - begin);
         file->event(what.process, what.process == TraceFile::host ? thread : what.thread,
                     {what.category, what.name, {what.details.text(), rest.text()}}, begin, end);
     }
 
+    /// Gives the sink what has run, in the order of time.
+    void send() {
+        if constexpr (!with_tracy) return;
+        std::ranges::stable_sort(ran, {}, &Ran::begin);
+        for (const Ran& one : ran)
+            if (detail::has_sink.load(std::memory_order_relaxed))
+                sink->ran(*one.what, track_of(*one.what, one.thread), one.begin, one.end);
+        ran.clear();
+    }
+    std::string track_of(const Description& what, int64_t thread) const {
+        if (what.process == TraceFile::host) return text("host, thread ", thread);
+        return text(file->name_of(what.process), what.thread == 0 ? ", default stream" : text(", stream ", what.thread));
+    }
+
+    struct Ran {
+        std::shared_ptr<const Description> what;
+        int64_t thread, begin, end;
+    };
+
     std::mutex mutex;  // of all but what the thread sleeps by
     std::vector<std::shared_ptr<ThreadBuffer>> buffers;
     TickClock clock;
     Details rest;
+    std::vector<Ran> ran;  // for the sink
     std::mutex sleep;
     std::condition_variable woken;
     bool is_woken = false;
@@ -254,6 +287,8 @@ namespace detail {
 
 std::atomic<int> state{-1};
 bool counter_is_clock = false;
+bool has_file = false;
+std::atomic<bool> has_sink{false};
 
 namespace {
 /// True if the system's clock is made of the time stamp counter: it then has found that the counter runs at one rate, and alike
@@ -273,21 +308,34 @@ bool open() {
     static std::once_flag once;
     std::call_once(once, [] {
         const std::string& path = debug::value("PUMICE_TRACE");
-        if (path.empty()) return state.store(0);
-        std::string problem;
-        auto made = std::make_unique<TraceFile>(path, problem);
-        if (!problem.empty()) {
-            std::fputs(text("pumice: the trace file ", path, ", which PUMICE_TRACE asks for, cannot be written: ", problem, "\n")
-                           .c_str(),
-                       stderr);
-            return state.store(0);
+        std::unique_ptr<TraceFile> made;
+        if (!path.empty()) {
+            std::string problem;
+            made = std::make_unique<TraceFile>(path, problem);
+            if (!problem.empty()) {
+                std::fputs(
+                    text("pumice: the trace file ", path, ", which PUMICE_TRACE asks for, cannot be written: ", problem, "\n")
+                        .c_str(),
+                    stderr);
+                made = nullptr;
+            }
         }
+        has_file = made != nullptr;
+#ifdef PUMICE_TRACY
+        sink = tracy_sink().release();
+        has_sink.store(true);
+        // Tracy's threads are not in a fork.
+        pthread_atfork(nullptr, nullptr, [] { has_sink.store(false); });
+        if (!made) made = std::make_unique<TraceFile>();
+#endif
+        if (!made) return state.store(0);
         counter_is_clock = clock_is_counter();
         writer = new TraceWriter(std::move(made));
         std::atexit([] {
             if (!writer->file->is_own()) return;
             writer->ended.store(true);
             writer->drain();
+            has_sink.store(false);  // a profiler's objects may be destroyed from here on
         });
         state.store(1);
     });
@@ -313,6 +361,16 @@ void event_at(std::shared_ptr<const Description> what, int64_t begin, int64_t en
     append(std::move(record));
 }
 
+bool counts_memory() { return with_tracy && on() && detail::has_sink.load(std::memory_order_relaxed); }
+void allocated(const void* address, int64_t bytes, const char* device) {
+    if constexpr (with_tracy)
+        if (counts_memory()) sink->allocated(address, bytes, device);
+}
+void freed(const void* address, const char* device) {
+    if constexpr (with_tracy)
+        if (counts_memory()) sink->freed(address, device);
+}
+
 const char* lasting(const std::string& text) {
     static std::mutex mutex;
     static auto* const texts = new std::unordered_set<std::string>;
@@ -332,9 +390,25 @@ void Span::add_number(const char* of, int64_t value) {
 
 void Span::add_text(const char* of, const std::string& value) { more_details().add(of, value); }
 
+int64_t Span::start() {
+    if constexpr (with_tracy) zone = sink->begin(category, name);
+    return ticks();
+}
+
 void Span::stop() {
     const int64_t end = ticks();
+    const bool tells = with_tracy && zone && detail::has_sink.load(std::memory_order_relaxed);
+    if (!tells && !detail::has_file) return;
     if (!more) {
+        if constexpr (with_tracy) {
+            Details one;
+            if (text)
+                one.add(key, text);
+            else if (key)
+                one.add(key, number);
+            if (tells) sink->end(zone, one.text());
+        }
+        if (!detail::has_file) return;
         TraceRecord record;
         record.category = category, record.name = name;
         record.key = key, record.text = text, record.number = number;
@@ -345,9 +419,16 @@ void Span::stop() {
         more->details.add(key, text);
     else if (key)
         more->details.add(key, number);
+    if constexpr (with_tracy)
+        if (tells) sink->end(zone, more->details.text());
+    if (!detail::has_file) return;
     more->category = category;
     more->name = name;
-    event(std::shared_ptr<const Description>(std::move(more)), begin, end);
+    TraceRecord record;
+    record.what = std::shared_ptr<const Description>(std::move(more));
+    record.begin = begin, record.end = end;
+    record.is_span = true;
+    append(std::move(record));
 }
 
 }  // namespace pumice::trace

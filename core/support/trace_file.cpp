@@ -110,6 +110,8 @@ TraceFile::TraceFile(const std::string& asked, std::string& problem)
     if (descriptor < 0) problem = "nothing can be written to it";
 }
 
+TraceFile::TraceFile() : first(now()), owner(getpid()) { processes["host"] = host; }
+
 TraceFile::~TraceFile() {
     flush();
     if (descriptor >= 0) close(descriptor);
@@ -165,6 +167,7 @@ void TraceFile::flush() {
 
 void TraceFile::event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end) {
     const std::lock_guard lock(mutex);
+    if (descriptor < 0) return;
     begin_event();
     waiting += R"({"ph":"X","pid":)";
     put_number(waiting, process);
@@ -202,6 +205,13 @@ int TraceFile::process(const std::string& name) {
         end_event();
     }
     return at->second;
+}
+
+std::string TraceFile::name_of(int process) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [name, number] : processes)
+        if (number == process) return name;
+    return "";
 }
 
 void TraceFile::name_thread(int process, int64_t thread, std::string_view name) {

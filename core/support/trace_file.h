@@ -47,12 +47,15 @@ public:
 
     /// "%p" in the path stands for the number of the process. Sets `problem` if the file cannot be opened.
     TraceFile(const std::string& path, std::string& problem);
+    /// No file: processes have names, and events are dropped.
+    TraceFile();
     ~TraceFile();
     TraceFile(const TraceFile&) = delete;
     /// Times in nanoseconds of the steady clock.
     void event(int process, int64_t thread, const EventText& text, int64_t begin, int64_t end);
     /// The process of the trace with this name, made at the first call; it has named threads.
     int process(const std::string& name);
+    std::string name_of(int process);
     void name_thread(int process, int64_t thread, std::string_view name);
     /// Writes everything so far.
     void flush();

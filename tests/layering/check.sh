@@ -20,7 +20,7 @@ while IFS=: read -r folder may; do
     arrows[$folder]="$may"
 done < "$here/arrows.txt"
 declare -A outside_sources=(
-    [core]="" [autodiff]="" [codegen]="shaderc spirv-tools nlohmann" [cpu]="llvm-c sleef tbb oneapi"
+    [core]="tracy" [autodiff]="" [codegen]="shaderc spirv-tools nlohmann" [cpu]="llvm-c sleef tbb oneapi"
     [vulkan]="vulkan windows" [runtime]="vulkan pumice" [ship]="nlohmann" [pumice]="")
 declare -A outside_headers=(
     [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="vulkan" [runtime]="vulkan" [ship]="" [pumice]="")

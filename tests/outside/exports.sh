@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # exports.sh NM READELF LIBRARY: the shared library defines dynamic names of namespace pumice and no others, since an application,
-# a Vulkan layer or a driver may carry its own shaderc, glslang, SPIRV-Tools or volk; and it needs the C++ run time, oneTBB and no
-# other library, so that it loads on a machine without a Vulkan loader. dlopen finds room for its thread-local memory: glibc keeps
-# 512 bytes and some more for libraries like this one, with DF_STATIC_TLS.
+# a Vulkan layer or a driver may carry its own shaderc, glslang, SPIRV-Tools or volk; and it needs the C++ run time, oneTBB and, with
+# PUMICE_TRACY, Tracy's client, and no other library, so that it loads on a machine without a Vulkan loader. dlopen finds room for
+# its thread-local memory: glibc keeps 512 bytes and some more for libraries like this one, with DF_STATIC_TLS.
 set -euo pipefail
 names="$("$1" -D --defined-only -C "$3" | cut -d' ' -f3-)"
 [[ "$names" == *pumice::* ]] || { printf '%s exports nothing of namespace pumice\n' "$3"; exit 1; }
@@ -14,7 +14,7 @@ if [[ -n "$foreign" ]]; then
     exit 1
 fi
 needed="$("$2" -d "$3" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' |
-    grep -vE '^(libstdc\+\+|libc\+\+|libm|libgcc_s|libc|libtbb|libpthread|libdl|ld-linux.*)\.so' || true)"
+    grep -vE '^(libstdc\+\+|libc\+\+|libm|libgcc_s|libc|libtbb|libpthread|libdl|libTracyClient|ld-linux.*)\.so' || true)"
 if [[ -n "$needed" ]]; then
     printf '%s does not load without:\n%s\n' "$3" "$needed"
     exit 1
