@@ -66,7 +66,7 @@ void put_tape(std::string& out, const Primal& p) {
         std::string lines;
         for (uint32_t b = 0; b < k.blocks.size(); ++b) {
             for (const Value v : p.plan.taped(BlockId{b}, type))
-                lines += text("  ", k.where(line_of(p, v)), ": a value of ", pumice::name_of(k.type_of(v)),
+                lines += text("  ", k.where(line_of(p, v)), ": a value of ", pumice::internal::name_of(k.type_of(v)),
                               " is kept in each iteration: ", reason_of(p, v), "\n");
             if (type == Scalar::i32)
                 for (const InstId loop : p.plan.taped_counts(BlockId{b}))
@@ -74,7 +74,7 @@ void put_tape(std::string& out, const Primal& p) {
         }
         if (lines.empty()) continue;
         any = true;
-        out += text("the tape of ", pumice::name_of(type), " has ", bound_text(p.plan.bound(type), size_of(type)), " an item:\n",
+        out += text("the tape of ", pumice::internal::name_of(type), " has ", bound_text(p.plan.bound(type), size_of(type)), " an item:\n",
                     lines);
     }
     if (!any) out += "no tape: the reverse sweep computes what it needs again\n";

@@ -73,14 +73,14 @@ Json field(const ir::Kernel& k, const Field& f) {
     if (!of_argument || f.kind == Field::Kind::extent)
         if (f.kind != Field::Kind::launch) out["axis"] = axis_names[f.axis];
     out["offset"] = f.offset;
-    out["type"] = pumice::name_of(f.type);
+    out["type"] = pumice::internal::name_of(f.type);
     return out;
 }
 
 Json element(const Element& e) {
-    if (e.is_scalar()) return pumice::name_of(e.leaves[0].type);
+    if (e.is_scalar()) return pumice::internal::name_of(e.leaves[0].type);
     Json members = Json::array();
-    for (const Leaf& l : e.leaves) members.push_back({{"path", l.path}, {"type", pumice::name_of(l.type)}, {"offset", l.offset}});
+    for (const Leaf& l : e.leaves) members.push_back({{"path", l.path}, {"type", pumice::internal::name_of(l.type)}, {"offset", l.offset}});
     return {{"bytes", e.size}, {"members", members}};
 }
 
@@ -99,10 +99,10 @@ Json arguments(const ir::Kernel& k) {
             one["access"] = name_of(m.access);
         } else if (p.origin == ir::ParameterOrigin::argument) {
             one["kind"] = "scalar";
-            one["type"] = pumice::name_of(p.type);
+            one["type"] = pumice::internal::name_of(p.type);
         } else {
             one["kind"] = p.origin == ir::ParameterOrigin::range_start ? "range_start" : "range_extent";
-            one["type"] = pumice::name_of(p.type);
+            one["type"] = pumice::internal::name_of(p.type);
             one["dimension"] = p.dimension;
         }
         all.push_back(one);
@@ -121,7 +121,7 @@ Json ring_of(const ir::Kernel& k) {
             if (!ir::is_report(i.op) || i.immediate != index) continue;
             const bool requires_it = i.op == ir::Op::require;
             Json types = Json::array();
-            for (const ir::Value v : k.operands(i).subspan(requires_it)) types.push_back(pumice::name_of(k.type_of(v)));
+            for (const ir::Value v : k.operands(i).subspan(requires_it)) types.push_back(pumice::internal::name_of(k.type_of(v)));
             formats.push_back({{"format", index},
                                {"instruction", requires_it ? "require" : "print"},
                                {"text", k.strings[index]},
@@ -140,7 +140,7 @@ Json size_expression(std::span<const SizeStep> steps, uint32_t at) {
     }
     Json out = Json::array({ir::name_of(step.op)});
     if (step.op == ir::Op::group_size) out.push_back(axis_names[step.immediate]);
-    if (step.op == ir::Op::cast || step.op == ir::Op::bitcast) out.push_back(pumice::name_of(step.type));
+    if (step.op == ir::Op::cast || step.op == ir::Op::bitcast) out.push_back(pumice::internal::name_of(step.type));
     for (uint32_t o = 0; o < step.count; ++o) out.push_back(size_expression(steps, step.operands[o]));
     return out;
 }

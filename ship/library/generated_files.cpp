@@ -39,7 +39,7 @@ public:
             out += number == 0 ? ": " : ", ";
             out += name_of(number) + ": ";
             if (!p.is_array) {
-                out += std::string(pumice::name_of(Scalar(p.type)));
+                out += std::string(pumice::internal::name_of(Scalar(p.type)));
                 return;
             }
             static constexpr const char* access[] = {"in ", "out ", "inout "};
@@ -61,11 +61,11 @@ private:
         return name;
     }
     std::string element_text(const ParameterRecord& p) const {
-        if (p.type != type_struct) return std::string(pumice::name_of(Scalar(p.type)));
+        if (p.type != type_struct) return std::string(pumice::internal::name_of(Scalar(p.type)));
         std::string out = "{";
         for (uint32_t i = 0; i < p.leaves.count; ++i) {
             const LeafRecord& leaf = bundle.leaves[p.leaves.first + i];
-            out += pumice::text(i ? ", " : "", text_at(leaf.path), " ", pumice::name_of(Scalar(leaf.type)), " at ", leaf.offset);
+            out += pumice::text(i ? ", " : "", text_at(leaf.path), " ", pumice::internal::name_of(Scalar(leaf.type)), " at ", leaf.offset);
         }
         return out + pumice::text("} of ", p.element_bytes, " bytes");
     }

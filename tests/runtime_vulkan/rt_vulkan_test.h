@@ -24,7 +24,7 @@ namespace ir = pumice::ir;
 inline uint32_t number_of(pumice::internal::Scalar type) {
     constexpr const char* names[] = {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bf16"};
     for (uint32_t i = 0; i < std::size(names); ++i)
-        if (pumice::name_of(type) == names[i]) return i;
+        if (pumice::internal::name_of(type) == names[i]) return i;
     return type_struct;
 }
 
