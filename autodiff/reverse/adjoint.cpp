@@ -26,7 +26,7 @@
 
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/reverse/adjoint_emitter.h"
-#include "autodiff/reverse/clear_shadows.h"
+#include "autodiff/sweep/clear_shadows.h"
 #include "core/passes/cross_loop_cse.h"
 #include "core/passes/dead.h"
 #include "core/passes/inlining.h"

@@ -13,7 +13,7 @@
 // Cost: a launch and one store an element. Limits: RowByRow needs a kernel for which knows_indices_only() holds, without early
 // return.
 // Textbook name: loop fission (the clearing is split from the sweep) with dead-code elimination; strip-mining over rows.
-#include "autodiff/reverse/clear_shadows.h"
+#include "autodiff/sweep/clear_shadows.h"
 
 #include <algorithm>
 
