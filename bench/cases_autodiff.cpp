@@ -23,7 +23,9 @@ constexpr std::pair<const char*, Make> makes[] = {{"gradient: sin*exp+x^3", elem
                                                   {"gradient: Gaussian mixture", gmm},
                                                   {"gradient: linear texture", linear_texels},
                                                   {"gradient: cubic texture", cubic_texels},
-                                                  {"gradient: texture and positions", texture_positions}};
+                                                  {"gradient: texture and positions", texture_positions},
+                                                  {"gradient: magnified texture", magnified_texels},
+                                                  {"gradient: large texture", large_texels}};
 
 /// Times the sides in turns, each of the others after the first one, so that all find the caches alike. Returns the median of
 /// each: wall time, or the processor time of all threads.

@@ -26,6 +26,8 @@ Case lotka_volterra(const pumice::Device& d);  ///< 100 steps of RK4
 Case linear_texels(const pumice::Device& d);      ///< a linear texture by its texels
 Case cubic_texels(const pumice::Device& d);       ///< a cubic one
 Case texture_positions(const pumice::Device& d);  ///< a linear texture by texels and positions
+Case magnified_texels(const pumice::Device& d);   ///< positions are affine along each axis: 2 work-items a texel and axis
+Case large_texels(const pumice::Device& d);       ///< likewise, one work-item a texel, of more than 64 MiB
 // gradient_sums.cpp
 Case matrices(const pumice::Device& d);
 Case rows(const pumice::Device& d);  ///< logsumexp

@@ -19,9 +19,15 @@ const auto look = kernel("look", [](Out<float4, 2> to, In<Texture<float4>> from,
     to(y, x) = from.sample(at(y, x));
 });
 
-Texture<float4> picture(const Device& d, Filter filter) {
-    const Image<float4> image = d.image<float4>(Format::rgba8_unorm, {texels, texels});
-    std::vector<std::byte> pixels(size_t(4 * texels * texels));
+const auto resample = kernel("resample", [](Out<float4, 2> to, In<Texture<float4>> from) {
+    auto [y, x] = global_index<2>();
+    const auto place = [&](auto i, int d) { return (cast<float>(i) + 0.5f) / cast<float>(to.size(d)); };
+    to(y, x) = from.sample(Val<float2>(place(x, 1), place(y, 0)));
+});
+
+Texture<float4> picture(const Device& d, Filter filter, int64_t side = texels) {
+    const Image<float4> image = d.image<float4>(Format::rgba8_unorm, {side, side});
+    std::vector<std::byte> pixels(size_t(4 * side * side));
     for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = std::byte(i * 2654435761u >> 13);
     image.upload_pixels(pixels);
     return texture(image, {.filter = filter, .wrap = Wrap::repeat});
@@ -52,6 +58,25 @@ Case by_texels(const Device& d, const char* name, Filter filter) {
 
 Case linear_texels(const Device& d) { return by_texels(d, "gradient: linear texture, 1024^2", Filter::linear); }
 Case cubic_texels(const Device& d) { return by_texels(d, "gradient: cubic texture, 1024^2", Filter::cubic); }
+
+namespace {
+Case resampled(const Device& d, const char* name, double target, int64_t side, int64_t from_side) {
+    const Texture<float4> from = picture(d, Filter::linear, from_side);
+    const Array<float4, 2> to = d.zeros<float4>({side, side}), d_to = d.zeros<float4>({side, side}),
+                           shadow = d.zeros<float4>({from_side, from_side});
+    const Range r = ndrange(side, side);
+    return {name,
+            target,
+            [=] { shadow.fill({}), d_to.fill({1, 1, 1, 1}); },
+            [=] { resample(r, to, from).wait(); },
+            [=] { autodiff(Reverse, resample, r, DuplicatedNoNeed(to, d_to), Duplicated(from, shadow)), d.synchronize(); },
+            {},
+            [=] { return numbers_of(shadow); }};
+}
+}  // namespace
+
+Case magnified_texels(const Device& d) { return resampled(d, "gradient: magnified texture, 1024^2", 3, 1024, 512); }
+Case large_texels(const Device& d) { return resampled(d, "gradient: large texture, 2304^2", 6, 2304, 2304); }
 
 Case texture_positions(const Device& d) {
     const Texture<float4> from = picture(d, Filter::linear);

@@ -22,5 +22,7 @@ constexpr bool is_launch_constant(ir::Op op) {
 bool same_for_all(const ir::Kernel& k, ir::Value v);
 /// Evaluates such an integer on the host. It may also depend on the global indices of the item.
 int64_t number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);
+/// The same of a number of any type.
+double real_number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);
 
 }  // namespace pumice::derive

@@ -102,9 +102,9 @@ MemoryId Shadows::add_array(Kernel& to, Scalar type, Access access, const std::s
     return add_parameter(to, std::move(m), label, extra(to, name));
 }
 
-Value Shadows::add_scalar(Builder& b, Kernel& to, const std::string& name, const std::string& label) {
-    const Value value = b.argument(int(to.params.size()), Scalar::i32);
-    to.params.push_back({false, Scalar::i32, {}, label, ParameterOrigin::argument, 0, extra(to, name)});
+Value Shadows::add_scalar(Builder& b, Kernel& to, const std::string& name, const std::string& label, Scalar type) {
+    const Value value = b.argument(int(to.params.size()), type);
+    to.params.push_back({false, type, {}, label, ParameterOrigin::argument, 0, extra(to, name)});
     return value;
 }
 

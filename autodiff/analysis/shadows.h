@@ -27,8 +27,9 @@ public:
     /// Adds one more array parameter, such as a tape, with a name like this one, and a label for messages. Gives its memory.
     static ir::MemoryId add_array(ir::Kernel& to, Scalar type, ir::Access access, const std::string& name,
                                   const std::string& label);
-    /// Adds one more i32 parameter, and reads it.
-    static ir::Value add_scalar(ir::Builder& b, ir::Kernel& to, const std::string& name, const std::string& label);
+    /// Adds one more scalar parameter, and reads it.
+    static ir::Value add_scalar(ir::Builder& b, ir::Kernel& to, const std::string& name, const std::string& label,
+                                Scalar type = Scalar::i32);
 
 private:
     std::vector<int> params;

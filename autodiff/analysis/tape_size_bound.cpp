@@ -75,6 +75,8 @@ int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
     return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
 }
 
+double real_number_of(const Kernel& k, Value v, const HostValues& known) { return real_of(k.type_of(v), bits_of(k, v, known)); }
+
 std::optional<TapeBound> TapePlan::bound(Scalar type) const {
     std::optional<TapeBound> all = bound(BlockId{0}, type);
     // A bound by arguments is allocated in full, so it must be exact; otherwise the tape is counted.

@@ -123,6 +123,47 @@ struct OwnerComputesAdjoint {
     std::vector<Accumulated> accumulated;  ///< of the rest
 };
 
+/// The items along an axis that may have element t as an index of one of the taps: those from slope * t + low to
+/// slope * t + high. With a period they are also those of these intervals shifted by its multiples; if reflected, also those from
+/// -slope * t + turned_low to -slope * t + turned_high, likewise. With k multiples, the intervals of t for k, for k turned and
+/// for k + 1 begin in this order.
+struct ItemFootprint {
+    double slope = 0, low = 0, high = 0;
+    double period = 0;
+    double turned_low = 0, turned_high = 0;
+    int64_t open_before = -1, open_after = -1;  ///< elements whose interval begins, or ends, with the range
+    int64_t first = 0, last = -1;               ///< other elements are touched by no item
+    double visits = 0;                          ///< of all elements together, about
+    double most_visits = 0;                     ///< of one element
+};
+
+/// The adjoint of a kernel with loads around affine positions, such as samples of textures: items of other ranges, one for each
+/// shadow element, gather what the items of the primal give to their element. They are launched in front of the rest.
+struct FootprintGatherAdjoint {
+    /// The intervals of items along one axis of the primal's range.
+    struct Dimension {
+        int axis;
+        bool periodic, reflected, cut;
+        std::function<std::string(const HostValues&, int64_t start, int64_t end, int64_t elements, ItemFootprint&)> footprint;
+    };
+    /// The kernel takes the arguments of the adjoint, and after them scalars: i32 start and end of the primal's range along each
+    /// of its axes; for each group and dimension f32 slope, low and high; if cut and not periodic i32 open_before and open_after;
+    /// if reflected f32 turned_low and turned_high; if periodic f32 period and 1 / period.
+    struct Gatherer {
+        ir::Kernel kernel;
+        std::vector<int> axes;  ///< by axis of its range: the axis of the memory
+        size_t parameter;       ///< of the primal: the memory
+        struct Group {
+            std::vector<Dimension> dimensions;
+            int64_t additions;  ///< of one item of the primal
+        };
+        std::vector<Group> groups;
+    };
+    std::vector<Gatherer> gatherers;
+    ir::Kernel rest;
+    std::vector<Accumulated> accumulated;  ///< of the rest
+};
+
 /// The adjoint of a kernel with a loop in which all items add to the same elements: the partial sums of an iteration go to
 /// `count` cells of a tape, which follows the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over
 /// the iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, after the cells.
@@ -149,6 +190,7 @@ struct Adjoint {
     Lazy<HaloGather> halo_gather;
     Lazy<PairwiseAdjoint> pairwise;
     Lazy<OwnerComputesAdjoint> owner_computes;
+    Lazy<FootprintGatherAdjoint> footprint_gather;
     Lazy<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< without and with loop interchange
     std::vector<FollowUpKernel> after;                             ///< to be launched after the kernel
     std::vector<TapeParameter> tapes;

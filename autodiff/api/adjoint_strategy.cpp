@@ -2,11 +2,12 @@
 //
 //     pairwise_loops      n-body loops: each item takes the contributions of all others
 //     owner_computes      products of matrices: an item for each shadow element
+//     footprint_gather    samples at affine positions: an item for each texel gathers from the items around it
 //     loop_partial_sums   loops in which all items add to the same elements: sums of iterations in cells
 //     halo_gather         stencils: a range wider by the halo, whose items gather
 //     scatter             the range of the primal; items add to what they have read, chunked if the sums are long
 //
-// Why in this order: each of the first four applies to few kernels, and is faster where it applies. The scatter is right for all.
+// Why in this order: each of the first five applies to few kernels, and is faster where it applies. The scatter is right for all.
 // Cost: a strategy's kernels are made when it is first tried. PUMICE_LOG=1 prints which strategy a launch took, and why not those
 // before it.
 // Textbook name: multi-versioning with run-time dispatch; each strategy names its own source (autodiff/strategy).
@@ -20,11 +21,9 @@ namespace pumice::derive {
 
 std::span<const AdjointStrategy> adjoint_strategies() {
     static constexpr AdjointStrategy all[] = {
-        {"pairwise_loops", launch_pairwise_loops},
-        {"owner_computes", launch_owner_computes},
-        {"loop_partial_sums", launch_loop_partial_sums},
-        {"halo_gather", launch_halo_gather},
-        {"scatter", launch_scatter},
+        {"pairwise_loops", launch_pairwise_loops},     {"owner_computes", launch_owner_computes},
+        {"footprint_gather", launch_footprint_gather}, {"loop_partial_sums", launch_loop_partial_sums},
+        {"halo_gather", launch_halo_gather},           {"scatter", launch_scatter},
     };
     return all;
 }

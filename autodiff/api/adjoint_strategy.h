@@ -30,6 +30,7 @@ std::span<const AdjointStrategy> adjoint_strategies();
 
 std::string launch_pairwise_loops(const DerivedLaunch&);
 std::string launch_owner_computes(const DerivedLaunch&);
+std::string launch_footprint_gather(const DerivedLaunch&);
 std::string launch_loop_partial_sums(const DerivedLaunch&);
 std::string launch_halo_gather(const DerivedLaunch&);
 std::string launch_scatter(const DerivedLaunch&);

@@ -189,6 +189,15 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, DerivativeM
                 kernels.owners.push_back({as_kernel(ir::Kernel(owner.kernel)), owner.range, owner.instructions});
             return kernels;
         }};
+        d.footprint_gather = {[=, tapes = d.tapes,
+                               from = a.footprint_gather]() -> std::optional<Derived::FootprintGatherKernels> {
+            if (!from) return std::nullopt;
+            Derived::FootprintGatherKernels kernels{
+                {}, as_kernel(without(unread, from->rest)), summed_shadows(*primal, signature, from->accumulated, tapes, true)};
+            for (const FootprintGatherAdjoint::Gatherer& g : from->gatherers)
+                kernels.gatherers.push_back({as_kernel(ir::Kernel(g.kernel)), g.axes, g.parameter, g.groups});
+            return kernels;
+        }};
         return finished(std::move(d));
     }
     SplitDerivative s = derive::split(*primal, signature);

@@ -32,6 +32,17 @@ struct Derived {
         AnyKernel rest;
         std::vector<size_t> summed;  ///< Derived::summed, of the rest
     };
+    struct FootprintGatherKernels {
+        struct Gatherer {
+            AnyKernel kernel;
+            std::vector<int> axes;
+            size_t parameter;
+            std::vector<FootprintGatherAdjoint::Gatherer::Group> groups;
+        };
+        std::vector<Gatherer> gatherers;
+        AnyKernel rest;
+        std::vector<size_t> summed;  ///< Derived::summed, of the rest
+    };
     struct LoopPartialSumsKernels {
         AnyKernel kernel;
         std::optional<AnyKernel> interchanged;
@@ -57,6 +68,7 @@ struct Derived {
     Lazy<HaloGatherKernel> halo_gather = {};
     Lazy<PairwiseKernels> pairwise = {};
     Lazy<OwnerComputesKernels> owner_computes = {};
+    Lazy<FootprintGatherKernels> footprint_gather = {};
     Lazy<LoopPartialSumsKernels> loop_partial_sums = {}, interchanged = {};
     /// Chunked summation: the shadows of `in` arrays to which items add atomically, by parameter of the derivative. Empty where
     /// the range must not be split.

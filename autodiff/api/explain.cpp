@@ -82,6 +82,8 @@ void put_tape(std::string& out, const Primal& p) {
 
 /// The reason for which additions to a memory's shadow are not gathered.
 std::string no_gather(const Primal& p, MemoryId m) {
+    if (p.kernel[m].image)
+        if (const char* problem = p.footprints.why_not(m)) return problem;
     const Gather::Refusal refusal = p.gather.why_not(m);
     if (!refusal.condition) return "one kernel is not gathered and scattered at once";
     const ir::Kernel& k = p.kernel;
@@ -102,7 +104,10 @@ void put_additions(std::string& out, const Primal& p, const std::vector<Accumula
             case Accumulation::plain: how = "plain additions: no other item adds to the element"; break;
             case Accumulation::group: how = "a sum over the group, then over cells: all items add to one element"; break;
             case Accumulation::gather: how = "gathered: an item adds what its neighbours contribute"; break;
-            case Accumulation::atomic: how = "atomic additions, and no gather: " + no_gather(p, m); break;
+            case Accumulation::atomic:
+                how = p.footprints.has(m) ? "atomic additions, or a gather by each texel where its footprint is small"
+                                          : "atomic additions, and no gather: " + no_gather(p, m);
+                break;
         }
         const std::string line = text("  ", k.where(a.loc), ": the shadow of ", tools::name_of(k, m), " gets ", how, "\n");
         if (std::ranges::find(said, line) == said.end()) said.push_back(line);

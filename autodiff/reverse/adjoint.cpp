@@ -12,8 +12,8 @@
 //                               store arg2[%i], (%d + %d) * %x
 //
 // Kernels of other strategies stand beside it, and the host chooses at the launch: the halo-extended gather, pairwise loops,
-// owner computes, and loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel before it sizes counted
-// tapes.
+// owner computes, the footprint gather, and loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel
+// before it sizes counted tapes.
 //
 // Cost: a small multiple of the operations of the primal (the cheap-gradient principle); every strategy costs one more run of
 // the AdjointEmitter at compile time.
@@ -129,7 +129,7 @@ int instructions_in_loops(const Kernel& k) {
 std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal) {
     OwnerComputesAdjoint made;
     for (const OwnerComputes::Load& load : primal.owners.loads) {
-        AdjointEmitter owner(primal, SweepPart::both, SweepKind::owner, &load);
+        AdjointEmitter owner(primal, load);
         Kernel kernel = cleaned_up(owner.run());
         const int instructions = instructions_in_loops(kernel);
         made.owners.push_back({std::move(kernel),
@@ -138,6 +138,33 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
         if (owner.state.gave_up) return std::nullopt;
     }
     AdjointEmitter rest(primal, SweepPart::both, SweepKind::beside_owners);
+    made.rest = cleaned_up(rest.run());
+    made.accumulated = rest.state.accumulated;
+    return made;
+}
+
+/// Footprint gather: a kernel for each memory, or slice of it, whose elements gather, and the rest of the adjoint.
+std::optional<FootprintGatherAdjoint> footprint_gather_adjoint(const Primal& primal) {
+    FootprintGatherAdjoint made;
+    for (const FootprintGather::Owner& owner : primal.footprints.owners) {
+        AdjointEmitter gatherer(primal, owner);
+        FootprintGatherAdjoint::Gatherer one{cleaned_up(gatherer.run()), {}, size_t(primal.kernel[owner.memory].argument), {}};
+        if (gatherer.state.gave_up) return std::nullopt;
+        const auto& dimensions = owner.groups[0].dimensions;
+        for (size_t d = dimensions.size(); d-- > 0;)
+            if (!dimensions[d].fixed) one.axes.push_back(int(dimensions.size() - 1 - d));
+        for (const FootprintGather::Group& group : owner.groups) {
+            std::vector<FootprintGatherAdjoint::Dimension> all;
+            for (size_t d = 0; d < dimensions.size(); ++d)
+                if (!dimensions[d].fixed) {
+                    const AffineBase& base = group.dimensions[d].base;
+                    all.push_back({base.axis, base.periodic, base.reflected, base.cut, primal.footprints.footprint(group, d)});
+                }
+            one.groups.push_back({std::move(all), int64_t(group.loads.size())});
+        }
+        made.gatherers.push_back(std::move(one));
+    }
+    AdjointEmitter rest(primal, SweepPart::both, SweepKind::beside_footprints);
     made.rest = cleaned_up(rest.run());
     made.accumulated = rest.state.accumulated;
     return made;
@@ -219,6 +246,7 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool sing
     if (primal.pairwise.any())
         made.pairwise = {[shared, beside = made.kernel] { return pairwise_adjoint(shared->primal, beside); }};
     if (primal.owners.any()) made.owner_computes = {[shared] { return owner_computes_adjoint(shared->primal); }};
+    if (primal.footprints.any()) made.footprint_gather = {[shared] { return footprint_gather_adjoint(shared->primal); }};
     if (primal.loop_partial_sums.any() && !primal.gather.any()) {
         made.loop_partial_sums = {[shared] { return loop_partial_sums_adjoint(shared->primal, false); }};
         made.interchanged = {[shared] { return loop_partial_sums_adjoint(shared->primal, true); }};

@@ -12,6 +12,7 @@
 #include "autodiff/reverse/adjoint_emitter.h"
 
 #include "autodiff/reverse/elsewhere.h"
+#include "autodiff/reverse/emit_footprint_gather.h"
 #include "autodiff/reverse/emit_gather.h"
 #include "autodiff/reverse/emit_halo_gather.h"
 #include "autodiff/reverse/emit_owner_computes.h"
@@ -22,7 +23,7 @@ namespace pumice::derive {
 
 using namespace ir;
 
-AdjointEmitter::AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind, const OwnerComputes::Load* owner)
+AdjointEmitter::AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind)
     : Rewriter(primal.kernel),
       context{primal, part, sweep_kind, to, b, state},
       kept{from, [this](Value v) { return of(v); }},
@@ -32,8 +33,17 @@ AdjointEmitter::AdjointEmitter(const Primal& primal, SweepPart part, SweepKind s
       reductions(context, accumulators),
       updates(context, kept, accumulators, reductions),
       partial_sums(context, kept, provider, accumulators, reductions, updates),
-      argmax(context, kept),
-      owner(owner) {}
+      argmax(context, kept) {}
+
+AdjointEmitter::AdjointEmitter(const Primal& primal, const OwnerComputes::Load& load)
+    : AdjointEmitter(primal, SweepPart::both, SweepKind::owner) {
+    owner = &load;
+}
+
+AdjointEmitter::AdjointEmitter(const Primal& primal, const FootprintGather::Owner& gathering)
+    : AdjointEmitter(primal, SweepPart::both, SweepKind::footprint) {
+    gatherer = &gathering;
+}
 
 void AdjointEmitter::body() {
     constexpr const char* suffixes[] = {".adjoint", ".augmented", ".reverse", ".count"};
@@ -43,17 +53,20 @@ void AdjointEmitter::body() {
     if (context.plan.compares_rematerialised()) to.math = Math::strict;
     b.loc = from.loc;
     if (part != SweepPart::count) state.shadows = std::make_unique<Shadows>(to, from, context.signature, context.analysis, true);
-    if (!owner) state.members = members();
+    const bool owned = owner || gatherer;
+    if (!owned) state.members = members();
     tape.add_stacks();
-    if (!owner && context.has_reverse()) zero_shadows();
+    if (!owned && context.has_reverse()) zero_shadows();
     ElsewhereEmitter elsewhere(context);
     GatherEmitter gather(context, elsewhere);
     PairwiseLoopEmitter pairwise(context, kept, elsewhere);
     ReverseSweep sweep(context, kept, provider, accumulators, reductions, updates, pairwise, partial_sums);
     const bool halo_gather = sweep_kind == SweepKind::halo_gather || sweep_kind == SweepKind::halo_gather_by_rows,
-               whole = !halo_gather && !owner && sweep_kind != SweepKind::interchanged;
+               whole = !halo_gather && !owned && sweep_kind != SweepKind::interchanged;
     if (owner) {
         OwnerComputesEmitter(context, reductions, elsewhere).sum_by_owner(*owner);
+    } else if (gatherer) {
+        FootprintGatherEmitter(context, reductions, elsewhere).gather(*gatherer);
     } else if (sweep_kind == SweepKind::interchanged) {
         partial_sums.sum_in_chunks([&] { sweep.reverse_contents(context.primal.loop_partial_sums.loop, {}); });
     } else if (halo_gather) {

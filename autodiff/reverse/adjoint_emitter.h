@@ -13,9 +13,10 @@ namespace pumice::derive {
 
 class AdjointEmitter : public ir::Rewriter {
 public:
-    /// `owner`: the load whose element an item owns, for SweepKind::owner.
-    AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind = SweepKind::range,
-                   const OwnerComputes::Load* owner = nullptr);
+    AdjointEmitter(const Primal& primal, SweepPart part, SweepKind sweep_kind = SweepKind::range);
+    /// The kernel of the items that own elements: for SweepKind::owner those that the load reads, or for SweepKind::footprint.
+    AdjointEmitter(const Primal& primal, const OwnerComputes::Load& load);
+    AdjointEmitter(const Primal& primal, const FootprintGather::Owner& gatherer);
 
     // The parts. The kernels that follow this one come from `reductions` and `partial_sums`.
     SweepState state;
@@ -39,7 +40,8 @@ private:
     Members members();
 
     ArgmaxEmitter argmax;
-    const OwnerComputes::Load* const owner;
+    const OwnerComputes::Load* owner = nullptr;
+    const FootprintGather::Owner* gatherer = nullptr;
     std::unique_ptr<AdjointLiveness> liveness;         ///< of the copy of the primal, where a reverse sweep follows it
     std::unordered_map<uint32_t, ir::Value> counters;  ///< of whiles
 };

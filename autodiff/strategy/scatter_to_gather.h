@@ -44,6 +44,8 @@ public:
     };
     /// The reason for which the shadow of a memory is not gathered; none if it is, or if each item adds to elements of its own.
     Refusal why_not(ir::MemoryId m) const;
+    /// True if the conditions on the whole kernel hold: any item can compute what another one contributes.
+    bool straight_line() const { return !of_kernel.condition; }
 
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }

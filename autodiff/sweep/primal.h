@@ -1,6 +1,7 @@
 // The analyses that all kernels of one derivative share.
 #pragma once
 #include "autodiff/analysis/tape.h"
+#include "autodiff/strategy/footprint_gather.h"
 #include "autodiff/strategy/loop_partial_sums.h"
 #include "autodiff/strategy/owner_computes.h"
 #include "autodiff/strategy/pairwise_loops.h"
@@ -21,6 +22,7 @@ struct Primal {
     PairwiseLoops pairwise;
     OwnerComputes owners;
     LoopPartialSums loop_partial_sums;
+    FootprintGather footprints;
     std::vector<bool> discardable;
     /// `split_mode`: the augmented primal and the reverse sweep are kernels of their own.
     Primal(const ir::Kernel& k, const Signature& s, bool split_mode)
@@ -34,6 +36,7 @@ struct Primal {
           pairwise(k, where, analysis, plan, contributions),
           owners(k, where, analysis, plan, contributions),
           loop_partial_sums(k, where, analysis, plan),
+          footprints(k, where, analysis, plan, gather),
           discardable(discardable_values(k, where, plan)) {}
 };
 

@@ -59,7 +59,8 @@ void ShadowUpdates::reverse_atomic(const Inst& i) {
 bool ShadowUpdates::taken_by_others(InstId load) const {
     return (gathers() && primal.gather.has(from[load].memory)) ||
            (sweep_kind == SweepKind::pairwise && primal.pairwise.has(load)) ||
-           (sweep_kind == SweepKind::beside_owners && primal.owners.has(load));
+           (sweep_kind == SweepKind::beside_owners && primal.owners.has(load)) ||
+           (sweep_kind == SweepKind::beside_footprints && primal.footprints.has(load));
 }
 
 void ShadowUpdates::accumulate(InstId load, int w, Value term) {

@@ -21,6 +21,8 @@ enum class SweepKind {
     pairwise,             ///< PairwiseAdjoint::kernel
     owner,                ///< OwnerComputesAdjoint: what an owner computes
     beside_owners,        ///< OwnerComputesAdjoint: the rest
+    footprint,            ///< FootprintGatherAdjoint: the items that gather
+    beside_footprints,    ///< FootprintGatherAdjoint: the rest
     partial_sums,         ///< LoopPartialSumsAdjoint: in place
     before_interchanged,  ///< LoopPartialSumsAdjoint: what comes before the interchanged loop
     interchanged          ///< LoopPartialSumsAdjoint: the interchanged loop alone
@@ -36,7 +38,7 @@ struct Members {
 /// The state that the parts share while they emit a kernel, and what they say of the finished one.
 struct SweepState {
     std::unique_ptr<Shadows> shadows;
-    Members members;  ///< none for SweepKind::owner
+    Members members;  ///< none for SweepKind::owner and ::footprint
     std::vector<TapeParameter> tapes;
     std::vector<Accumulated> accumulated;
     std::vector<ItemLimit> limits;  ///< of the plain additions

@@ -30,7 +30,8 @@ public:
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
     BackendTraits traits() const override {
-        return {.splits_rows = true, .private_sums = true, .cheap_items = true, .reads_counts = true};
+        const bool private_sums = compiler->target.rules.has(Rule::privatised_reductions);
+        return {.splits_rows = true, .private_sums = private_sums, .cheap_items = true, .reads_counts = true};
     }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
     void prepare(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
