@@ -74,8 +74,8 @@ void put_tape(std::string& out, const Primal& p) {
         }
         if (lines.empty()) continue;
         any = true;
-        out += text("the tape of ", pumice::internal::name_of(type), " has ", bound_text(p.plan.bound(type), size_of(type)), " an item:\n",
-                    lines);
+        out += text("the tape of ", pumice::internal::name_of(type), " has ", bound_text(p.plan.bound(type), size_of(type)),
+                    " an item:\n", lines);
     }
     if (!any) out += "no tape: the reverse sweep computes what it needs again\n";
 }

@@ -80,7 +80,8 @@ Json field(const ir::Kernel& k, const Field& f) {
 Json element(const Element& e) {
     if (e.is_scalar()) return pumice::internal::name_of(e.leaves[0].type);
     Json members = Json::array();
-    for (const Leaf& l : e.leaves) members.push_back({{"path", l.path}, {"type", pumice::internal::name_of(l.type)}, {"offset", l.offset}});
+    for (const Leaf& l : e.leaves)
+        members.push_back({{"path", l.path}, {"type", pumice::internal::name_of(l.type)}, {"offset", l.offset}});
     return {{"bytes", e.size}, {"members", members}};
 }
 

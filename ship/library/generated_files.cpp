@@ -65,7 +65,8 @@ private:
         std::string out = "{";
         for (uint32_t i = 0; i < p.leaves.count; ++i) {
             const LeafRecord& leaf = bundle.leaves[p.leaves.first + i];
-            out += pumice::text(i ? ", " : "", text_at(leaf.path), " ", pumice::internal::name_of(Scalar(leaf.type)), " at ", leaf.offset);
+            out += pumice::text(i ? ", " : "", text_at(leaf.path), " ", pumice::internal::name_of(Scalar(leaf.type)), " at ",
+                                leaf.offset);
         }
         return out + pumice::text("} of ", p.element_bytes, " bytes");
     }

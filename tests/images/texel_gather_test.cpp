@@ -582,9 +582,7 @@ TEST_F(TexelGather, of_random_kernels_is_the_transpose_of_forward_mode) {
             default: gathered += RandomSamples<2>(seed).check(); break;
         }
     });
-    if (kernels >= 15) {
-        EXPECT_GE(gathered, kernels / 4);
-    }
+    if (kernels >= 15) { EXPECT_GE(gathered, kernels / 4); }
 }
 
 }  // namespace
