@@ -1,8 +1,6 @@
 // The floating-point mode in which native code runs, by the rules of core/support/float_mode.h of the library.
 #pragma once
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#elif !defined(__aarch64__)
+#if !defined(__SSE2__) && !defined(__aarch64__)
 #include <cfenv>
 #endif
 
@@ -25,8 +23,8 @@ private:
 #if defined(__SSE2__)
     using Word = unsigned;
     static constexpr Word sticky = 0x3f;  // exceptions that have happened
-    static Word get() { return _mm_getcsr(); }
-    static void set(Word mode) { _mm_setcsr(mode); }
+    static Word get() { return __builtin_ia32_stmxcsr(); }
+    static void set(Word mode) { __builtin_ia32_ldmxcsr(mode); }
     static Word nearest(Word mode) { return mode & ~Word(0xe040); }  // FTZ, rounding, DAZ
 #elif defined(__aarch64__)
     using Word = unsigned long;
