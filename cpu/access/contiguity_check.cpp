@@ -6,8 +6,8 @@
 //     before:  %v = gather(%base + %index)
 //     after:   if %index == splat(%index[0]) + <0, 1, 2, ...> { %v = load <8 x float> } else { %v = gather(%base + %index) }
 //
-// At the rim, lanes of a clamp repeat an element: all indices are still within one vector of the first lane's. In local memory,
-// where a vector may be read past an array's end, such a packet permutes that vector instead of gathering:
+// At the rim, lanes of a clamp repeat an element: all indices are still within one packet of the first lane's. In local memory,
+// where a vector may be read past an array's end, such a packet permutes the vectors from there on instead of gathering:
 //
 //              else if %index - splat(%index[0]) < 8 { %v = permute(load <8 x float>, %index - %index[0]) } else { gather }
 //
@@ -15,7 +15,7 @@
 // by rem, and, xor with what is uniform. These three keep the step where a packet crosses none of the other operand's bits.
 // Others would pay for a test that fails. Stores make the same check before they scatter. Examples: the partner `lane ^ distance`
 // of a butterfly, the pair `2 * p - (p & (distance - 1))` of a bitonic network.
-// Permutes need 32-bit elements in whole registers of AVX2 or AVX-512.
+// cpu/packet/register_lookups.cpp says which vectors can be permuted.
 // Of sums, minima and maxima the test compares the last lane's index with the first one's: two scalars, since such an index grows
 // by 0 or 1 from lane to lane. The address of the whole vector is made from scalars, too.
 //
@@ -33,6 +33,7 @@
 #include "cpu/address/addresses.h"
 #include "cpu/packet/emit_casts.h"
 #include "cpu/packet/memory_layout.h"
+#include "cpu/packet/register_lookups.h"
 
 namespace pumice::cpu {
 
@@ -89,21 +90,11 @@ bool ContiguityChecks::checks_contiguity(const Inst& i) const {
            size_of(k.type_of(indices.back())) == 4 && probable_step(indices.back(), !target.rules.has(Rule::checked_stores)) == 1;
 }
 
-/// True if the packets at the rim permute a vector of the memory. It is read past its end by less than a vector, for which
-/// the scratch memory has room (lay_out_memories).
+/// True if the packets at the rim permute the vectors from the first lane's element on. They are read past the memory's end by
+/// less than a packet, for which the scratch memory has room (MemoryLayout::read_past_end).
 bool ContiguityChecks::permutes_window(const Inst& i) const {
-    const bool whole = width == target.width && 4 * width == (target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0);
-    return whole && k[i.memory].kind == MemoryKind::local && !emit.memory.staged(i.memory) && size_of(i.type) == 4;
-}
-
-/// Lane l of the result is lane `of[l]` of the vector of 32-bit elements.
-std::string ContiguityChecks::permuted_by(const std::string& type, const std::string& vector, const std::string& of) {
-    const std::string lanes = out.vector_type("i32");
-    const std::string bits = emit.casts.convert("bitcast", type, vector, lanes);
-    const std::string function = target.isa == Isa::avx512 ? "@llvm.x86.avx512.permvar.si.512" : "@llvm.x86.avx2.permd";
-    out.declare(text("declare ", lanes, " ", function, "(", lanes, ", ", lanes, ")"));
-    const std::string moved = out.let(text("call ", lanes, " ", function, "(", lanes, " ", bits, ", ", lanes, " ", of, ")"));
-    return emit.casts.convert("bitcast", lanes, moved, type);
+    return k[i.memory].kind == MemoryKind::local && !emit.memory.staged(i.memory) &&
+           emit.lookups.window_for(size_of(i.type), width) == width;
 }
 
 /// The first and the last lane's value of an i32 index that grows by 0 or 1 from lane to lane, as scalars: sums, minima and
@@ -153,29 +144,14 @@ std::string ContiguityChecks::apart(const std::string& index, const std::string&
     return out.let(text("sub ", out.vector_type("i32"), " ", index, ", ", out.splat("i32", first)));
 }
 
-/// The address of the element whose last index is `last`, a scalar of the index's type.
-std::string ContiguityChecks::pointer_at(const Inst& i, const std::string& last) {
-    const auto indices = indices_of(k, i);
-    const Value index = indices.back();
-    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
-    const std::string t = wide ? "i64" : "i32";
-    const ValueRep whole = std::exchange(packet.values[index.id], ValueRep{ValueKind::uniform, last, "", 0});
-    bool contiguous = false;
-    int64_t more = 0;
-    // A single index may have a constant split off, which `last` has not.
-    const ValueRep at =
-        indices.size() == 1 ? emit.addresses.integer(index, wide) : emit.addresses.offset(i, wide, contiguous, more);
-    packet.values[index.id] = whole;
-    return emit.addresses.pointer_to(i, t, at.scalar, more);
-}
-
 /// The store in two ways.
 void ContiguityChecks::checked_store(const Inst& i, const std::string& whole, const std::string& value) {
     const RowTest test = test_of_row(indices_of(k, i).back());
     const std::string row = out.label("row"), scattered = out.label("scattered"), end = out.label("stored");
     out.branch(test.holds, row, scattered);
     out.start(row);
-    out.line(text("store ", whole, " ", value, ", ptr ", pointer_at(i, test.first), ", align ", emit.addresses.alignment_of(i)));
+    out.line(text("store ", whole, " ", value, ", ptr ", emit.addresses.pointer_at(i, test.first), ", align ",
+                  emit.addresses.alignment_of(i)));
     out.jump(end);
     out.start(scattered);
     emit.masked.masked_store(i, value, emit.addresses.access(i));
@@ -191,10 +167,10 @@ std::string ContiguityChecks::checked_load(const Inst& i, const std::string& who
     const RowTest test = test_of_row(index);
     out.branch(test.holds, row, scattered);
     out.start(row);
-    const std::string begin = pointer_at(i, test.first);
+    const std::string begin = emit.addresses.pointer_at(i, test.first);
     emit.prefetches.prefetch_row(i, begin, [&] {
         const auto ends = ends_of(index);
-        return ends ? pointer_at(i, ends->first) : std::string();
+        return ends ? emit.addresses.pointer_at(i, ends->first) : std::string();
     });
     loaded(out.let(text("load ", whole, ", ptr ", begin, ", align ", emit.addresses.alignment_of(i))));
     out.jump(end);
@@ -206,9 +182,9 @@ std::string ContiguityChecks::checked_load(const Inst& i, const std::string& who
         const std::string lanes_inside = out.let(text("bitcast ", out.vector_type("i1"), " ", inside, " to i", width));
         out.branch(out.let(text("icmp eq i", width, " ", lanes_inside, ", -1")), near, far);
         out.start(near);
-        const std::string window =
-            out.let(text("load ", whole, ", ptr ", pointer_at(i, test.first), ", align ", emit.addresses.alignment_of(i)));
-        loaded(permuted_by(whole, window, from_first));
+        const std::string window = out.let(
+            text("load ", whole, ", ptr ", emit.addresses.pointer_at(i, test.first), ", align ", emit.addresses.alignment_of(i)));
+        loaded(emit.lookups.looked_up(out.memory_type(i.type), size_of(i.type), width, window, from_first));
         out.jump(end);
         out.start(far);
     }

@@ -23,11 +23,9 @@ private:
         std::string first;  ///< the first lane's index
     };
     bool permutes_window(const ir::Inst& i) const;
-    std::string permuted_by(const std::string& type, const std::string& vector, const std::string& of);
     std::optional<std::pair<std::string, std::string>> ends_of(ir::Value v, int depth = 0);
     RowTest test_of_row(ir::Value index);
     std::string apart(const std::string& index, const std::string& first);
-    std::string pointer_at(const ir::Inst& i, const std::string& last);
 };
 
 }  // namespace pumice::cpu

@@ -69,18 +69,8 @@ bool LanePatterns::moves_by_pattern(const Inst& i) const {
 }
 
 std::string LanePatterns::address_of_first_lane(const Inst& i) {
-    const auto indices = indices_of(k, i);
-    const Value index = indices.back();
-    const ValueRep whole = packet.rep_of(index);
-    packet.values[index.id] = {ValueKind::uniform, out.extract(out.scalar_type(k.type_of(index)), packet.vector(index), "0"), "",
-                               0};
-    bool contiguous = false;
-    int64_t more = 0;
-    // A single index may have a constant split off, which the first lane's has not.
-    const ValueRep at =
-        indices.size() == 1 ? emit.addresses.integer(index, false) : emit.addresses.offset(i, false, contiguous, more);
-    packet.values[index.id] = whole;
-    return emit.addresses.pointer_to(i, "i32", at.scalar, more);
+    const Value index = indices_of(k, i).back();
+    return emit.addresses.pointer_at(i, out.extract(out.scalar_type(k.type_of(index)), packet.vector(index), "0"));
 }
 
 /// Loads the lanes of a complete packet.

@@ -12,6 +12,8 @@
 //     of the lane's row beside
 //     at one other distance       load float a lane, and insertions (strided_lanes.cpp)
 //     vector, constant distances  vectors and a shuffle (lane_patterns.cpp)
+//     vector, in a short row of   the row and a permutation (row_lookups.cpp)
+//     local memory
 //     vector, probable step 1     a test: load <8 x float>, or a gather (contiguity_check.cpp)
 //     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
 //
@@ -31,6 +33,7 @@
 #include "cpu/access/lane_patterns.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/masked_accesses.h"
+#include "cpu/access/row_lookups.h"
 #include "cpu/access/software_prefetch.h"
 #include "cpu/access/streaming_stores.h"
 #include "cpu/access/strided_lanes.h"
@@ -66,6 +69,8 @@ void LoadsAndStores::load(InstId id) {
     if (emit.groups.loads_interleaved(id)) return;
     if (packet.running.all() && emit.patterns.moves_by_pattern(i))
         return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.patterns.load_pattern(i), true));
+    if (emit.row_lookups.looks_up(i))
+        return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.row_lookups.load(i), true));
     if (packet.running.all() && emit.contiguity.checks_contiguity(i) &&
         packet.rep_of(indices_of(k, i).back()).kind == ValueKind::vector)
         return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.contiguity.checked_load(i, whole), true));

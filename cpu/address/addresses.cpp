@@ -181,6 +181,21 @@ std::string Addresses::pointer_along(const Inst& i, const std::string& index_typ
         "p");
 }
 
+/// The address of the element whose last index is `last`, a scalar of the index's type.
+std::string Addresses::pointer_at(const Inst& i, const std::string& last) {
+    const auto indices = indices_of(k, i);
+    const Value index = indices.back();
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    const std::string t = wide ? "i64" : "i32";
+    const ValueRep whole = std::exchange(packet.values[index.id], ValueRep{ValueKind::uniform, last, "", 0});
+    bool contiguous = false;
+    int64_t more = 0;
+    // A single index may have a constant split off, which `last` has not.
+    const ValueRep at = indices.size() == 1 ? integer(index, wide) : offset(i, wide, contiguous, more);
+    packet.values[index.id] = whole;
+    return pointer_to(i, t, at.scalar, more);
+}
+
 Address Addresses::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);

@@ -27,6 +27,7 @@ public:
     ValueRep integer(ir::Value v, bool wide);
     int alignment_of(const ir::Inst& i) const;
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
+    std::string pointer_at(const ir::Inst& i, const std::string& last);
     std::string pointer_in_loop(const ir::Inst& i);
     std::string sum_of(const std::string& a, const std::string& b);
     std::string product_of(const std::string& a, const std::string& b);

@@ -10,6 +10,7 @@
 #include "cpu/access/lane_rows.h"
 #include "cpu/access/loads_and_stores.h"
 #include "cpu/access/masked_accesses.h"
+#include "cpu/access/row_lookups.h"
 #include "cpu/access/row_tile.h"
 #include "cpu/access/software_prefetch.h"
 #include "cpu/access/streaming_stores.h"
@@ -30,6 +31,7 @@
 #include "cpu/packet/frame_values.h"
 #include "cpu/packet/loop_facts.h"
 #include "cpu/packet/memory_layout.h"
+#include "cpu/packet/register_lookups.h"
 #include "cpu/packet/shuffles.h"
 #include "cpu/reduction/emit_atomics.h"
 #include "cpu/reduction/emit_group_operations.h"
@@ -90,6 +92,7 @@ private:
 
     EmitterPart all{packet, out, plan, emit};
     Shuffles shuffles{all};
+    RegisterLookups lookups{all};
     FrameValues frame{all};
     MemoryLayout memory{all};
     LoopFacts loops{all};
@@ -104,6 +107,7 @@ private:
     ContiguityChecks contiguity{all};
     InterleavedGroups groups{all};
     LanePatterns patterns{all};
+    RowLookups row_lookups{all};
     LaneRows lane_rows{all};
     StridedLanes strided{all};
     SoftwarePrefetch prefetches{all};
@@ -127,11 +131,11 @@ private:
     RegionPlanner planner{all};
     IterationSpaceNarrowing narrowing{all};
     BarrierRegions regions{all};
-    EmitterParts emit{shuffles,  frame,      memory,          loops,        casts,      ops,     math,        pure,
-                      addresses, boundaries, masked,          accesses,     contiguity, groups,  patterns,    lane_rows,
-                      strided,   prefetches, streams,         tiles,        transposed, atomics, vector_adds, sums,
-                      group_ops, subgroups,  widths,          wide_packets, costs,      control, branches,    rows,
-                      guarded,   versions,   transposed_rows, planner,      narrowing,  regions};
+    EmitterParts emit{shuffles,    lookups,   frame,      memory,     loops,           casts,        ops,        math,
+                      pure,        addresses, boundaries, masked,     accesses,        contiguity,   groups,     patterns,
+                      row_lookups, lane_rows, strided,    prefetches, streams,         tiles,        transposed, atomics,
+                      vector_adds, sums,      group_ops,  subgroups,  widths,          wide_packets, costs,      control,
+                      branches,    rows,      guarded,    versions,   transposed_rows, planner,      narrowing,  regions};
 
     std::string module_text;
     std::array<std::string, 3> group_slots;  ///< slots that count Packet::group_at

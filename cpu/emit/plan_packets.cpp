@@ -35,8 +35,8 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Varia
     plan.width = width;
     plan.wide = wide_packets.choose_wide();
     memory.lay_out_memories();
-    if (std::any_of(k.insts.begin(), k.insts.end(), [&](const Inst& i) { return contiguity.checks_contiguity(i); }))
-        memory.read_past_end = line_bytes;  // by ContiguityChecks::permutes_window()
+    const auto reads_windows = [&](const Inst& i) { return contiguity.checks_contiguity(i) || row_lookups.looks_up(i); };
+    if (std::ranges::any_of(k.insts, reads_windows)) memory.read_past_end = 2 * line_bytes;  // of two vectors
     sums.plan_private_sums();
     plan.main = rows.main_access();
     if (packet.has_barriers) packet.when_defined = [this](Value v) { regions.save_if_live_out(v); };
@@ -104,6 +104,7 @@ AccessPlan LlvmEmitter::form_of(const Inst& i) const {
     const auto step = addresses.index_step(i, indices.back());
     const bool stores = i.op == Op::store;
     if (patterns.moves_by_pattern(i)) return {AccessForm::pattern};
+    if (row_lookups.looks_up(i)) return {AccessForm::looked_up};
     if (contiguity.checks_contiguity(i)) return {AccessForm::checked, 0, false, in_rows && step_in_interior(indices.back()) == 1};
     if (whole && in_rows && step == 1) return {AccessForm::contiguous, 0, stores && streams.streams(i)};
     const bool apart = std::ranges::any_of(indices, [&](Value v) { return packet.kind_of(v) == ValueKind::vector; });

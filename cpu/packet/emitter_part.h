@@ -35,6 +35,8 @@ class PacketSubgroup;
 class PrivateSums;
 class PureValues;
 class RegionPlanner;
+class RegisterLookups;
+class RowLookups;
 class RowTiles;
 class ScalarOps;
 class Shuffles;
@@ -51,6 +53,7 @@ class WidthChoice;
 /// other, and those of a folder never call those of a later one (tests/layering).
 struct EmitterParts {
     Shuffles& shuffles;                  ///< shuffles and transposes of vectors
+    RegisterLookups& lookups;            ///< elements of vectors by indices of the lanes
     FrameValues& frame;                  ///< values of the launch frame
     MemoryLayout& memory;                ///< places of memories
     LoopFacts& loops;                    ///< facts about loops
@@ -65,6 +68,7 @@ struct EmitterParts {
     ContiguityChecks& contiguity;        ///< accesses that are contiguous in most packets
     InterleavedGroups& groups;           ///< accesses at one stride by whole vectors
     LanePatterns& patterns;              ///< lanes at constant distances
+    RowLookups& row_lookups;             ///< loads from short rows of local memory
     LaneRows& lane_rows;                 ///< adjacent words of rows
     StridedLanes& strided;               ///< lanes at one distance
     SoftwarePrefetch& prefetches;        ///< prefetches

@@ -23,9 +23,9 @@ using namespace ir;
 namespace {
 
 std::string form_text(const AccessPlan& a) {
-    constexpr const char* names[] = {"one element", "contiguous",       "interleaved",  "lane rows", "row tile",
-                                     "transposed",  "contiguity check", "lane pattern", "strided",   "gathered",
-                                     "atomic",      "lane-private",     "deferred"};
+    constexpr const char* names[] = {"one element", "contiguous",       "interleaved",  "lane rows",    "row tile",
+                                     "transposed",  "contiguity check", "row look-up",  "lane pattern", "strided",
+                                     "gathered",    "atomic",           "lane-private", "deferred"};
     std::string out = names[size_t(a.form)];
     if (a.stride != 0) out += text(" by ", a.stride, " bytes");
     if (a.streams) out += ", streaming";

@@ -23,6 +23,7 @@ enum class AccessForm : uint8_t {
     row_tile,      ///< a buffer for rows that the lanes iterate over
     transposed,    ///< rows of several packets, transposed in registers
     checked,       ///< a vector if a test finds the lanes side by side, else a gather or scatter
+    looked_up,     ///< elements of one or two vectors by the lanes' indices
     pattern,       ///< vectors and a shuffle: the lanes lie at constant distances
     strided,       ///< an access of a scalar for each lane, at one distance
     gathered,      ///< a gather or scatter

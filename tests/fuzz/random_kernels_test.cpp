@@ -85,10 +85,11 @@ public:
             for (int n = 0; n < 2; ++n) variables.push_back(b.var(pick(t)));
         for (int phase = 0; phase < 4; ++phase) {
             block(3);
-            switch (roll(4)) {
+            switch (roll(5)) {
                 case 0: exchange(); break;
                 case 1: counted(); break;
                 case 2: uniform_loop(); break;
+                case 3: fill_table(); break;
                 default: break;
             }
         }
@@ -167,6 +168,47 @@ private:
         b.barrier();
         for (const ir::Value v : variables)
             if (k.type_of(v) == t) b.set(v, read);
+    }
+
+    /// A table in local memory, of one row or two: it is written whole, and read anywhere in what follows.
+    void fill_table() {
+        const int64_t rows = 1 + int64_t(roll(2)), columns = 1 + int64_t(roll(uint64_t(group / rows)));
+        const Scalar t = any_type();
+        const ir::MemoryId m = memory(ir::MemoryKind::local, t, columns);
+        if (rows > 1) k.memories.back().extents = {rows, columns}, k.memories.back().rank = 2;
+        const ir::Value at = b.index(ir::Op::local_index, 0), first = pick(t);
+        const ir::Value inside = b.op(ir::Op::lt, {at, i32(rows * columns)});
+        const ir::BlockId arms[] = {b.new_block(), b.new_block()};
+        for (const ir::BlockId arm : arms) {
+            b.enter(arm);
+            if (arm == arms[0]) b.store(m, 0, place_in({m, rows, columns}, at, at), first);
+            b.terminate(ir::Op::yield);
+            b.leave();
+        }
+        b.control(ir::Op::if_, {&inside, 1}, {arms[0], arms[1]});
+        b.barrier();
+        tables.push_back({m, rows, columns});
+    }
+
+    struct Table {
+        ir::MemoryId memory;
+        int64_t rows, columns;
+    };
+    /// The place of slot `at` in a table; the row may be that of another slot.
+    std::vector<ir::Value> place_in(const Table& t, ir::Value row_of, ir::Value at) {
+        const ir::Value column = b.op(ir::Op::rem, {at, i32(t.columns)});
+        if (t.rows == 1) return {column};
+        return {b.op(ir::Op::rem, {b.op(ir::Op::div, {row_of, i32(t.columns)}), i32(t.rows)}), column};
+    }
+
+    /// An element of a table: by an index that is clamped, or the remainder of one, in a row that all items share or not.
+    ir::Value look_up() {
+        const Table& t = tables[roll(tables.size())];
+        const ir::Value any = b.op(ir::Op::and_, {roll(2) ? pick(Scalar::i32) : of_index(), i32(0xffff)});
+        if (roll(2) == 0) return b.load(t.memory, 0, place_in(t, roll(2) ? any : i32(int64_t(roll(64))), any));
+        const ir::Value own = b.op(ir::Op::sub, {b.index(ir::Op::local_index, 0), i32(int64_t(roll(20)))});
+        const ir::Value clamped = b.op(ir::Op::min, {b.op(ir::Op::max, {own, i32(0)}), i32(t.columns - 1)});
+        return b.load(t.memory, 0, place_in(t, i32(int64_t(roll(64))), clamped));
     }
 
     /// A chain of divisions and bit operations on an index of the item: packets may share what it gives.
@@ -315,6 +357,10 @@ private:
                 access_image();
                 continue;
             }
+            if (!tables.empty() && roll(5) == 0) {
+                add(look_up());
+                continue;
+            }
             switch (roll(depth > 0 ? 10 : 6)) {
                 case 0:
                 case 1: add(operation()); break;
@@ -379,6 +425,7 @@ private:
     ir::Kernel k;
     ir::Builder b;
     std::vector<ir::Value> values, variables;
+    std::vector<Table> tables;
     int loops = 0, memories = 0;
     const fuzz::RandomImages images;
     ir::MemoryId texture, own;
