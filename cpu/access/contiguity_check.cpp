@@ -158,6 +158,14 @@ void ContiguityChecks::checked_store(const Inst& i, const std::string& whole, co
     out.start(end);
 }
 
+/// Prefetches what later packets load as this one loads its row, which begins at `begin`.
+void ContiguityChecks::prefetch(const Inst& i, const std::string& begin) {
+    emit.prefetches.prefetch_row(i, begin, [&] {
+        const auto ends = ends_of(indices_of(k, i).back());
+        return ends ? emit.addresses.pointer_at(i, ends->first) : std::string();
+    });
+}
+
 /// The load in two or three ways. Returns the loaded vector, of type `whole`.
 std::string ContiguityChecks::checked_load(const Inst& i, const std::string& whole) {
     const Value index = indices_of(k, i).back();
@@ -168,10 +176,7 @@ std::string ContiguityChecks::checked_load(const Inst& i, const std::string& who
     out.branch(test.holds, row, scattered);
     out.start(row);
     const std::string begin = emit.addresses.pointer_at(i, test.first);
-    emit.prefetches.prefetch_row(i, begin, [&] {
-        const auto ends = ends_of(index);
-        return ends ? emit.addresses.pointer_at(i, ends->first) : std::string();
-    });
+    prefetch(i, begin);
     loaded(out.let(text("load ", whole, ", ptr ", begin, ", align ", emit.addresses.alignment_of(i))));
     out.jump(end);
     out.start(scattered);

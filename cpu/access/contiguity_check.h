@@ -15,6 +15,7 @@ public:
     std::optional<int64_t> probable_step(ir::Value v, bool narrow, int depth = 0) const;
     bool checks_contiguity(const ir::Inst& i) const;
     void checked_store(const ir::Inst& i, const std::string& whole, const std::string& value);
+    void prefetch(const ir::Inst& i, const std::string& begin);
     std::string checked_load(const ir::Inst& i, const std::string& whole);
 
 private:

@@ -77,7 +77,11 @@ void LoadsAndStores::load(InstId id) {
     if (const auto lanes = emit.strided.strided_lanes(i); !lanes.empty())
         return packet.define_lanes(r, emit.casts.from_memory(i.type, emit.strided.load_lanes(i, lanes), true));
     const Address a = emit.addresses.access(i);
-    emit.prefetches.prefetch(id, a);
+    // In the interior of a region, a row that is tested for elsewhere.
+    if (packet.has_barriers && a.how == Address::How::contiguous && emit.contiguity.checks_contiguity(i))
+        emit.contiguity.prefetch(i, a.pointer);
+    else
+        emit.prefetches.prefetch(id, a);
     if (a.how == Address::How::scalar) {
         const std::string one =
             emit.casts.from_memory(i.type, out.let(text("load ", scalar, ", ptr ", a.pointer, ", align ", a.align)), false);

@@ -18,9 +18,9 @@
 //
 // Cost: the kernel's body is written twice, so only for kernels of at most 300 instructions.
 // Limits: i32 indices that step by 1 from lane to lane against a uniform limit; select by a comparison, min, max, rem, and chains
-// of these; no kernels with barriers; the index must reach the last dimension of an array access through add and sub only. Of
-// loops: one counter an index, which moves it by a constant; steps of 1 or -1; bounds that are known before the packet; no rem,
-// == or !=, whose interiors are not the values between two limits.
+// of these; no kernels with barriers (cpu/rows/region_interiors.cpp makes versions of their regions); the index must reach the
+// last dimension of an array access through add and sub only. Of loops: one counter an index, which moves it by a constant; steps
+// of 1 or -1; bounds that are known before the packet; no rem, == or !=, whose interiors are not the values between two limits.
 // Textbook: loop versioning / index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <algorithm>
 #include <set>
@@ -125,6 +125,17 @@ std::optional<BoundaryIndex> BoundaryIndices::boundary_index_of(const Inst& i, s
     if (boundary.op == Op::rem || boundary.op == Op::eq || boundary.op == Op::ne) return std::nullopt;
     boundary.counter = counter_of(boundary.x);
     return boundary.counter ? std::optional(boundary) : std::nullopt;
+}
+
+/// The clamped indices of a kernel with barriers; one that clamps another comes after it.
+std::vector<BoundaryIndex> BoundaryIndices::clamped_indices() const {
+    std::vector<BoundaryIndex> found;
+    for (const InstId id : packet.uniformity.structure().order()) {
+        const auto boundary = is_pure(k[id].op) ? boundary_index_of(k[id], found) : std::nullopt;
+        const bool between_limits = boundary && boundary->op != Op::rem && boundary->op != Op::eq && boundary->op != Op::ne;
+        if (between_limits && !boundary->counter) found.push_back(*boundary);
+    }
+    return found;
 }
 
 /// The boundary indices of the kernel that take part in an array access.

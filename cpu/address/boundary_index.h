@@ -13,6 +13,7 @@ public:
     explicit BoundaryIndices(const EmitterPart& all) : EmitterPart(all) {}
 
     std::vector<BoundaryIndex> find_boundary_indices() const;
+    std::vector<BoundaryIndex> clamped_indices() const;
     const ir::Inst* counted_loop_of(ir::Value v) const;
 
     static constexpr int64_t most_iterations = 1 << 20;  ///< of a loop whose counter moves an index

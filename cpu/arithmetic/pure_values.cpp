@@ -48,12 +48,17 @@ bool PureValues::interior_value(const Inst& i) {
     if (interior_values.empty() || i.type != Scalar::i32) return false;
     const Value r = k.result(i);
     const auto v = k.operands(i);
+    const auto known = [&] {
+        packet.has_value[r.id] = true;
+        if (packet.when_defined) packet.when_defined(r);
+        return true;
+    };
     if (const auto boundary = interior_values.find(r.id); boundary != interior_values.end()) {
         const auto remainder = remainders.find(r.id);
         if (remainder == remainders.end()) rematerialise(boundary->second);
         packet.values[r.id] = remainder == remainders.end() ? packet.rep_of(boundary->second)
                                                             : ValueRep{ValueKind::affine, remainder->second, "", 1};
-        return packet.has_value[r.id] = true;
+        return known();
     }
     if ((i.op != Op::add && i.op != Op::sub) || packet.kind_of(r) != ValueKind::vector) return false;
     const ValueRep a = packet.rep_of(v[0]), b = packet.rep_of(v[1]);
@@ -61,7 +66,7 @@ bool PureValues::interior_value(const Inst& i) {
     const bool adds = i.op == Op::add;
     packet.values[r.id] = {ValueKind::affine, out.let(text(adds ? "add" : "sub", " i32 ", a.scalar, ", ", b.scalar)), "",
                            adds ? a.step + b.step : a.step - b.step};
-    return packet.has_value[r.id] = true;
+    return known();
 }
 
 void PureValues::pure_value(const Inst& i) {
@@ -134,13 +139,24 @@ void PureValues::in_range(Value r) {
     packet.define(r, all);
 }
 
-/// Defines a condition of a guard in a packet whose items all pass; false for other values.
+/// Defines a condition by its outcome in all lanes.
+void PureValues::define_condition(Value v, bool holds) {
+    packet.values[v.id] = {ValueKind::uniform, holds ? "true" : "false", "", 0};
+    packet.has_value[v.id] = true;
+}
+
+/// Defines a condition whose outcome is known in this packet: of a guard that all items pass, or in the interior of a region.
+/// False for other values.
 bool PureValues::passed(Value v) {
+    if (const auto known = known_conditions.find(v.id); known != known_conditions.end()) {
+        define_condition(v, known->second);
+        if (packet.when_defined) packet.when_defined(v);
+        return true;
+    }
     if (!all_pass) return false;
     const auto guard = std::ranges::find_if(plan.row_guards, [&](const RowGuard& g) { return g.condition == v; });
     if (guard == plan.row_guards.end()) return false;
-    packet.values[v.id] = {ValueKind::uniform, guard->holds ? "true" : "false", "", 0};
-    packet.has_value[v.id] = true;
+    define_condition(v, guard->holds);
     return true;
 }
 

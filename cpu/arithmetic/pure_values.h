@@ -21,7 +21,10 @@ public:
     std::map<uint32_t, ValueRep> row_values;        ///< what all packets of the row share, computed before them
     bool all_pass = false;                          ///< all items of the packet pass them
     std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
+    std::map<uint32_t, bool> known_conditions;      ///< in an interior packet of a region: their outcomes in all lanes
     bool all_in_range = false;
+
+    void define_condition(ir::Value v, bool holds);
 
 private:
     void in_range(ir::Value v);

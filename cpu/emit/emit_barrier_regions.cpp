@@ -30,6 +30,7 @@
 #include "cpu/packet/memory_layout.h"
 #include "cpu/reduction/emit_group_operations.h"
 #include "cpu/rows/emit_packet_rows.h"
+#include "cpu/rows/region_interiors.h"
 
 namespace pumice::cpu {
 
@@ -165,39 +166,41 @@ void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
     if (!plan.regions.packet_returns && !bound && !scans)
         emit.transposed.transposed_loads = emit.transposed.find_transposed_loads(insts);
     emit.group_ops.open_group_operations(insts);
-    packets_of_group(
-        [&] {
-            if (plan.regions.packet_returns) {
-                const std::string v = out.vector_type("i8");
-                const std::string address =
-                    out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", plan.regions.alive_offset));
-                const std::string alive = out.let(text("load ", v, ", ptr ", address));
-                packet.running = {out.let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
-                const std::string go = out.label("go");
-                out.branch(packet.any(packet.running), go, packet.return_label);
-                out.start(go);
-            }
-            const auto restore_operands = [&](InstId i) {
-                for (const Value v : k.operands(k[i]))
-                    if (plan.regions.inst_region[i.id] != plan.regions.region_of[v.id] || plan.regions.region_of[v.id] < 0)
-                        restore(v);
-            };
-            for (const InstId i : insts) {
-                restore_operands(i);
-                each_inside(k, k[i], restore_operands);
-            }
-            for (const Value v : given) restore_operand(v, insts);
-            if (condition) restore_operand(k.operands(k[end])[0], insts);
-            if (bound) packet.values[bound.id] = {ValueKind::uniform, "true", "", 0}, packet.has_value[bound.id] = true;
-            emit.control.sequence(insts);
-            if (out.open && has_live_outs) save_live_outs(end, given, true);
-            if (out.open && condition) {
-                const Value c = k.operands(k[end])[0];
-                if (packet.has_value[c.id]) save_if_live_out(c);
-            }
-            if (out.open && plan.regions.packet_returns) store_alive();
-        },
-        bound ? emit.narrowing.bounded_row(bound) : "");
+    const bool whole_rows = !plan.regions.packet_returns && !bound && !scans && emit.transposed.transposed_loads.empty();
+    const RegionInterior interior = whole_rows ? emit.region_interiors.interior_of(insts) : RegionInterior();
+    const auto packet_of_region = [&] {
+        if (plan.regions.packet_returns) {
+            const std::string v = out.vector_type("i8");
+            const std::string address =
+                out.let(text("getelementptr i8, ptr ", emit.memory.packet_area, ", i64 ", plan.regions.alive_offset));
+            const std::string alive = out.let(text("load ", v, ", ptr ", address));
+            packet.running = {out.let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
+            const std::string go = out.label("go");
+            out.branch(packet.any(packet.running), go, packet.return_label);
+            out.start(go);
+        }
+        const auto restore_operands = [&](InstId i) {
+            for (const Value v : k.operands(k[i]))
+                if (plan.regions.inst_region[i.id] != plan.regions.region_of[v.id] || plan.regions.region_of[v.id] < 0)
+                    restore(v);
+        };
+        for (const InstId i : insts) {
+            restore_operands(i);
+            each_inside(k, k[i], restore_operands);
+        }
+        for (const Value v : given) restore_operand(v, insts);
+        if (condition) restore_operand(k.operands(k[end])[0], insts);
+        if (bound) packet.values[bound.id] = {ValueKind::uniform, "true", "", 0}, packet.has_value[bound.id] = true;
+        emit.control.sequence(insts);
+        if (out.open && has_live_outs) save_live_outs(end, given, true);
+        if (out.open && condition) {
+            const Value c = k.operands(k[end])[0];
+            if (packet.has_value[c.id]) save_if_live_out(c);
+        }
+        if (out.open && plan.regions.packet_returns) store_alive();
+    };
+    packets_of_group([&] { emit.region_interiors.versions(interior, packet_of_region); },
+                     bound ? emit.narrowing.bounded_row(bound) : "");
     emit.transposed.transposed_loads.clear();
     if (has_live_outs) save_live_outs(end, given, false);
 }

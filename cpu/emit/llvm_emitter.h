@@ -41,6 +41,7 @@
 #include "cpu/rows/emit_guarded_rows.h"
 #include "cpu/rows/emit_packet_rows.h"
 #include "cpu/rows/interior_versions.h"
+#include "cpu/rows/region_interiors.h"
 #include "cpu/rows/transposed_rows.h"
 #include "cpu/width/choose_wide_packets.h"
 #include "cpu/width/choose_width.h"
@@ -127,15 +128,17 @@ private:
     PacketRows rows{all};
     GuardedRows guarded{all};
     InteriorVersions versions{all};
+    RegionInteriors region_interiors{all};
     TransposedRows transposed_rows{all};
     RegionPlanner planner{all};
     IterationSpaceNarrowing narrowing{all};
     BarrierRegions regions{all};
-    EmitterParts emit{shuffles,    lookups,   frame,      memory,     loops,           casts,        ops,        math,
-                      pure,        addresses, boundaries, masked,     accesses,        contiguity,   groups,     patterns,
-                      row_lookups, lane_rows, strided,    prefetches, streams,         tiles,        transposed, atomics,
-                      vector_adds, sums,      group_ops,  subgroups,  widths,          wide_packets, costs,      control,
-                      branches,    rows,      guarded,    versions,   transposed_rows, planner,      narrowing,  regions};
+    EmitterParts emit{
+        shuffles,         lookups,         frame,        memory,    loops,      casts,    ops,         math,        pure,
+        addresses,        boundaries,      masked,       accesses,  contiguity, groups,   patterns,    row_lookups, lane_rows,
+        strided,          prefetches,      streams,      tiles,     transposed, atomics,  vector_adds, sums,        group_ops,
+        subgroups,        widths,          wide_packets, costs,     control,    branches, rows,        guarded,     versions,
+        region_interiors, transposed_rows, planner,      narrowing, regions};
 
     std::string module_text;
     std::array<std::string, 3> group_slots;  ///< slots that count Packet::group_at

@@ -34,6 +34,7 @@ class PacketRows;
 class PacketSubgroup;
 class PrivateSums;
 class PureValues;
+class RegionInteriors;
 class RegionPlanner;
 class RegisterLookups;
 class RowLookups;
@@ -88,6 +89,7 @@ struct EmitterParts {
     PacketRows& rows;                    ///< packets of a group's rows
     GuardedRows& guarded;                ///< rows with guards
     InteriorVersions& versions;          ///< interior and boundary versions
+    RegionInteriors& region_interiors;   ///< interior and boundary versions in regions
     TransposedRows& transposed_rows;     ///< rows with transposed loads
     RegionPlanner& planner;              ///< the plan of regions
     IterationSpaceNarrowing& narrowing;  ///< regions of the first items of rows

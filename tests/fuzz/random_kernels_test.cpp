@@ -367,7 +367,7 @@ private:
                 case 2: add(roll(3) ? conversion() : roll(4) ? operation() : kept_in_private(any_type())); break;
                 case 3: {
                     const Scalar t = k.type_of(values[roll(values.size())]);
-                    add(b.select(pick(Scalar::boolean), pick(t), pick(t)));
+                    add(b.select(roll(3) ? pick(Scalar::boolean) : in_stretch(), pick(t), pick(t)));
                     break;
                 }
                 case 4: {
@@ -385,8 +385,21 @@ private:
         values.resize(kept);  // values of the block are not visible outside
     }
 
+    /// A comparison of the item's index with a number, or two of them: it holds for the items of a stretch.
+    ir::Value in_stretch() {
+        const ir::Value own = b.index(roll(2) ? ir::Op::local_index : ir::Op::global_index, 0);
+        const auto compared = [&](ir::Op how) {
+            const ir::Value x = roll(2)   ? own
+                                : roll(2) ? b.op(ir::Op::sub, {own, i32(int64_t(roll(20)))})
+                                          : b.op(ir::Op::add, {own, of_index()});
+            return b.op(how, {x, roll(3) ? i32(int64_t(roll(40)) - 4) : of_index()});
+        };
+        const ir::Value from = compared(roll(2) ? ir::Op::ge : ir::Op::gt), to = compared(roll(2) ? ir::Op::le : ir::Op::lt);
+        return roll(3) == 0 ? from : roll(2) ? to : b.op(ir::Op::and_, {from, to});
+    }
+
     void branch(int depth) {
-        const ir::Value condition = pick(Scalar::boolean);
+        const ir::Value condition = roll(4) ? pick(Scalar::boolean) : in_stretch();
         const ir::BlockId arms[] = {b.new_block(), b.new_block()};
         for (const ir::BlockId arm : arms) {
             b.enter(arm);
