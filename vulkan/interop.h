@@ -51,21 +51,24 @@ struct ImageModifier {
 
 // Implementations of the templates below, for arrays of any type.
 std::shared_ptr<detail::ArrayState> new_shared(const pumice::Device& device, FdKind kind, const int64_t* extents, int rank,
-                                               const Element& element);
+                                               const internal::Element& element);
 std::shared_ptr<detail::ArrayState> from_shared(const pumice::Device& device, const SharedMemory& memory, const int64_t* extents,
-                                                int rank, const Element& element);
-std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* host, int64_t bytes, const Element& element);
+                                                int rank, const internal::Element& element);
+std::shared_ptr<detail::ArrayState> on_host(const pumice::Device& device, void* host, int64_t bytes,
+                                            const internal::Element& element);
 SharedMemory share(const detail::ArrayState& array);
 void hand_over(const detail::ArrayState& array, bool take);
-std::shared_ptr<detail::ImageBinding> new_shared(const pumice::Device& device, ImageShape shape, const Element& texel,
-                                                 const ImageOptions& options, FdKind kind, std::span<const uint64_t> modifiers);
-std::shared_ptr<detail::ImageBinding> from_shared(const pumice::Device& device, const SharedMemory& memory, ImageShape shape,
-                                                  const Element& texel, const ImageOptions& options);
+std::shared_ptr<detail::ImageBinding> new_shared(const pumice::Device& device, internal::ImageShape shape,
+                                                 const internal::Element& texel, const ImageOptions& options, FdKind kind,
+                                                 std::span<const uint64_t> modifiers);
+std::shared_ptr<detail::ImageBinding> from_shared(const pumice::Device& device, const SharedMemory& memory,
+                                                  internal::ImageShape shape, const internal::Element& texel,
+                                                  const ImageOptions& options);
 SharedMemory share(const std::shared_ptr<detail::ImageBinding>& image);
 void hand_over(const std::shared_ptr<detail::ImageBinding>& image, bool take);
-std::vector<ImageModifier> modifiers_of(const pumice::Device& device, ImageShape shape, const ImageOptions& options);
-template <std::size_t N> ImageShape shape_of(Format format, const int64_t (&extents)[N], const ImageOptions& options) {
-    ImageShape shape{format, ImageLayout::plain, int(N), {1, 1, 1}, options.levels, 1, false};
+std::vector<ImageModifier> modifiers_of(const pumice::Device& device, internal::ImageShape shape, const ImageOptions& options);
+template <std::size_t N> internal::ImageShape shape_of(Format format, const int64_t (&extents)[N], const ImageOptions& options) {
+    internal::ImageShape shape{format, ImageLayout::plain, int(N), {1, 1, 1}, options.levels, 1, false};
     for (std::size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
     return shape;
 }

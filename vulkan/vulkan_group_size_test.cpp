@@ -7,6 +7,8 @@
 #include "core/ir/builder.h"
 
 namespace pumice::vulkan {
+
+using namespace internal;
 namespace {
 
 using Extents = std::array<int64_t, 3>;

@@ -106,7 +106,7 @@ struct Place {
 // Implementations of the two templates below, for arrays of any type.
 Place place_of(const detail::ArrayState& array);
 std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
-                                         const Element& element);
+                                         const internal::Element& element);
 
 /// The place of an array's elements, valid until the array's last handle is gone or it is released. Submits the commands on the
 /// array so far. The buffer may be used for transfers, and as a storage, uniform, vertex, index or indirect buffer, by queues of
@@ -132,8 +132,8 @@ struct ImagePlace {
 };
 
 // Implementations of the templates below.
-std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const ImagePlace& place, ImageShape shape,
-                                           const Element& texel);
+std::shared_ptr<detail::ImageBinding> lend(const pumice::Device& device, const ImagePlace& place, internal::ImageShape shape,
+                                           const internal::Element& texel);
 ImagePlace place_of(const std::shared_ptr<detail::ImageBinding>& image, int32_t layout);
 
 /// The application's image as an image of Pumice's; extents as those of Device::image. The application keeps it until the device
@@ -141,7 +141,7 @@ ImagePlace place_of(const std::shared_ptr<detail::ImageBinding>& image, int32_t 
 /// format, extent, usage or layout that does not fit.
 template <class T, std::size_t N>
 Image<T, int(N)> image(const pumice::Device& device, const ImagePlace& place, const int64_t (&extents)[N]) {
-    ImageShape shape;
+    internal::ImageShape shape;
     shape.dimensions = int(N);
     for (size_t d = 0; d < N; ++d) shape.extents[N - 1 - d] = extents[d];
     return Image<T, int(N)>(lend(device, place, shape, detail::element_of<T>()));
@@ -150,7 +150,7 @@ Image<T, int(N)> image(const pumice::Device& device, const ImagePlace& place, co
 template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_array(const pumice::Device& device,
                                                                                      const ImagePlace& place, int64_t layers,
                                                                                      const int64_t (&extents)[N]) {
-    ImageShape shape;
+    internal::ImageShape shape;
     shape.dimensions = int(N);
     shape.layout = ImageLayout::layered;
     shape.layers = layers;
@@ -159,7 +159,7 @@ template <class T, std::size_t N> Image<T, int(N), ImageLayout::layered> image_a
 }
 /// The same for a cube, an image of six square layers made with VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT. `n`: pixels of a side.
 template <class T> Image<T, 2, ImageLayout::cube> image_cube(const pumice::Device& device, const ImagePlace& place, int64_t n) {
-    ImageShape shape;
+    internal::ImageShape shape;
     shape.dimensions = 2;
     shape.layout = ImageLayout::cube;
     shape.layers = 6;

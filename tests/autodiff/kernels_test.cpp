@@ -89,7 +89,7 @@ TEST(Autodiff, AnAdjointWithATapeInABufferIsNotLaunched) {
     const Array<float> y = d.zeros<float>(4), dy = d.full<float>(4, 1.0f), x = d.full<float>(4, 2.0f), dx = d.zeros<float>(4);
     const auto launched = suite::message_of([&] { adjoint<Duplicated, Duplicated, Const>(power)(ndrange(4), y, dy, x, dx, 3); });
     EXPECT_NE(launched.find("it is a derivative with a tape in a buffer"), launched.npos) << launched;
-    autodiff(Reverse, power, ndrange(4), Duplicated(y, dy), Duplicated(x, dx), 3);
+    autodiff(Reverse, power, ndrange(4), Duplicated(y, dy), Duplicated(x, dx), Const(3));
     EXPECT_EQ(dx.get(0), 32.0f);
 }
 

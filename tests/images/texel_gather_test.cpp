@@ -10,6 +10,7 @@
 #include "tests/images/images.h"
 
 using namespace pumice;
+using namespace pumice::internal;
 
 namespace {
 

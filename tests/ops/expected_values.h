@@ -13,6 +13,7 @@
 namespace ops_test {
 
 using namespace pumice;
+using namespace pumice::internal;
 using ir::Op;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
