@@ -16,6 +16,7 @@
 #include <spirv-tools/optimizer.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <clocale>
 #include <future>
 #include <locale>
@@ -39,17 +40,25 @@ const shaderc::Compiler& compiler() {
     return one;
 }
 
+/// shaderc has given up without a reason, as where the process is short of memory. It may have kept a lock of glslang, which the
+/// next compilation would wait for.
+std::atomic<bool> gave_up = false;
+
 std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name, bool with_lines = false) {
+    const auto refuse = [&] {
+        gave_up = true;
+        fail("the GLSL of kernel \"", name,
+             "\" is not compiled: shaderc gives no reason, as where the process is short of memory");
+    };
+    if (gave_up) refuse();
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetOptimizationLevel(shaderc_optimization_level_zero);
     if (with_lines) options.SetGenerateDebugInfo();
     const auto result = compiler().CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
     const shaderc_compilation_status status = result.GetCompilationStatus();
-    if (status != shaderc_compilation_status_success &&
-        (status != shaderc_compilation_status_compilation_error || result.GetErrorMessage().empty()))
-        fail("the GLSL of kernel \"", name,
-             "\" is not compiled: shaderc gives no reason, as where the process is short of memory");
+    const bool has_reason = status == shaderc_compilation_status_compilation_error && !result.GetErrorMessage().empty();
+    if (status != shaderc_compilation_status_success && !has_reason) refuse();
     if (status != shaderc_compilation_status_success)
         library_bug(text("the GLSL of kernel \"", name, "\" does not compile:\n", result.GetErrorMessage(), "\n", glsl));
     return {result.cbegin(), result.cend()};

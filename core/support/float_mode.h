@@ -7,28 +7,26 @@
 namespace pumice {
 
 /// RAII: while it lives, the thread rounds to nearest and neither flushes subnormal numbers nor takes them for zeros (FTZ, DAZ).
-/// Applications set such modes for code of their own, and a thread starts with the mode of the thread that made it. Traps and
-/// sticky flags stay as they are. Cost: some cycles where the mode is right.
+/// Applications set such modes for code of their own, and a thread starts with the mode of the thread that made it. Traps
+/// stay as they are. Cost: some cycles where the mode is right.
 class FloatMode {
 public:
     FloatMode() {
         if (before != wanted) set(wanted);
     }
     ~FloatMode() {
-        if (before != wanted) set((get() & sticky) | before);
+        if (before != wanted) set(before);
     }
     FloatMode(const FloatMode&) = delete;
 
 private:
 #if defined(__SSE2__)
     using Word = unsigned;
-    static constexpr Word sticky = 0x3f;  // exceptions that have happened
     static Word get() { return __builtin_ia32_stmxcsr(); }
     static void set(Word mode) { __builtin_ia32_ldmxcsr(mode); }
     static Word nearest(Word mode) { return mode & ~Word(0xe040); }  // FTZ, rounding, DAZ
 #elif defined(__aarch64__)
     using Word = unsigned long;
-    static constexpr Word sticky = 0;  // in another register
     static Word get() {
         Word mode;
         __asm__ __volatile__("mrs %0, fpcr" : "=r"(mode));
@@ -38,7 +36,6 @@ private:
     static Word nearest(Word mode) { return mode & ~Word(0x1c80000); }  // FZ, rounding, FZ16
 #else
     using Word = int;
-    static constexpr Word sticky = 0;
     static Word get() { return std::fegetround(); }
     static void set(Word mode) { std::fesetround(mode); }
     static Word nearest(Word) { return FE_TONEAREST; }

@@ -86,6 +86,8 @@ TEST(Language, FortyArrays) {
 
 TEST(Language, ALaunchRefusesNumbersThatItsParametersDoNotHold) {
     const Device d = device();
+    for (const Feature needed : {Feature::int8, Feature::float16})
+        if (!d.supports(needed)) GTEST_SKIP() << "SKIPPED: " << d.name() << " lacks u8 or f16";
     const Array<int64_t> out = d.zeros<int64_t>(1);
     const auto byte = kernel("byte", [](Out<int64_t> o, Val<uint8_t> a) { o[0] = cast<int64_t>(a); }).names({"o", "a"});
     const auto whole = kernel("whole", [](Out<int64_t> o, Val<int> a) { o[0] = cast<int64_t>(a); });
@@ -123,7 +125,7 @@ TEST(Language, ALaunchRefusesNumbersThatItsParametersDoNotHold) {
 
 /// The caller rounds downwards, or flushes subnormal numbers: kernels do neither, on all threads.
 TEST(Language, KernelsDoNotRunInTheFloatModeOfTheCaller) {
-    if (device().name().starts_with("vulkan")) GTEST_SKIP() << "its shaders run on threads and cards of the driver";
+    if (device().name().starts_with("vulkan")) GTEST_SKIP() << "SKIPPED: threads of the driver, or a card, run its shaders";
     const auto third = kernel("third", Math::strict, [](Out<float> o, In<float> x) {
         auto i = global_index();
         o[i] = x[i] / 3.0f;
