@@ -331,7 +331,8 @@ TEST_F(TexelGather, not_of_a_rotation) {
 /// What is scattered beside the texels: the derivative by the scale.
 TEST_F(TexelGather, beside_the_derivative_by_the_scale) {
     Pictures p;
-    const auto [s, o] = across(0, 1, p.columns);
+    const auto line = across(0, 1, p.columns);
+    const float s = line[0], o = line[1];
     const std::string log = log_of([&] {
         const Array<float4, 2> seeds = p.dy.clone(), unused = p.shadow.clone();
         const auto [with] = autodiff(Reverse, picture, ndrange(p.rows, p.columns), Duplicated(p.y, p.dy),
