@@ -1,6 +1,6 @@
-// What first_result.c does with a shipped kernel, done with the library, which compiles the kernel: a process up to its first
-// result. With an argument N it also prints one number: the microseconds a launch, for N launches in a row, each of which depends
-// on the one before; the median of ten such rows.
+// The peer of first_result.c: the library itself, which compiles the kernel that the other program ships. A process up to its
+// first result. With an argument N it also prints one number: the microseconds a launch, for N launches in a row, each of which
+// depends on the one before; the median of ten such rows.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// The floating-point mode in which kernels run, whatever the calling thread has set.
+// The floating-point mode in which kernels run, whatever the calling thread has set. The shipped runtime, which includes nothing
+// of the library, has the same in runtime/support/rt_float_mode.h.
 #pragma once
 #if !defined(__SSE2__) && !defined(__aarch64__)
 #include <cfenv>

@@ -47,7 +47,7 @@ Op turned(Op how) { return how == Op::lt ? Op::gt : how == Op::gt ? Op::lt : how
 }  // namespace
 
 /// True if a value can be computed before the packets of a row: one value for the row or, with `of_item`, that of its first item.
-/// What is uniform in each packet need not be the same in all packets of a row.
+/// A value that is uniform in each packet need not be the same in all packets of a row.
 bool RegionInteriors::is_known(Value v, bool of_item) const {
     Rematerialisation known(
         k,

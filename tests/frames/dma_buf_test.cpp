@@ -415,7 +415,7 @@ TEST_F(DmaBufs, MisuseIsAnError) {
         "an rgba32_uint image of 8 x 64 is taken from a dma-buf with a row pitch of 256 bytes: a row has 1024 bytes, and the "
         "pitch is a multiple of 16");
     EXPECT_EQ(take(good, Format::rgba8_unorm).find("an image of format rgba8_unorm is shared, whose texels are 4 of f32"), 0u);
-    // What the driver refuses.
+    // Refused by the driver.
     const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     ASSERT_GE(file, 0);
     const std::string not_one = changed([&](SharedMemory& m) { m.fd = file; });

@@ -328,7 +328,7 @@ TEST_F(TexelGather, not_of_a_rotation) {
         false);
 }
 
-/// What is scattered beside the texels: the derivative by the scale.
+/// The derivative by the scale is scattered beside texels that gather.
 TEST_F(TexelGather, beside_the_derivative_by_the_scale) {
     Pictures p;
     const auto line = across(0, 1, p.columns);

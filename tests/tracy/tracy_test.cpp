@@ -51,7 +51,7 @@ std::vector<GpuZone> zones_of(const Record& record, const std::string& kernel) {
     return found;
 }
 
-/// What is a zone of a thread is no other one.
+/// True for work of a device. Zones of threads have other categories.
 bool is_of_device(const GpuZone& zone) { return zone.category == "launch" || zone.category == "copy" || zone.category == "fill"; }
 
 class Tracy : public testing::Test {

@@ -1,4 +1,4 @@
-// What the stand-in for Tracy's client was told.
+// The calls that the stand-in for Tracy's client has received.
 #pragma once
 #include <cstdint>
 #include <map>
