@@ -112,8 +112,8 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
     const VkResult result = context.vk.BeginCommandBuffer(batch->commands, &begin);
     if (result != VK_SUCCESS) destroy(*batch);
     context.check(result, "vkBeginCommandBuffer");
-    ++batches;
-    if (context.names.on()) context.names.begin(batch->commands, text("pumice batch ", batches));
+    number = next_batch();
+    if (context.names.on()) context.names.begin(batch->commands, text("pumice batch ", number));
     if (context.wrapped)
         context.barrier(batch->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
                         commands_stages | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
@@ -127,7 +127,7 @@ VkCommandBuffer Queue::begin(std::span<const BufferAccess> accesses, bool ahead,
     if (CommandRecorder* const r = recorder()) return r->begin(accesses, transitions);
     if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
-        ++batches;
+        number = next_batch();
     }
     if (ahead) {
         front = new_batch();
@@ -195,7 +195,7 @@ void Queue::submit_front() {
     front->count = 1;
     barrier(*front, Follower::end_of_batch);
     bound = VK_NULL_HANDLE;  // the batch that is open has other bindings
-    ++batches;
+    number = next_batch();
     context.names.end(front->commands);
     const VkResult result = context.vk.EndCommandBuffer(front->commands);
     hand_over(std::move(front), result, "vkEndCommandBuffer");
@@ -290,7 +290,7 @@ void Queue::signal_from_host(uint64_t value) {
 
 uint64_t Queue::batch() const {
     const CommandRecorder* const r = recorder();
-    return r ? r->batch : batches;
+    return r ? r->batch : number;
 }
 
 void Queue::bind(VkPipeline pipeline) {

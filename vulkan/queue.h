@@ -98,7 +98,7 @@ public:
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors);
     /// A pool for such sets.
     VkDescriptorPool new_descriptor_pool(uint32_t descriptors);
-    /// The number of a batch that is no batch of the queue's.
+    /// A number that no batch of the queue has or will have, for a command buffer of the application.
     uint64_t next_batch() { return ++batches; }
     /// True if there is work or a signal to wait for that is not given to the driver yet.
     bool has_pending() const { return open || !held.empty(); }
@@ -200,7 +200,9 @@ private:
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
-    uint64_t batches = 0, commands = 0;  // numbers of batches begun and commands recorded
+    uint64_t batches = 0;                // the last number that a batch or a recording has
+    uint64_t number = 0;                 // of the batch being recorded
+    uint64_t commands = 0;               // recorded so far
     uint64_t assigned = 0;               // value of the last closed batch or call, without those that went ahead
     uint64_t signalled = 0;              // value of the last closed batch
     uint64_t on_timeline = 0;            // the last value that is signalled, or will be by a submitted batch

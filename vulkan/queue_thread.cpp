@@ -110,7 +110,7 @@ void Queue::stop() {
 void Queue::serve() {
     const std::shared_ptr<bool> ended = gone;
     std::unique_lock lock(mutex);
-    uint64_t seen = commands, batch = batches;
+    uint64_t seen = commands, batch = number;
     int idle = 0, ticks = 0;
     while (!stopping) {
         if (!held.empty()) {
@@ -126,8 +126,8 @@ void Queue::serve() {
         }
         if (!held.empty()) continue;
         wake.wait_for(lock, tick);
-        ticks = batch == batches ? ticks + 1 : 0;
-        batch = batches;
+        ticks = batch == number ? ticks + 1 : 0;
+        batch = number;
         idle = commands == seen ? idle + 1 : 0;
         if (open && !stopping && context.plan.batching.by_thread && (idle > 0 || ticks >= longest_open)) {
             try {

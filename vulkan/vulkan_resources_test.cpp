@@ -199,6 +199,17 @@ VKAPI_ATTR VkResult VKAPI_CALL still_counter(VkDevice device, VkSemaphore semaph
     return result;
 }
 
+/// Threads record for the application while others launch: the bindings of a recording are not those of the batch that is open.
+TEST_P(DeviceTest, TheNumberOfARecordingIsNotThatOfTheBatchBeingRecorded) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(std::vector<float>(100, 1.0f)), y = upload(std::vector<float>(100, 0.0f));
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    const std::lock_guard lock(device->queue.mutex);
+    const uint64_t open = device->queue.batch(), recording = device->queue.next_batch();
+    EXPECT_NE(recording, open);
+    EXPECT_EQ(device->queue.batch(), open);
+}
+
 /// The host stops at the most batches in flight, and goes on when the device does.
 TEST_P(DeviceTest, AHostThatRunsAheadWaitsAtTheMostBatchesInFlight) {
     auto& vk = device->context.vk;
