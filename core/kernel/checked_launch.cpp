@@ -90,7 +90,8 @@ bool CheckedLaunches::takes(const Range& range, std::span<const HostArgument> ar
 
 uint64_t CheckedLaunches::hash(const Range& range, std::span<const HostArgument> arguments) {
     uint64_t all = uint64_t(range.rank);
-    for (int d = 0; d < range.rank; ++d) all = hash_with(all, uint64_t(range.to[size_t(d)]));
+    for (size_t d = 0; d < size_t(range.rank); ++d)
+        all = hash_with(hash_with(all, uint64_t(range.from[d])), uint64_t(range.to[d]));
     for (const HostArgument& a : arguments)
         if (a.is_array && a.array)
             all = hash_with(all, uint64_t(reinterpret_cast<uintptr_t>(a.array->memory.get())) + uint64_t(a.array->offset));
