@@ -62,13 +62,12 @@ struct CpuStream {
         std::exception_ptr what;
     };
 
-    std::atomic<uint64_t> completed = 0;
-    std::atomic<bool> faulty = false;  ///< `faults` is not empty
+    std::atomic<uint64_t> completed = 0, submitted = 0;  ///< numbers of work; `submitted` is written under Streams::mutex
+    std::atomic<bool> faulty = false;                    ///< `faults` is not empty
     // Guarded by Streams::mutex:
     Priority priority = Priority::normal;
     bool running = false;  ///< a thread is doing its work; only that thread takes from `pending`
     bool called = false;   ///< a thread of the pool has been asked to drain it
-    uint64_t submitted = 0;
     double pending_cost = 0;
     std::deque<Task> pending;
     std::vector<StreamPoint> after;      ///< points for which the next work waits
@@ -77,9 +76,9 @@ struct CpuStream {
     std::vector<Fault> faults;           ///< not yet thrown, oldest first
 };
 
-/// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread;
-/// other work by the pool's threads and by threads that wait for it. A thread of the pool is woken only for more than about 20 us
-/// of work.
+/// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread: up to
+/// about 20 us, with a pool of one thread 200 us. Other work is done by the pool's threads and by threads that wait for it. A
+/// thread of the pool is woken only for more than about 20 us of work.
 class Streams {
 public:
     explicit Streams(ThreadPool& thread_pool);
@@ -99,6 +98,8 @@ public:
     /// Makes the stream's next work wait for the point.
     void wait_for(int number, const StreamPoint& point);
     StreamPoint last(int number);
+    /// True if all work given to stream 0 is done without an error. Takes no lock.
+    bool standard_is_settled() const;
 
     /// Helps until the point is reached; throws the first error of the stream's work up to it.
     void wait(const StreamPoint& point);
@@ -119,7 +120,9 @@ private:
     void come(CpuStream& stream);
 
     ThreadPool& thread_pool;
+    const double done_at_once;                    ///< nanoseconds of work
     std::vector<std::unique_ptr<CpuStream>> all;  ///< never removed: points name them
+    CpuStream* standard = nullptr;                ///< number 0
     std::vector<int> unused;                      ///< released ones
     std::condition_variable changed;
     int waiting = 0;  ///< threads waiting for `changed`

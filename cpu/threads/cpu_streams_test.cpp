@@ -35,17 +35,17 @@ struct Joint final : Work {
     std::vector<std::string>& log;
 };
 
-constexpr double tiny = 10, some = 10'000, heavy = 1e6;
+constexpr double tiny = 10, some = 10'000, medium = 50'000, heavy = 1e6;
 
 class StreamsTest : public testing::Test {
 protected:
-    StreamPoint give(int stream, double cost, std::function<void(const WorkerThreads&)> act,
-                     std::vector<StreamPoint> after = {}) {
+    StreamPoint give(int stream, double cost, std::function<void(const WorkerThreads&)> act, std::vector<StreamPoint> after = {},
+                     bool followed = false) {
         Act work(std::move(act), cost);
         std::unique_lock lock(streams.mutex);
         CpuStream& on = streams[stream];
         const uint64_t number =
-            streams.submit(on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
+            streams.submit(on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock, followed);
         return {&on, number};
     }
     StreamPoint give_joint(const std::string& name, bool followed) {
@@ -89,15 +89,48 @@ TEST_F(StreamsTest, HeavyWorkBeginsWithoutAWaiter) {
     EXPECT_TRUE(comes([&] { return done.load(); }));
 }
 
-TEST_F(StreamsTest, MediumWorkRunsWhenSomebodyWaits) {
+TEST_F(StreamsTest, SmallWorkBehindOtherWorkRunsWhenSomebodyWaits) {
+    // The first is held back for a follower, so the second may not run at once.
     std::thread::id by;
-    const StreamPoint point = give(0, some, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
+    give(0, some, [](const WorkerThreads&) {}, {}, true);
+    const StreamPoint point = give(0, tiny, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
     EXPECT_FALSE(point.reached());
     streams.wait(point);
     EXPECT_EQ(by, std::this_thread::get_id());
     // A poll is enough, too.
-    const StreamPoint other = give(0, some, [](const WorkerThreads&) {});
+    give(0, some, [](const WorkerThreads&) {}, {}, true);
+    const StreamPoint other = give(0, tiny, [](const WorkerThreads&) {});
+    EXPECT_FALSE(other.reached());
     EXPECT_TRUE(comes([&] { return streams.poll(other); }));
+}
+
+TEST_F(StreamsTest, WorkOnTheCallersThreadIsSharedWithThreadsThatAreAwake) {
+    std::atomic<int64_t> sum = 0;
+    const StreamPoint point = give(0, some, [&](const WorkerThreads& workers) {
+        workers.run(1000, 1, [&](int64_t first, int64_t count) {
+            for (int64_t i = first; i < first + count; ++i) sum += i;
+        });
+    });
+    EXPECT_TRUE(point.reached());
+    EXPECT_EQ(sum, 499'500);
+}
+
+TEST(OneThread, DoesMoreOnTheCallersThread) {
+    ThreadPool one{1, false};
+    Streams streams(one);
+    std::thread::id by;
+    const auto give = [&](double cost) {
+        Act work([&](const WorkerThreads&) { by = std::this_thread::get_id(); }, cost);
+        std::unique_lock lock(streams.mutex);
+        streams.submit(streams[0], work, {}, [&] { return std::make_unique<Act>(std::move(work)); }, lock);
+        return streams.standard_is_settled();
+    };
+    EXPECT_TRUE(streams.standard_is_settled());
+    EXPECT_TRUE(give(medium));
+    EXPECT_EQ(by, std::this_thread::get_id());
+    give(heavy);
+    streams.finish();
+    EXPECT_TRUE(streams.standard_is_settled());
 }
 
 TEST_F(StreamsTest, WorkWaitsForPointsOfOtherStreams) {
@@ -128,6 +161,7 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
     const StreamPoint another = give(0, tiny, [](const WorkerThreads&) { throw Error("another"); });
     EXPECT_TRUE(another.reached());
     EXPECT_FALSE(another.settled());
+    EXPECT_FALSE(streams.standard_is_settled());
     EXPECT_THROW(streams.finish(), Error);
     EXPECT_TRUE(another.settled());
     EXPECT_NO_THROW(streams.finish());
@@ -156,7 +190,7 @@ TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
         threads.emplace_back([&, t] {
             StreamPoint last;
             for (int k = 0; k < 300; ++k) {
-                const double cost = k % 5 == 0 ? heavy : k % 2 ? tiny : some;
+                const double cost = k % 5 == 0 ? heavy : k % 5 == 1 ? medium : k % 2 ? tiny : some;
                 last = give(own[size_t(t)], cost, [&](const WorkerThreads&) { ++done; });
                 const StreamPoint shared = give(0, cost, [&](const WorkerThreads&) { ++in_order, ++done; }, {last});
                 if (k % 50 == t) streams.wait(shared);
