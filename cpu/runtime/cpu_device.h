@@ -49,12 +49,13 @@ public:
     void settle();
 
 private:
-    struct MemoryUse {
-        CpuMemory* memory = nullptr;
-        bool write = false;
-    };
-    /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
+    /// Gives the stream work that uses memory. `work` is moved unless it is done at once.
     template <class Kind> StreamPoint submit(int stream, Kind& work, std::span<const MemoryUse> uses, bool followed = false);
+    /// The same with the lock of the streams held; `keep` returns the work for later.
+    StreamPoint submit_locked(int stream, Work& work, std::span<const MemoryUse> uses, bool followed,
+                              const std::function<std::unique_ptr<Work>()>& keep, std::unique_lock<std::mutex>& lock);
+    /// Repeats a memoised launch; false if there is none like it.
+    bool launch_again(CpuProgram& program, const Launch& asked);
     /// Gives the stream a launch: `work` holds no memory yet. `launch` is arranged for the program.
     template <class Kind> void submit_launch(const CpuProgram& program, const Launch& launch, Kind& work,
                                              std::span<const MemoryUse> uses, bool followed);

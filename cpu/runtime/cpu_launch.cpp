@@ -25,6 +25,14 @@ constexpr double worth_sharing_ns = 15'000, worth_sharing_awake_ns = 8'000, rang
 /// predecessor again; these are still cached if pieces are shorter, hence `peeled_patch_rows`.
 constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 1024;
 
+// Work of fewer nanoseconds is timed once in `times_a_measurement`: the clock costs some 50 ns.
+constexpr double short_ns = 4'000;
+constexpr int times_a_measurement = 8;
+
+uint64_t address_of(const Launch::Array& array) {
+    return uint64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data + array.offset));
+}
+
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
 };
@@ -57,9 +65,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     for (size_t i = 0; i < n; ++i) {
         const Launch::Argument& given = launch.arguments[i];
         extents[i] = given.array.extents;
-        arguments[i].bits = given.array.memory
-                                ? uint64_t(reinterpret_cast<uintptr_t>(memory_of(*given.array.memory).data + given.array.offset))
-                                : given.bits;
+        arguments[i].bits = given.array.memory ? address_of(given.array) : given.bits;
         arguments[i].extents = extents[i].data();
     }
     for (size_t axis = 0; axis < 3; ++axis) {
@@ -101,11 +107,29 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     }
     const auto by_rows = [&](const PrivatisedArray& sum) { return sum.lanes == 1 && partition.covers_rows(sum.argument); };
     if (std::ranges::none_of(native->sums, by_rows)) partition = {};
-    sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
+    sums = std::make_shared<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 
 // Moving a vector keeps its elements' addresses, and so the pointers to them.
 LaunchWork::LaunchWork(LaunchWork&& other) = default;
+
+bool LaunchWork::bind(const Launch& again) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const Launch::Argument& given = again.arguments[i];
+        if (!given.array.memory)
+            arguments[i].bits = given.bits;
+        else if (arguments[i].bits != address_of(given.array))
+            return false;
+    }
+    return true;
+}
+
+std::unique_ptr<LaunchWork> LaunchWork::copy() const {
+    std::unique_ptr<LaunchWork> same(new LaunchWork(*this));
+    for (size_t i = 0; i < arguments.size(); ++i) same->arguments[i].extents = same->extents[i].data();
+    same->frame.arguments = same->arguments.data();
+    return same;
+}
 
 /// Runs the patch's groups, row by row; returns their number.
 int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
@@ -128,24 +152,32 @@ int64_t LaunchWork::run_part(Frame& own, int64_t wavefront, int64_t number) cons
     return wide * high * deep;
 }
 
-/// Calls `some`, which runs groups in the thread's frame and returns their number; times it.
-template <class Some> void LaunchWork::run_some(const Some& some) const {
+/// Calls `some`, which runs groups in the thread's frame and returns their number.
+template <class Some> void LaunchWork::run_some(const Some& some, bool is_timed) const {
     const FloatMode mode;
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
     if (sums) own.arguments = sums->own();
-    const double start = now_ns();
+    const double start = is_timed ? now_ns() : 0;
     const int64_t done = some(own);
     if (native->streaming) finish_stores();
-    note_group(float((now_ns() - start) / double(done)));
+    if (is_timed) note_group(float((now_ns() - start) / double(done)));
 }
 
-void LaunchWork::run_groups(int64_t first, int64_t count) const {
-    run_some([&](Frame& own) {
+void LaunchWork::run_groups(int64_t first, int64_t count, bool is_timed) const {
+    const auto some = [&](Frame& own) {
         if (patch[0] == 0) return native->entry(&own, first, count), count;
         int64_t done = 0;
         for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
         return done;
-    });
+    };
+    run_some(some, is_timed);
+}
+
+/// Runs all groups on the calling thread.
+void LaunchWork::run_alone() {
+    const bool is_timed = untimed == 0;
+    run_groups(0, units, is_timed);
+    untimed = is_timed ? (cost() < short_ns ? times_a_measurement - 1 : 0) : untimed - 1;
 }
 
 void LaunchWork::note_group(float took) const {
@@ -171,8 +203,8 @@ bool LaunchWork::owns(const OwnedRanges& range) const {
 }
 
 void LaunchWork::run_all(const WorkerThreads& workers) {
-    if (!std::ranges::all_of(ranges, [&](const OwnedRanges& range) { return owns(range); })) return run_groups(0, units);
-    if (units == 1 || !(worth_sharing() || (cost() >= worth_sharing_awake_ns && workers.awake()))) return run_groups(0, units);
+    if (!std::ranges::all_of(ranges, [&](const OwnedRanges& range) { return owns(range); })) return run_alone();
+    if (units == 1 || !(worth_sharing() || (cost() >= worth_sharing_awake_ns && workers.awake()))) return run_alone();
     if (sums && partition.any()) {
         const int64_t piece = int64_t(range_ns * double(partition.parts_in_wavefront() * partition.wavefronts()) / cost());
         for (int64_t wavefront = 0; wavefront < partition.wavefronts(); ++wavefront)

@@ -42,6 +42,11 @@ public:
     LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const OwnershipPartition& partition,
                const std::shared_ptr<MemoryPool>& pool);
     LaunchWork(LaunchWork&& other);
+    /// For a launch that comes again (Launch::number): takes its scalars. False if one of its arrays lies elsewhere.
+    bool bind(const Launch& again);
+    bool can_be_copied() const { return !sums; }
+    /// The same work, without memory held.
+    std::unique_ptr<LaunchWork> copy() const;
     /// Makes the kernel report into this ring, under this launch number.
     void report(uint32_t* ring, uint32_t number);
     void run(const WorkerThreads& workers) override;
@@ -65,19 +70,21 @@ public:
     void note_pace(double times) const;
 
 private:
+    LaunchWork(const LaunchWork& other) = default;
     bool in_rows() const;
     bool worth_sharing() const;
     std::vector<RowsTouched> touched() const;
     void run_all(const WorkerThreads& workers);
     bool owns(const OwnedRanges& ranges) const;
-    void run_groups(int64_t first, int64_t count) const;
-    template <class Some> void run_some(const Some& some) const;
+    void run_alone();
+    void run_groups(int64_t first, int64_t count, bool is_timed = true) const;
+    template <class Some> void run_some(const Some& some, bool is_timed = true) const;
     int64_t run_part(Frame& own, int64_t wavefront, int64_t number) const;
     void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
-    std::unique_ptr<SumCopies> sums;  ///< if the kernel has sums
+    std::shared_ptr<SumCopies> sums;  ///< if the kernel has sums; of this launch alone
     OwnershipPartition partition;
     std::vector<OwnedRanges> ranges;  ///< of the sums that items own by ranges, if these are disjoint
     std::vector<FrameArgument> arguments;
@@ -87,11 +94,19 @@ private:
     int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along axes 0 and 1 (0: no patches); patches along axis 0
     size_t slowest = 0;                     ///< axis of the range
     int64_t row_items = 1;                  ///< items of a group along that axis
+    uint8_t untimed = 0;                    ///< so many of the next times are not measured
     int64_t begin = 0, down = 1;            ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
 
 public:
     std::vector<std::shared_ptr<CpuMemory>> held;                      ///< kept until the work is done
     std::shared_ptr<const detail::TracedWork> traced = take_traced();  ///< with PUMICE_TRACE
+};
+
+/// Memoisation of a launch by Launch::number: its work, but for the scalars, and its uses of memory. Its variant of the code and
+/// its group size are those of the first launch.
+struct MemoisedLaunch {
+    LaunchWork work;
+    std::vector<MemoryUse> uses;
 };
 
 /// A launch that is made when its turn comes: then its code has been compiled, and the extents of an indirect launch are known.

@@ -56,6 +56,12 @@ private:
 
 inline CpuMemory& memory_of(Allocation& allocation) { return static_cast<CpuMemory&>(allocation); }
 
+/// A use of memory by a piece of work.
+struct MemoryUse {
+    CpuMemory* memory = nullptr;
+    bool write = false;
+};
+
 /// Records that the point's work uses the memory.
 void note_use(CpuMemory& memory, const StreamPoint& point, bool write);
 /// Adds the points for which work on the memory must wait: unfinished uses that conflict, a write with any use. User streams are

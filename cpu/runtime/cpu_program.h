@@ -10,6 +10,7 @@
 #include "core/host/backend.h"
 #include "core/host/reports.h"
 #include "core/support/disk_cache.h"
+#include "core/support/recent_table.h"
 #include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
 #include "cpu/native/llvm.h"
@@ -77,6 +78,8 @@ std::shared_ptr<const ir::Kernel> without_group_operations(std::shared_ptr<const
 /// The time of a group in nanoseconds, from the number of its instructions.
 float estimated_group_ns(const ir::Kernel& kernel, const Variant& variant, int width);
 
+struct MemoisedLaunch;
+
 class CpuProgram final : public Executable {
 public:
     CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
@@ -112,6 +115,8 @@ public:
     const bool asks_range;      ///< the code depends on the end of the range
     /// For each argument that is added to, owned_ranges; empty if there are none.
     const std::vector<OwnedRanges> ranges;
+    /// Launches by Launch::number (cpu_launch.h). Guarded by Streams::mutex.
+    RecentTable<std::shared_ptr<MemoisedLaunch>> memoised;
 
 private:
     const std::vector<int> owners;  ///< for each argument that is added to, axis_of_owners; else -1; empty if all are -1

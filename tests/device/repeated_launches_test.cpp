@@ -26,6 +26,46 @@ TEST(RepeatedLaunches, TakeTheScalarsOfEach) {
     EXPECT_EQ(y.download(), all(210));
 }
 
+const auto busy = kernel("busy", [](InOut<float> y, Val<int> steps) {
+    auto i = global_index();
+    Var value = y[i];
+    $for(k, range(steps)) { value = value * 1.0f + 0.0f * cast<float>(k); }
+    y[i] = value;
+});
+
+TEST(RepeatedLaunches, TakeTheScalarsOfEachBehindALongLaunch) {
+    const Array<float> y = device().zeros<float>(100), x = device().full<float>(100, 1.0f);
+    for (int round = 0; round < 3; ++round) {
+        add_scaled(ndrange(100), y, x, 0.0f);  // from now on the launch is known
+        busy(ndrange(100), y, 60'000);
+        busy(ndrange(100), y, 60'000);
+        for (int n = 1; n <= 20; ++n) add_scaled(ndrange(100), y, x, float(n));
+    }
+    EXPECT_EQ(y.download(), all(630));
+}
+
+TEST(RepeatedLaunches, KeepTheirMemoryUntilTheyRun) {
+    const Array<float> sum = device().zeros<float>(100), one = device().full<float>(100, 1.0f);
+    for (int round = 0; round < 3; ++round) {
+        const Array<float> x = device().zeros<float>(100);
+        for (int n = 0; n < 3; ++n) add_scaled(ndrange(100), x, one, 1.0f);
+        busy(ndrange(100), x, 60'000);
+        for (int n = 0; n < 3; ++n) add_scaled(ndrange(100), sum, x, 1.0f);
+        x.release();
+    }
+    EXPECT_EQ(sum.download(), all(27));
+}
+
+TEST(RepeatedLaunches, OfShrinkingRangesInEveryOrder) {
+    const Array<int> counts = device().zeros<int>(40);
+    const auto count = kernel("count", [](InOut<int> to, Val<int> by) { to[global_index()] += by; });
+    for (int round = 0; round < 3; ++round)
+        for (int k = 0; k < 40; ++k) count(ndrange({k}, {40}), counts, k), count(ndrange(40 - k), counts, 1);
+    std::vector<int> want(40);
+    for (int i = 0; i < 40; ++i) want[size_t(i)] = 3 * (i * (i + 1) / 2 + 40 - i);
+    EXPECT_EQ(counts.download(), want);
+}
+
 TEST(RepeatedLaunches, TellArraysSlicesAndRangesApart) {
     const Array<float> a = device().zeros<float>(100), b = device().zeros<float>(100), x = device().full<float>(100, 1.0f);
     for (int n = 0; n < 6; ++n) {
