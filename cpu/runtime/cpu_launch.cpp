@@ -28,6 +28,8 @@ constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 102
 // Work of fewer nanoseconds is timed once in `times_a_measurement`: the clock costs some 50 ns.
 constexpr double short_ns = 4'000;
 constexpr int times_a_measurement = 8;
+/// The most by which a measured time may exceed the time known so far, as a factor, to count as it is.
+constexpr float most_growth = 3;
 
 uint64_t address_of(const Launch::Array& array) {
     return uint64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data + array.offset));
@@ -182,10 +184,17 @@ void LaunchWork::run_alone() {
 
 void LaunchWork::note_group(float took) const {
     const float known = native->group_ns.load(std::memory_order_relaxed);
+    if (!native->measured.load(std::memory_order_relaxed)) {
+        native->measured.store(true, std::memory_order_relaxed);
+        native->group_ns.store(took, std::memory_order_relaxed);
+        return;
+    }
     // Avoids a store for small changes, since it would invalidate the line in other threads' caches.
     if (took > known * 0.9f && took < known * 1.1f) return;
-    // Takes lower times at once and averages higher ones: the thread may have been preempted.
-    native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
+    // Takes lower times at once and averages higher ones: the thread may have been preempted, for a thousand times as long as a
+    // short launch takes. A time that has grown is reached in steps of a quarter.
+    native->group_ns.store(took < known ? took : known + (std::min(took, most_growth * std::max(known, 1.0f)) - known) / 8,
+                           std::memory_order_relaxed);
 }
 
 void LaunchWork::run(const WorkerThreads& workers) {

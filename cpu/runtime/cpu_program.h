@@ -33,6 +33,7 @@ struct Native {
     std::vector<RowAccess> accesses;    ///< for each parameter of the kernel
     /// Nanoseconds of one thread for a group, first estimated and then measured.
     std::atomic<float> group_ns = 0;
+    std::atomic<bool> measured = false;
 };
 
 /// The compiler and its options, shared by all kernels of a device.
