@@ -76,8 +76,8 @@ struct CpuStream {
     std::vector<Fault> faults;           ///< not yet thrown, oldest first
 };
 
-/// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread: up to
-/// about 20 us, with a pool of one thread 200 us. Other work is done by the pool's threads and by threads that wait for it. A
+/// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread: up
+/// to about 20 us, with a pool of one thread 200 us. Other work is done by the pool's threads and by threads that wait for it. A
 /// thread of the pool is woken only for more than about 20 us of work.
 class Streams {
 public:
