@@ -245,6 +245,7 @@ CpuProgram::CpuProgram(std::shared_ptr<Compiler> with, std::shared_ptr<const ir:
       stencil(movable ? axes_of_stencils(*kernel) : 0),
       across(argument_across(*kernel)),
       jammed_rows(movable && !reports ? rows_together(*kernel, with->target.rules) : 1),
+      synchronises(contains_barrier(*kernel)),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       ranges(with->target.rules.has(Rule::row_ownership) ? ranges_of(*kernel, added_to) : std::vector<OwnedRanges>()),
@@ -348,7 +349,7 @@ Variant CpuProgram::variant_of(const Launch& launch, int threads) const {
                     launch.group[0] % most_peeled == 0 && compiler->target.width > 1 &&
                     worth_peeling(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.peeled;
-    wanted.aligned = contains_barrier(*kernel) && launch.start[0] % most_peeled == 0;
+    wanted.aligned = synchronises && launch.start[0] % most_peeled == 0;
     return wanted;
 }
 

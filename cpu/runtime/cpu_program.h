@@ -113,6 +113,7 @@ public:
     const uint32_t stencil;     ///< of a movable kernel: axes_of_stencils()
     const int across;           ///< the argument whose rows are along axis 1 of the range, or -1
     const int64_t jammed_rows;  ///< rows that are worth running together, if groups may have several; else 1
+    const bool synchronises;    ///< it has barriers
     const bool asks_range;      ///< the code depends on the end of the range
     /// For each argument that is added to, owned_ranges; empty if there are none.
     const std::vector<OwnedRanges> ranges;
