@@ -149,9 +149,11 @@ struct OnHost {
     template <class T> Buffer<T> of(const std::vector<T>& from) const { return Buffer<T>(from); }
     template <class T, size_t rank> Buffer<T> of(const std::vector<T>& from, const int64_t (&)[rank]) const { return of(from); }
 };
-template <class T> pumice::Array<T> zeros(const OnDevice& on, int64_t count) { return on.device.zeros<T>(count); }
+/// The device writes the zeros now, as OpenMP's threads do: the system's time to find memory is no part of a kernel's first use.
+/// Device::zeros would leave fresh memory as it is.
+template <class T> pumice::Array<T> zeros(const OnDevice& on, int64_t count) { return on.device.full<T>(count, T{}); }
 template <class T, size_t rank> auto zeros(const OnDevice& on, const int64_t (&extents)[rank]) {
-    return on.device.zeros<T>(extents);
+    return on.device.full<T>(extents, T{});
 }
 template <class T> Buffer<T> zeros(const OnHost&, int64_t count) { return Buffer<T>(size_t(count)); }
 template <class T, size_t rank> Buffer<T> zeros(const OnHost& on, const int64_t (&extents)[rank]) {

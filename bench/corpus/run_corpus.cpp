@@ -73,6 +73,7 @@ private:
 
     void kernel(const Kernel& k) {
         const Side ours = k.ours(device, Size::benchmark), peer = k.openmp(Size::benchmark);
+        device.synchronize();  // with the arrays
         const double first = milliseconds_of(ours.once);
         const std::vector<double> ms = measure_in_blocks({ours.once, peer.once}, budget_ms, {}, clock);
         require_same(k.name, ours.results(), peer.results(), k.tolerance);
