@@ -163,6 +163,17 @@ bool MaskedControl::has_full_iterations(InstId id, const LoopState& l) const {
     return insts <= most_insts && !scalarised && emit.loops.iterations_of(id) >= least_iterations;
 }
 
+/// Jumps back to the header of a loop. LLVM may unroll the loop, unless the user has asked for a rolled one or the packet is one
+/// of few.
+void MaskedControl::repeat_plain(const Inst& loop, const std::string& header) {
+    const bool rolled = LoopHint(loop.immediate) == LoopHint::rolled;
+    if (!rolled && !packet.at_row_end) return out.jump(header);
+    const char* const how = rolled ? "disable" : "runtime.disable";
+    out.line(
+        text("br label %", header, ", !llvm.loop ", out.metadata(text("distinct !{$, !{!\"llvm.loop.unroll.", how, "\"}}"))));
+    out.open = false;
+}
+
 /// The loop over these iterations. It ends before an iteration that some lane does not run, or after which an index overflows.
 void MaskedControl::full_iterations(InstId id, const LoopState& masked, const Alloca& index) {
     const Inst& i = k[id];
@@ -202,12 +213,7 @@ void MaskedControl::full_iterations(InstId id, const LoopState& masked, const Al
     const std::string next =
         out.let(text("add nsw i32 ", out.let(text("load i32, ptr ", index.name)), ", ", packet.scalar(v[2])));
     out.line(text("store i32 ", next, ", ptr ", index.name));
-    if (LoopHint(i.immediate) == LoopHint::rolled) {
-        out.line(text("br label %", header, ", !llvm.loop ", out.metadata("distinct !{$, !{!\"llvm.loop.unroll.disable\"}}")));
-        out.open = false;
-    } else {
-        out.jump(header);
-    }
+    repeat_plain(i, header);
     out.start(rest);
     packet.running = masked.entered;
     packet.lost = false;
@@ -327,11 +333,8 @@ void MaskedControl::one_loop(InstId id) {
     } else if (emit.loops.unrolls(id)) {
         out.line(text("br label %", header, ", !llvm.loop ", out.metadata(unrolled_in_full)));
         out.open = false;
-    } else if (LoopHint(i.immediate) == LoopHint::rolled) {
-        out.line(text("br label %", next, ", !llvm.loop ", out.metadata("distinct !{$, !{!\"llvm.loop.unroll.disable\"}}")));
-        out.open = false;
     } else {
-        out.jump(next);
+        repeat_plain(i, next);
     }
     if (!tiling.tiles.empty()) {
         out.start(flush);

@@ -41,6 +41,7 @@ private:
     void instruction_without_line(ir::InstId id);
     void loop(ir::InstId id);
     void one_loop(ir::InstId id);
+    void repeat_plain(const ir::Inst& loop, const std::string& header);
     bool has_full_iterations(ir::InstId id, const LoopState& l) const;
     void full_iterations(ir::InstId id, const LoopState& masked, const Alloca& index);
     void for_header(ir::InstId id, LoopState& l, const Alloca& index);

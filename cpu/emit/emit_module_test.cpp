@@ -445,6 +445,32 @@ TEST(Emit, short_packets_run_two_in_a_row) {
               0);
 }
 
+// A loop of unknown length stays rolled in the partial packet of a long row, peeled or not; a short row may end in any packet.
+TEST(Emit, loops_at_the_ends_of_long_rows_stay_rolled) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[2], arg3: i32) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n"
+        "%4 = constant 0.0 : f32\n%5 = for %6 = %2 to %1 step %3 carry (%7 = %4) : f32 {\n%8 = load arg2[%6, %0] : f32\n"
+        "%9 = add %7, %8 : f32\nyield %9\n}\nstore arg1[%0], %5 : f32\nreturn\n}\n");
+    const auto rolled = [&](int64_t row, bool peeled, std::string_view without = "") {
+        Target target;
+        target.width = 8;
+        target.isa = Isa::avx2;
+        target.rules = rules_without(without);
+        Variant variant;
+        variant.group = {row, 1, 1};
+        variant.peeled = peeled;
+        const std::string t = emit_llvm(k, target, variant).text;
+        EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+        EXPECT_GE(count(t, "\nlatch"), 2);
+        return count(t, "llvm.loop.unroll.runtime.disable");
+    };
+    EXPECT_EQ(rolled(128, false), 1);
+    EXPECT_EQ(rolled(64, false), 0);
+    EXPECT_EQ(rolled(128, true), 1);
+    EXPECT_EQ(rolled(128, false, "short_row_ends"), 0);
+}
+
 // Streaming stores of rows, the branch weight of the rare path in sin, and the unrolled loop.
 TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(

@@ -72,6 +72,7 @@ public:
     const ir::Uses uses;
     bool lost = false;  ///< items may have become inactive since the block began
     Mask running;
+    bool at_row_end = false;  ///< of a long row: most packets of the row are full ones, which have code of their own
     std::vector<ValueRep> values;
     std::vector<bool> has_value;
     std::string return_label;             ///< of the packet, or of the group outside of packets

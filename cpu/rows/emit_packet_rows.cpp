@@ -9,7 +9,8 @@
 // row's first packet early, by the distance of the main access from a boundary of a cache line (or of a vector, if that is
 // shorter). The main access is the first store whose index steps by 1 along the row, else the first such load. Groups with
 // transposed loads take their rows together (cpu/access/transposed_loads.cpp). LLVM emits two short packets in an iteration of
-// the loop over full packets (unrolled_packets).
+// the loop over full packets (unrolled_packets). It does not unroll loops of unknown length in the partial packets of long rows
+// (short_row_ends), which are few: that code would take as long to compile as that of the full packets.
 // Cost: the body's code twice. Limits: peeling only without barriers, at a width of at most the device's.
 // Textbook name: strip-mining with a remainder loop; loop peeling for alignment (Eichenberger, Wu and O'Brien, PLDI 2004).
 #include <algorithm>
@@ -126,9 +127,20 @@ void PacketRows::packets_of_row(const std::string& end, bool trimmed, const Body
     packet.local_at[0] = out.let(text("load i32, ptr ", slot), "x");
     out.branch(out.let(text("icmp slt i32 ", packet.local_at[0], ", ", end)), tail, done);
     out.start(tail);
-    partial_packet(end, body);
+    row_end([&] { partial_packet(end, body); });
     out.jump(done);
     out.start(done);
+}
+
+/// Emits a partial packet at an end of a row. In long rows such packets are few, so that their code should be short instead of
+/// fast: an unrolled loop saves about a tenth of a packet's time. A group of 128 items is long, since shorter ranges get shorter
+/// groups (cpu/plan/cpu_group_size.cpp).
+void PacketRows::row_end(const Body& emit_packet) {
+    constexpr int64_t least_items = 128, least_packets = 8;
+    const bool few = variant.group[0] >= std::max(least_items, least_packets * width) && target.rules.has(Rule::short_row_ends);
+    const bool before = std::exchange(packet.at_row_end, few);
+    emit_packet();
+    packet.at_row_end = before;
 }
 
 /// Emits a packet at local_at of which the items before `end` are active.
@@ -237,7 +249,8 @@ void PacketRows::peeled_row(const Body& body) {
     const std::string above = out.let(text("icmp sge ", v, " ", at, ", ", out.splat("i32", begin)));
     const std::string below = out.let(text("icmp slt ", v, " ", at, ", ", out.splat("i32", end)));
     const std::string mask = out.let(text("and ", out.vector_type("i1"), " ", above, ", ", below), "m");
-    one_packet({mask, 0, out.let(text("sub i32 ", begin, ", ", x)), out.let(text("sub i32 ", end, ", ", x))}, body);
+    const std::string before_first = out.let(text("sub i32 ", begin, ", ", x)), left = out.let(text("sub i32 ", end, ", ", x));
+    row_end([&] { one_packet({mask, 0, before_first, left}, body); });
     out.line(text("store i32 ", out.let(text("add nsw i32 ", x, ", ", width)), ", ptr ", slot));
     out.jump(row);
     out.start(exit);

@@ -22,6 +22,7 @@ public:
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
     void one_packet(const Mask& items, const Body& body);
     void partial_packet(const std::string& end, const Body& body);
+    void row_end(const Body& emit_packet);
 
     /// Emits the rows of a plane so that several run together (cpu/emit/emit_jammed_rows.cpp), if set.
     std::function<void(const std::array<std::string, 3>& counts, bool trimmed, const Body& body)> jammed_rows;
