@@ -15,7 +15,8 @@
 //     vector, in a short row of   the row and a permutation (row_lookups.cpp)
 //     local memory
 //     vector, probable step 1     a test: load <8 x float>, or a gather (contiguity_check.cpp)
-//     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
+//     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...), or without a fast gather a load a lane
+//                                 (masked_accesses.cpp)
 //
 // Addresses come from cpu/address/addresses.cpp, accesses under masks from masked_accesses.cpp. Private memory is laid out
 // lane-interleaved: element e of lane l is at e * width + l, so a uniform index is contiguous.
@@ -96,6 +97,8 @@ void LoadsAndStores::load(InstId id) {
         const std::string part =
             out.let(text("load volatile <", packet.running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
         loaded = emit.shuffles.resized(scalar, part, packet.running.first, width);
+    } else if (emit.masked.scalarises(i, a)) {
+        loaded = emit.masked.load_by_lanes(id);
     } else {
         loaded = emit.masked.masked_load(i, a);
     }

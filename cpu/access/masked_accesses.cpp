@@ -15,9 +15,23 @@
 //     call @llvm.masked.gather.v8i8.v8p0(%p, i32 1, %mask)    =>   %at = select <8 x i1> %mask, <8 x ptr> %p, <8 x ptr> %nowhere
 //     a test and a branch for each lane                            call @llvm.masked.gather.v8i8.v8p0(%at, i32 1, all)
 //
-// Limits: kernels with few such accesses have none; nor have kernels of which all functions must be inlined (CodeUse::function).
-// Textbook name: function outlining (LLVM: IROutliner, MachineOutliner); if-conversion of loads to a safe address.
+// Gathers in complete packets are taken apart here if LLVM has no fast gather for the processor (scalarised_gathers): all
+// processors before AVX-512 but Intel's since Skylake. LLVM would compute a vector of 64-bit addresses and extract these; a
+// scalar load extends, scales and adds its own index. Indices that come from adjacent elements are loaded again, as scalars:
+//
+//     %j = load <8 x i32>, ptr %row                             %j0 = load i32, ptr %row; %p0 = getelementptr ptr %x, i64 %j0
+//     gather <8 x float> (%x + %j)                         =>   %x0 = load float, ptr %p0
+//                                                               ... and 7 more of each, and insertions
+//
+// Limits: kernels with few such accesses have no calls; nor have kernels of which all functions must be inlined
+// (CodeUse::function).
+// Textbook name: function outlining (LLVM: IROutliner, MachineOutliner); if-conversion of loads to a safe address; scalarisation
+// of gathers (LLVM: ScalarizeMaskedMemIntrin, VectorCombine).
 #include "cpu/access/masked_accesses.h"
+
+#include <algorithm>
+
+#include "core/analysis/uniformity.h"
 #include "core/support/error.h"
 #include "cpu/packet/emit_casts.h"
 #include "cpu/plan/tuning.h"
@@ -76,6 +90,57 @@ std::string MaskedAccesses::masked_access(const Inst& i, const Address& a, const
 /// a loop one by one make these branches unpredictable, and each load would wait for the last one's insertion.
 bool MaskedAccesses::loads_without_branches(const Inst& i, const Address& a) const {
     return width > 1 && a.how == Address::How::scattered && is_scalarised(i, a) && target.rules.has(Rule::branchless_gathers);
+}
+
+/// True if the gather, which is about to be emitted at the addresses `a`, is a scalar load for each lane.
+bool MaskedAccesses::scalarises(const Inst& i, const Address& a) {
+    const bool may = width > 1 && a.how == Address::How::scattered && packet.running.all() &&
+                     k[i.memory].kind != MemoryKind::private_ && target.isa != Isa::none && target.isa != Isa::avx512 &&
+                     !target.fast_gathers && target.rules.has(Rule::scalarised_gathers);
+    return may && !is_outlined(i, a);
+}
+
+/// The address of the adjacent elements from which all lanes have loaded their index; "" if there is none, or if something
+/// between that load and the gather may write memory: arrays may overlap.
+std::string MaskedAccesses::index_row(InstId gather) const {
+    const Value index = indices_of(k, k[gather])[0];
+    const InstId source = k[index].inst;
+    if (source.id == none || k[source].op != Op::load || size_of(k.type_of(index)) != 4) return "";
+    const auto& block = k[packet.uniformity.structure().block_of(index)].insts;
+    const auto from_load = std::ranges::find(block, source), to_gather = std::find(from_load, block.end(), gather);
+    const auto changes = [&](InstId i) { return writes_memory(k[i].op) || !(is_pure(k[i].op) || k[i].op == Op::load); };
+    if (to_gather == block.end() || std::any_of(from_load, to_gather, changes)) return "";
+    const Inst& loaded = k[source];
+    const Memory& from = k[loaded.memory];
+    if (from.kind != MemoryKind::array || from.element.leaves.size() != 1) return "";
+    if (!emit.addresses.lies_in_row(loaded)) return "";
+    const Address a = emit.addresses.access(loaded);
+    return a.how == Address::How::contiguous ? a.pointer : "";
+}
+
+/// The elements of all lanes as one vector.
+std::string MaskedAccesses::load_by_lanes(InstId id) {
+    const Inst& i = k[id];
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    const std::string t = wide ? "i64" : "i32", scalar = out.memory_type(i.type), whole = out.vector_type(scalar);
+    bool contiguous = false;
+    int64_t more = 0;
+    const ValueRep index = emit.addresses.offset(i, wide, contiguous, more);
+    const std::string vector = packet.vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+    const std::string row = indices_of(k, i).size() == 1 && !wide && more == 0 ? index_row(id) : "";
+    std::string all = "poison";
+    for (int lane = 0; lane < width; ++lane) {
+        std::string at = !row.empty()
+                             ? out.let(text("load i32, ptr ", out.let(text("getelementptr i32, ptr ", row, ", i64 ", lane), "p")))
+                             : out.extract(t, vector, std::to_string(lane));
+        // A valid index is not negative, but one from which a constant was split off may be.
+        const bool extends = !wide && more == 0;
+        if (extends) at = out.let(text("zext i32 ", at, " to i64"));
+        const std::string pointer = emit.addresses.pointer_to(i, wide || extends ? "i64" : "i32", at, more);
+        const std::string one = out.let(text("load ", scalar, ", ptr ", pointer, ", align ", emit.addresses.alignment_of(i)));
+        all = out.let(text("insertelement ", whole, " ", all, ", ", scalar, " ", one, ", i64 ", lane));
+    }
+    return all;
 }
 
 /// The addresses of the active lanes; in the others that of a zero in the function's frame.

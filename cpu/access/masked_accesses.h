@@ -15,6 +15,8 @@ public:
     std::string masked_read(const std::string& element, const Address& a, const std::string& mask);
     void masked_write(const std::string& element, const std::string& value, const Address& a, const std::string& mask);
     void masked_store(const ir::Inst& i, const std::string& value, const Address& a);
+    bool scalarises(const ir::Inst& i, const Address& a);
+    std::string load_by_lanes(ir::InstId id);
 
 private:
     std::string masked_function(const std::string& element, const Address& a, bool stores) const;
@@ -23,6 +25,7 @@ private:
     bool loads_without_branches(const ir::Inst& i, const Address& a) const;
     std::string where_active(const Address& a);
     bool is_outlined(const ir::Inst& i, const Address& a);
+    std::string index_row(ir::InstId gather) const;
     std::string masked_access(const ir::Inst& i, const Address& a, const std::string& element, const std::string& value = "");
 
     std::string nowhere;       ///< the address of a zero, which inactive lanes load; "" until one does

@@ -10,10 +10,11 @@
 // or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
 // prefetches: the others find their lines in a cache. A group with barriers whose rows are short, a tile, prefetches the rows
 // behind its own, which are those of the next group. So does a short loop around barriers that reads a row in each iteration.
-// A short loop needs no prefetch of later iterations: each of its rows is a stream that the hardware follows. An innermost loop
-// of a length that only the launch knows has two versions, since the addresses of prefetches take registers:
+// Each row of a short loop is a stream from packet to packet: it is prefetched for later packets instead of later iterations,
+// since hardware prefetchers may not follow that many streams. An innermost loop of a length that only the launch knows has two
+// versions:
 //
-//     for %k = 0 to %n {        if (%n >= 32) the loop with prefetches, else the loop without
+//     for %k = 0 to %n {        if (%n >= 32) the loop with prefetches of later iterations, else that with those of later packets
 //
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
@@ -57,6 +58,10 @@ constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 /// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
 /// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
 constexpr int64_t most_streams = 32;
+/// Prefetch distance along the rows of a loop of fewer iterations. Measured on AMD Zen 4, a product with a sparse matrix of 12
+/// columns of 700,000 rows: code for AVX2 0.43 ns an element instead of 1.17, for AVX-512 0.50 instead of 0.52. Distances from
+/// 192 to 2048 differ by 15 %.
+constexpr int64_t bytes_ahead_in_rows = 512;
 constexpr size_t most_in_versions = 50;  ///< instructions of a loop that is emitted twice, with prefetches and without
 constexpr int64_t least_rows = 8, most_row_bytes = 256;          ///< of a tile whose successor is prefetched
 constexpr int64_t foreseen_bytes = 256;                          ///< largest stride that hardware prefetchers follow
@@ -241,6 +246,15 @@ bool SoftwarePrefetch::strides_far(const Inst& i, InstId loop) const {
     return packet.running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
 }
 
+/// True if each iteration of a loop accesses another row of an array of several dimensions, from the same place of the row on.
+bool SoftwarePrefetch::changes_row(const Inst& i, InstId loop) const {
+    const Value index = k[k[loop].blocks[0]].params[0];
+    Strides strides(k, [&](Value v) { return v == index; });
+    const auto indices = indices_of(k, i);
+    return packet.running.all() && strides.of(indices.back()) == 0 &&
+           std::any_of(indices.begin(), indices.end() - 1, [&](Value v) { return strides.of(v).value_or(0) != 0; });
+}
+
 /// The same as prefetch() for a load of a row that begins at `begin`, in a packet that has tested that its lanes lie side by
 /// side. `begin_again` computes the address from the values that the packet has then.
 void SoftwarePrefetch::prefetch_row(const Inst& i, const std::string& begin, const std::function<std::string()>& begin_again) {
@@ -303,9 +317,13 @@ void SoftwarePrefetch::prefetch_iteration(const Inst& i, InstId loop, const Addr
     }
     const Value step = k.operands(k[loop])[2];
     if (!variant.streaming || a.how != Address::How::contiguous) return;
-    if (const int64_t trips = emit.loops.constant_trips(loop); trips >= 0 && trips < most_streams) return;
-    if (!packet.has_value[step.id] || packet.values[step.id].kind != ValueKind::uniform || in_version == Version::few_iterations)
+    const int64_t trips = emit.loops.constant_trips(loop);
+    if ((trips >= 0 && trips < most_streams) || in_version == Version::few_iterations) {
+        if (strides_far(i, loop) || changes_row(i, loop))
+            emit_prefetch(out.let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", bytes_ahead_in_rows)));
         return;
+    }
+    if (!packet.has_value[step.id] || packet.values[step.id].kind != ValueKind::uniform) return;
     emit_prefetch(address_in_iteration(i, k[loop], iterations_ahead_in(k[loop]), 1));
 }
 
@@ -327,8 +345,8 @@ std::string SoftwarePrefetch::has_many_iterations(InstId id) {
     return trips_above(loop, most_streams);
 }
 
-/// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop: each of
-/// its rows is a stream that the hardware follows from packet to packet, which prefetches disturb.
+/// The distance of the prefetched iteration from the current one, in the type of the loop's index. 0 for a short loop, which
+/// prefetches of later iterations disturb.
 std::string SoftwarePrefetch::iterations_ahead_in(const Inst& loop) {
     const auto v = k.operands(loop);
     const std::string type = out.scalar_type(k.type_of(v[2]));

@@ -34,6 +34,7 @@ private:
     bool loads_rows_of_tile(const ir::Inst& i) const;
     void prefetch_next_tile(const ir::Inst& i, const std::string& address);
     bool strides_far(const ir::Inst& i, ir::InstId loop) const;
+    bool changes_row(const ir::Inst& i, ir::InstId loop) const;
     void prefetch_group_or_iteration(const ir::Inst& i, ir::InstId loop, const std::string& address, const std::string& later);
     void move_index(const ir::Inst& loop, const std::string& step, int64_t later);
     void with_later_values(const Way& way, const std::function<void()>& move, const std::function<void()>& body);

@@ -139,6 +139,32 @@ TEST(Emit, accesses_are_scalar_contiguous_or_lane_by_lane) {
     EXPECT_EQ(count(strided, "call <8 x i32> @llvm.masked.gather"), 1);  // the tail
 }
 
+/// A kernel whose packets are worth it: it gathers, and computes with the index.
+std::string gathering(const std::string& behind_the_index, Isa isa) {
+    std::string body = "%2 = load arg2[%0] : i32\n" + behind_the_index + "%3 = load arg2[%2] : i32\n%4 = load arg2[%3] : i32\n";
+    for (int n = 5; n < 60; ++n) body += text("%", n, " = xor %", n - 1, ", %0 : i32\n");
+    return emitted(body + "store arg1[%0], %59 : i32\n", 8, {64, 1, 1}, true, isa);
+}
+
+TEST(Emit, gathers_that_the_processor_lacks_are_scalar_loads) {
+    const auto counts = [](Isa isa) {
+        const std::string t = gathering("", isa);
+        EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+        return std::tuple{count(t, "call <8 x i32> @llvm.masked.gather"), count(t, "= extractelement <8 x i32>"),
+                          count(t, "= insertelement <8 x i32> %")};
+    };
+    // The first gather loads its indices again, the second one takes them from a vector.
+    EXPECT_EQ(counts(Isa::avx2), (std::tuple{0, 8, 14}));
+    EXPECT_EQ(counts(Isa::sse4), (std::tuple{0, 8, 14}));
+    EXPECT_EQ(counts(Isa::avx512), (std::tuple{2, 0, 0}));
+}
+
+/// A store between the load of the indices and the gather may change the indices in memory.
+TEST(Emit, indices_are_not_loaded_again_behind_a_store) {
+    const std::string t = gathering("store arg1[%1], %1 : i32\n", Isa::avx2);
+    EXPECT_EQ(count(t, "= extractelement <8 x i32>"), 16) << t;
+}
+
 TEST(Emit, adjacent_words_of_a_lane_move_together) {
     // Rows at unknown distances: %4 = index * n. Words 0 to 2 of each row.
     const std::string words =
@@ -404,8 +430,8 @@ TEST(Emit, stencils_prefetch_only_new_elements) {
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "call void @llvm.prefetch"), 2);
 }
 
-// A loop of unknown length over rows has a version with prefetches and one without.
-TEST(Emit, short_loops_do_not_prefetch) {
+// A loop of unknown length over rows has a version that prefetches later iterations, and one that prefetches along the rows.
+TEST(Emit, short_loops_prefetch_along_their_rows) {
     const auto prefetches = [](const char* bound) {
         const ir::Kernel k = lowered(text(
             "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[2], arg3: i32) files [\"k.cpp\"] {\n"
@@ -421,11 +447,11 @@ TEST(Emit, short_loops_do_not_prefetch) {
         const std::string t = emit_llvm(k, target, variant).text;
         EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
         EXPECT_EQ(count(t, "\nshort"), bound[0] == '1' ? 0 : 1) << t;
-        return count(t, "call void @llvm.prefetch");
+        return std::pair{count(t, "call void @llvm.prefetch"), count(t, ", i64 512\n")};
     };
-    EXPECT_EQ(prefetches("12"), 0);
-    EXPECT_EQ(prefetches("100"), 1);
-    EXPECT_EQ(prefetches("0"), 1);  // not this constant: the argument
+    EXPECT_EQ(prefetches("12"), (std::pair{1, 1}));
+    EXPECT_EQ(prefetches("100"), (std::pair{1, 0}));
+    EXPECT_EQ(prefetches("0"), (std::pair{2, 1}));  // not this constant: the argument
 }
 
 // Two short packets in an iteration of the loop over packets; packets of several vectors, and long ones, stand alone.

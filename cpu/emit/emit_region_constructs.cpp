@@ -5,11 +5,12 @@
 //
 //     for %k { region A; barrier; region B }     =>    for %k (scalar) { for each packet: A;  for each packet: B }
 //
-// Condition and loop bounds are uniform in the group, so they are taken from what the last packet exported, or from packet 0's
-// save area. Values that a loop carries are in allocas if uniform, else in the packets' save areas (see
-// plan_barrier_regions.cpp). Cost: a loop over the packets to initialise carried values that differ between items. Limits:
-// conditions must be uniform in the group; refuse_divergent_barriers (barrier_divergence.cpp) rejects others when a kernel is
-// recorded.
+// Condition and loop bounds are uniform in the group. They are `outer` (computed once, outside of the packets), or in an alloca
+// to which each packet stores them, so that the last one's store stays (`exported`), or in packet 0's save area (its part of the
+// scratch memory). Values that a loop carries are in allocas if uniform, else in the packets' save areas (see
+// plan_barrier_regions.cpp). Cost: a loop over the packets before the kernel's loop, to initialise carried values that differ
+// between items; and one where a for reaches its bound, if its results differ between items because of breaks. Limits: conditions
+// must be uniform in the group; refuse_divergent_barriers (barrier_divergence.cpp) rejects others when a kernel is recorded.
 // Textbook: deep fission / region formation around barriers (MCUDA: Stratton et al. 2008; pocl: Jaaskelainen et al. 2015).
 #include "core/support/error.h"
 #include "cpu/control/emit_masked_control.h"

@@ -45,6 +45,14 @@ int native_width(const Machine& machine) {
     return machine.has("avx2") && machine.has("fma") ? 8 : 4;
 }
 
+bool has_fast_gathers(const Machine& machine) {
+    // LLVM's processors with its tuning "fast-gather" and no AVX-512.
+    constexpr std::string_view names[] = {"skylake",   "alderlake",   "raptorlake", "meteorlake",
+                                          "arrowlake", "arrowlake-s", "lunarlake",  "pantherlake"};
+    if (!machine.has("avx2")) return false;
+    return native_width(machine) == 16 || std::ranges::find(names, machine.cpu) != std::end(names);
+}
+
 #ifdef PUMICE_HAVE_LLVM
 namespace {
 

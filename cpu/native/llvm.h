@@ -24,6 +24,9 @@ struct Machine {
 const Machine& host_machine();
 /// float elements in the machine's widest vectors: 16, 8 or 4.
 int native_width(const Machine& machine);
+/// True if LLVM uses the processor's gathers; for others it makes scalar loads of them. All have gathers from AVX2 on, but only
+/// Intel's since Skylake, and AVX-512, are faster than scalar loads to LLVM.
+bool has_fast_gathers(const Machine& machine);
 
 /// Machine code as the bytes of an object file, and its dumps.
 struct Object {

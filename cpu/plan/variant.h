@@ -24,10 +24,11 @@ struct Target {
     int width = 1;  ///< items of a packet before choose_width changes it, and the subgroup's size: 1, 2, 4, 8 or 16
     Isa isa = Isa::none;
     bool splits_vectors =
-        false;           ///< the processor runs the widest vectors in two passes, which hides half of the latency already
-    bool sleef = false;  ///< SLEEF's vector functions for `isa` can be called
-    std::string triple;  ///< of the module; "" leaves it out
-    Rules rules;         ///< the optimisations that are on
+        false;                  ///< the processor runs the widest vectors in two passes, which hides half of the latency already
+    bool fast_gathers = false;  ///< LLVM takes the gathers of AVX2 or AVX-512 for this processor
+    bool sleef = false;         ///< SLEEF's vector functions for `isa` can be called
+    std::string triple;         ///< of the module; "" leaves it out
+    Rules rules;                ///< the optimisations that are on
     CodeUse use = CodeUse::launch;
     bool counts_zeros = true;    ///< LLVM has code for clz and ctz (for BPF: none, or with a table in memory)
     bool divides_signed = true;  ///< the processor divides signed integers (BPF does not before its version 4)
@@ -70,8 +71,8 @@ struct Variant {
 
 // All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
 inline auto key_parts(const Target& t) {
-    const auto& [width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed] = t;
-    return std::tie(width, isa, splits_vectors, sleef, triple, rules, use, counts_zeros, divides_signed);
+    const auto& [width, isa, splits_vectors, fast_gathers, sleef, triple, rules, use, counts_zeros, divides_signed] = t;
+    return std::tie(width, isa, splits_vectors, fast_gathers, sleef, triple, rules, use, counts_zeros, divides_signed);
 }
 inline auto key_parts(const Variant& v) {
     const auto& [group, wide_offsets, full, sums, atomic_sums, streaming, peeled, aligned] = v;

@@ -13,7 +13,10 @@
 // needs: no loads are transposed over several rows in its region (cpu/access/transposed_loads.cpp). Items past the range
 // contribute the neutral element (core/lowering/predicate_range_tail.cpp).
 // Cost: one vector operation a packet for a reduction, 2 log2(width) for a scan; no local memory, no further region.
-// Limits: floats are summed lane by lane and then in a tree, scans in a tree and then in turn.
+// Products, minima, maxima and bits go the same way, each with its neutral element; an exclusive scan moves the lanes up by one.
+// Limits: floats are rounded in another order than item by item: a reduction adds each lane over all packets, then the lanes in a
+// tree; a scan adds the lanes of a packet in a tree, then the packets in turn. Without the rule group_accumulators,
+// group_by_memory lowers these operations instead.
 // Textbook name: reduction with a vector accumulator and a horizontal step; scan by segments with a carry (Blelloch 1990).
 #include "cpu/reduction/emit_group_operations.h"
 #include "core/ir/evaluate.h"

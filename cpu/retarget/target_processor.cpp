@@ -96,6 +96,7 @@ TargetProcessor target_processor(const std::string& triple, const std::string& c
         fail("objects for ", architecture, " compute one item at a time; a width of ", options.width, " is asked for");
     p.target.isa = isa_of(architecture, p.machine);
     p.target.width = p.is_bpf ? 1 : options.width ? options.width : width_of(architecture, p.machine);
+    p.target.fast_gathers = has_fast_gathers(p.machine);
     p.target.triple = p.machine.triple;
     p.target.use = CodeUse::object;
     p.target.counts_zeros = !p.is_bpf;

@@ -1,3 +1,5 @@
+// Launches on the CPU. A small launch stays on one thread, a large one is cut into ranges for the worker threads
+// (LaunchWork::run_all).
 #include "cpu/runtime/cpu_launch.h"
 
 #include <algorithm>

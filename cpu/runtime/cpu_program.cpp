@@ -86,6 +86,7 @@ Compiler::Compiler(int width, const Machine& of)
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
     target.splits_vectors = target.isa == Isa::avx512 && machine.cpu == "znver4";
+    target.fast_gathers = has_fast_gathers(machine);
     target.rules = rules_without(ir::source_debugging() ? "all" : debug::value("PUMICE_CPU_WITHOUT"));
     target.triple = machine.triple;
     for_debuggers = ir::source_debugging();
