@@ -93,8 +93,8 @@ std::vector<int> devices() {
 class WrapImages : public testing::TestWithParam<int> {
 protected:
     void TearDown() override { EXPECT_EQ(app.messages, std::vector<std::string>()); }
-    /// A copy of the application between an image and the picture's buffer. The image is brought from one layout into another
-    /// before.
+    /// The application copies the image into the picture's buffer (`out`), or the buffer into the image. Before that, a barrier
+    /// brings the image from layout `from` into layout `to`, in which it stays. The copy is submitted, not waited for.
     void copy(Picture& picture, VkImage image, VkImageLayout from, VkImageLayout to, bool out) {
         app.submit([&](VkCommandBuffer commands) {
             VkImageMemoryBarrier barrier{};

@@ -2,8 +2,10 @@
 //
 //   arrays of a launch   sizes, offsets, number -> codegen::Options -> the permutation that was compiled for them, or a new one
 //
-// Most launches need the same one, which is compiled before the first launch. Others need 64-bit offsets, arrays by their device
-// addresses, or several arrays in one binding. Cost: a comparison of the options a launch, unless it is an ordinary one.
+// Most launches need the same one, which is compiled before the first launch. Others need 64-bit offsets, several arrays in one
+// binding, or an array by its buffer device address instead of a descriptor: one that is larger than maxStorageBufferRange, or
+// one whose offset is not aligned for a descriptor (options_for). Cost: a comparison of the options a launch, unless it is an
+// ordinary one.
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -1,4 +1,5 @@
-// Compiling and launching kernels.
+// Compiling kernels, and recording launches into command buffers. A launch of more work-groups along an axis than the device's
+// maxComputeWorkGroupCount becomes several dispatches (`dispatch`).
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -92,8 +92,8 @@ void ProgramTape::advance(int from, int to, int end) {
     }
 }
 
-/// Takes the state before command `at`: the buffers that commands of [at, end) use and the program changes. States share copies
-/// of unchanged buffers.
+/// Takes the state before command `at`: copies of the buffers that have memory now, that commands of [at, end) read or write, and
+/// that the program has allocated or writes. States share the copy of a buffer that has not been written in between.
 ProgramTape::Checkpoint ProgramTape::take(int at, int end) {
     Checkpoint checkpoint;
     for (int b = 0; b < int(table.size()); ++b) {

@@ -152,8 +152,9 @@ void ProgramTape::adjoint_of_call(const ProgramCommand& c) {
 
 // ---- without checkpoints --------------------------------------------------------------------------------------------
 
-/// The contents of the span in memory that may be overwritten. Memory that the program or its caller still holds is copied first,
-/// so that it keeps its final contents.
+/// The span in memory that the reverse sweep may overwrite with saved, older contents. At the first time for a buffer that the
+/// program or its caller still holds, the whole buffer is copied and the tape goes on with the copy; the holder's memory keeps
+/// what the forward run left in it.
 Contents ProgramTape::restorable(const BufferSpan& s) {
     ProgramBuffer& b = buffers[size_t(s.buffer)];
     if (!use(s.buffer).scratch && (!b.inside || b.memory.use_count() > 1)) {

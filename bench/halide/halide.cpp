@@ -1,5 +1,5 @@
-// A module of its own, loaded with its names kept to itself: Halide's LLVM 14 and PoCL's LLVM 15 take each other's functions
-// where both can see them.
+// Halide's form of the benchmark cases, scheduled by hand. A shared library of its own, which bench/cpu/by_halide.cpp loads by
+// dlopen with RTLD_LOCAL: Halide's LLVM 14 and PoCL's LLVM 15 would call each other's functions where both can see them.
 #include "bench/cpu/by_halide.h"
 
 #include <Halide.h>

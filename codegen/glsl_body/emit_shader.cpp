@@ -9,6 +9,9 @@
 //   float atomic_add_arg1(...)            <- GlslEmitter::functions
 //   void main() { ... }                   <- GlslEmitter::main_function
 //
+// float_modes() adds SPIR-V's execution modes for strict maths: denormals, signed zeros, NaN and infinities are preserved, and
+// results rounded to nearest even.
+//
 // Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time
 // with an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's
 // version.

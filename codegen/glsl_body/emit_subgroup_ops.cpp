@@ -72,7 +72,8 @@ Expression SubgroupEmitter::from_lane(const Inst& i, const std::string& call, co
 }
 
 /// The sum or scan of a constant: the number of active items (all, up to this one, or before this one) times the constant, by
-/// counting the bits of a ballot.
+/// counting the bits of a ballot. Nothing if the operand is no constant, the type is not i32 or u32, the operation is no sum, or
+/// the device has no ballots; `combined` then emits the general function.
 std::optional<Expression> SubgroupEmitter::counted(const Inst& i) {
     uint64_t bits = 0;
     const bool whole = i.type == Scalar::i32 || i.type == Scalar::u32;

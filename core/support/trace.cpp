@@ -291,8 +291,8 @@ bool has_file = false;
 std::atomic<bool> has_sink{false};
 
 namespace {
-/// True if the system's clock is made of the time stamp counter: it then has found that the counter runs at one rate, and alike
-/// on all processors.
+/// True if Linux makes its clock of the processor's time stamp counter (TSC). Linux does so only where it has found that the
+/// counter runs at one rate, and alike on all processors; events may then take their times from the counter.
 bool clock_is_counter() {
 #if defined(__x86_64__)
     std::string source;

@@ -5,9 +5,11 @@
 //
 //   arg2: in f32[1] (x), memory "arg1" names parameter 1    ->  "parameter 2 and memory \"arg1\" do not name each other"
 //   local tile: f32[0]                                      ->  "\"tile\" has extent 0; it must be at least 1"
-//   function "f" (f32) : f32 reverse "g", g takes 2 values  ->  "the reverse rule of function \"f\" takes (f32, f32); ..."
+//   function "f" (f32) : f32 reverse "g", g takes 2 values  ->  "the reverse rule of function \"f\" takes (f32, f32); ...";
+//                                                               expected: f's parameter, f's result, and its adjoint
 //
-// Cost: linear in the tables. Limits: the first broken rule ends the check; blocks and instructions are checked by verifier.cpp.
+// Cost: linear in the tables, but for sets of names. Limits: the first broken rule ends the check; blocks and instructions are
+// checked by verifier.cpp.
 // Field's name: IR verifier (LLVM's Verifier.cpp).
 #include "core/verify/verifier_tables.h"
 

@@ -23,8 +23,8 @@ enum class CodeUse : uint8_t {
 struct Target {
     int width = 1;  ///< items of a packet before choose_width changes it, and the subgroup's size: 1, 2, 4, 8 or 16
     Isa isa = Isa::none;
-    bool splits_vectors =
-        false;                  ///< the processor runs the widest vectors in two passes, which hides half of the latency already
+    /// The processor runs the widest vectors in two passes, which hides half of the latency already.
+    bool splits_vectors = false;
     bool fast_gathers = false;  ///< LLVM takes the gathers of AVX2 or AVX-512 for this processor
     bool sleef = false;         ///< SLEEF's vector functions for `isa` can be called
     std::string triple;         ///< of the module; "" leaves it out

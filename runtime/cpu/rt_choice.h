@@ -1,4 +1,5 @@
-// The choice of a native function for a launch: its group size and its variant, by the rules of the library's device cpu.
+// The choice of a native function for a launch: the best level of instruction sets that the processor has (x86-64-v2, v3, v4),
+// then its group size and its variant, by the rules of the library's device cpu.
 //
 // A bundle has a kernel's code for some group sizes and kinds of launches (NativeRecord). Where items cannot tell their group
 // (KernelRecord::movable) any of them is right, and the rules of cpu/runtime/cpu_program.cpp say which is fast; else the group

@@ -1,4 +1,5 @@
-// The commands of a launch.
+// The commands of a launch. One of more work-groups along an axis than the device's maxComputeWorkGroupCount becomes several
+// dispatches.
 //
 // In steady state a launch allocates nothing, and records only what differs from the previous launch of the batch.
 #include "runtime/vulkan/rt_vulkan_launch.h"

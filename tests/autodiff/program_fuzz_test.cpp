@@ -1,6 +1,7 @@
-// Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on
-// arrays that are reused, and images. Forward mode against central differences (in doubles), reverse mode against forward mode,
-// with and without checkpoints and for a batch.
+// Random programs on the device under test: launches (for odd seeds over indirect ranges), copies, fills, uploads, allocations,
+// host steps and gradients inside, on arrays that are reused. Programs of doubles: forward mode against central differences.
+// Programs of floats have images as well, and no such comparison. Both: reverse mode against forward mode, with and without
+// checkpoints, and for a batch of two seeds without checkpoints.
 #include <cmath>
 #include <random>
 

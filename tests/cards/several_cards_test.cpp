@@ -1,5 +1,6 @@
-// Several cards in one machine: the test layer (tests/layers/card_layer.cpp) presents lavapipe and SwiftShader as discrete or
-// integrated cards with so many GiB of memory of their own, as PUMICE_TEST_LOOKS says (tests/layers/cards.h).
+// Several cards in one machine: each computes while the others are open; the best is chosen (discrete before integrated, then the
+// one with more memory); an unusable one is listed with its reason and passed over. The cards are lavapipe and SwiftShader, which
+// the test layer (tests/layers/card_layer.cpp) presents as PUMICE_TEST_LOOKS says (tests/layers/cards.h).
 #include <gtest/gtest.h>
 
 #include <pumice/pumice.h>
