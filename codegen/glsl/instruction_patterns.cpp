@@ -39,21 +39,32 @@ bool strict_by_call(const Options& options) {
 
 namespace {
 
+/// True for a constant zero of type `type`; `bits` tells its sign.
+bool is_constant_zero(const Kernel& k, Value v, Scalar type, uint64_t& bits) {
+    return k.constant(v, bits) && bits << (65 - 8 * size_of(type)) == 0;
+}
+
 /// The pattern of a strict sum, difference or fma that adds a constant zero; "" for any other instruction. Drivers fold such a
-/// sum to its other operand, which is wrong for -0 + 0.
-std::string zero_addend_pattern(const Kernel& k, const Inst& i) {
-    if (!is_strict(k, i) || (i.op != Op::add && i.op != Op::sub && i.op != Op::fma) || i.type == Scalar::bf16) return "";
+/// sum to its other operand, which is wrong for -0 + 0. The product of an fma is no operand: it is not rounded before the sum,
+/// and one that is too small for the type keeps its sign.
+std::string zero_addend_pattern(const Kernel& k, const Options& options, const Inst& i) {
+    if (!is_strict(k, i) || (i.op != Op::add && i.op != Op::sub && i.op != Op::fma)) return "";
     const auto operands = k.operands(i);
     const bool half = i.type == Scalar::f16;
     const auto operand = [&](size_t n) { return half ? text("float($", n, ")") : text("$", n); };
     for (size_t o = i.op == Op::fma ? 2 : 0; o < operands.size(); ++o) {
         uint64_t bits = 0;
-        if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
+        if (!is_constant_zero(k, operands[o], i.type, bits)) continue;
         const bool minus = (bits != 0) != (i.op == Op::sub && o == 1);  // the zero that is added
-        const std::string other = i.op == Op::fma             ? text("(", operand(0), " * ", operand(1), ")")
-                                  : i.op == Op::sub && o == 0 ? text("(-", operand(1), ")")
-                                                              : operand(1 - o);
-        const std::string sum = minus ? text("(", other, ")") : text("pm_plus_zero(", other, ")");
+        std::string sum;
+        if (i.op == Op::fma) {
+            const char* const function = minus ? "pm_precise_mul(" : "pm_product_plus_zero(";
+            sum = minus && !strict_by_call(options) ? text("(", operand(0), " * ", operand(1), ")")
+                                                    : text(function, operand(0), ", ", operand(1), ")");
+        } else {
+            const std::string other = i.op == Op::sub && o == 0 ? text("(-", operand(1), ")") : operand(1 - o);
+            sum = minus ? text("(", other, ")") : text("pm_plus_zero(", other, ")");
+        }
         return half ? text("float16_t(", sum, ")") : sum;
     }
     return "";
@@ -67,12 +78,15 @@ std::string zero_pattern(const Kernel& k, const Inst& i) {
     const auto operands = k.operands(i);
     for (size_t o = 0; o < 2; ++o) {
         uint64_t bits = 0;
-        if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
+        if (!is_constant_zero(k, operands[o], i.type, bits)) continue;
         const auto operand = [&](size_t n) { return i.type == Scalar::f16 ? text("float($", n, ")") : text("$", n); };
         const char* const function = i.op != Op::div ? "pm_times_zero(" : o == 0 ? "pm_zero_over(" : "pm_over_zero(";
-        const std::string zero = text(function, operand(1 - o), ", ", operand(o), ")");
-        const std::string made = i.type == Scalar::f16 ? "float16_t(" + zero + ")" : zero;
-        return i.op == Op::fma ? made + " + $2" : made;
+        std::string made = text(function, operand(1 - o), ", ", operand(o), ")");
+        // A strict sum, too: either zero may be one that drivers fold.
+        const bool strict_sum = i.op == Op::fma && is_strict(k, i);
+        if (strict_sum) made = text("pm_zero_plus(", made, ", ", operand(2), ")");
+        if (i.type == Scalar::f16) made = text("float16_t(", made, ")");
+        return i.op == Op::fma && !strict_sum ? made + " + $2" : made;
     }
     return "";
 }
@@ -199,7 +213,7 @@ std::string InstructionPatterns::exact_pattern(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
     if (const std::string zero = zero_pattern(k, i); !zero.empty()) return zero;
-    if (const std::string sum = zero_addend_pattern(k, i); !sum.empty()) return sum;
+    if (const std::string sum = zero_addend_pattern(k, options, i); !sum.empty()) return sum;
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
         return "pm_float_of_unsigned($0)";

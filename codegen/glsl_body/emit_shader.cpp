@@ -50,10 +50,14 @@ std::string float_modes(const ir::Kernel& kernel, const Options& options, Interf
                                        {FloatModes::subnormals, 4464, 4459, 32, Scalar::f32},
                                        {FloatModes::to_even, 4467, 4462, 32, Scalar::f32},
                                        {FloatModes::double_specials, 4466, 4461, 64, Scalar::f64}};
+    const auto& types = interface.value_types();
+    const auto has = [&](Scalar type) {  // narrow floats are computed in f32
+        return types.count(type) || (type == Scalar::f32 && (types.count(Scalar::f16) || types.count(Scalar::bf16)));
+    };
     std::string out;
     for (const ExecutionMode& mode : modes) {
         const bool is_wanted = mode.type == Scalar::f64 ? kernel.math != ir::Math::fast : kernel.math == ir::Math::strict;
-        if (is_wanted && options.float_modes & mode.bit && interface.value_types().count(mode.type))
+        if (is_wanted && options.float_modes & mode.bit && has(mode.type))
             out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", ", mode.width, ");\n");
     }
     if (!out.empty()) interface.need("GL_EXT_spirv_intrinsics");

@@ -296,6 +296,41 @@ TEST(emit, strict_arithmetic_is_precise) {
     EXPECT_EQ(glsl_of("arg1: inout f32[1]", body).find("precise"), std::string::npos);
 }
 
+TEST(emit, strict_fma_of_constant_zeros_is_computed_on_the_bits) {
+    const std::string body = R"(
+  %i = global_index 0 : i32
+  %a = load arg1[%i] : f32
+  %zero = constant 0.0 : f32
+  %minus = constant -0.0 : f32
+  %b = fma %a, %a, %zero : f32
+  %c = fma %b, %a, %minus : f32
+  %d = fma %zero, %c, %a : f32
+  store arg1[%i], %d : f32
+)";
+    const std::string strict = glsl_of("arg1: inout f32[1]", body, {}, "strict");
+    EXPECT_NE(strict.find("= pm_product_plus_zero(v0, v0);"), std::string::npos) << strict;
+    EXPECT_NE(strict.find("precise const float v2 = (v1 * v0);"), std::string::npos) << strict;
+    EXPECT_NE(strict.find("= pm_zero_plus(pm_times_zero(v2, 0.0), v0);"), std::string::npos) << strict;
+    Options address;
+    address.by_address = {true};
+    const std::string called = glsl_of("arg1: inout f32[1]", body, address, "strict");
+    EXPECT_NE(called.find("= pm_precise_mul(v1, v0);"), std::string::npos) << called;
+}
+
+TEST(emit, strict_narrow_floats_have_the_modes_of_floats) {
+    Options options;
+    options.float_modes = FloatModes::specials;
+    const std::string body = R"(
+  %i = global_index 0 : i32
+  %a = load arg1[%i] : bf16
+  %b = mul %a, %a : bf16
+  store arg1[%i], %b : bf16
+)";
+    const std::string modes = "spirv_execution_mode(capabilities = [4466], 4461, 32);";
+    EXPECT_NE(glsl_of("arg1: inout bf16[1]", body, options, "strict").find(modes), std::string::npos);
+    EXPECT_EQ(glsl_of("arg1: inout bf16[1]", body, options).find(modes), std::string::npos);
+}
+
 TEST(emit, strict_arithmetic_beside_addresses_is_called) {
     const std::string body = R"(
   %i = global_index 0 : i32
