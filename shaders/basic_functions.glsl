@@ -428,18 +428,20 @@ float pm_nextafter(float x, float y) {
     int a = from < 0 ? int(0x80000000u) - from : from, b = to < 0 ? int(0x80000000u) - to : to;
     if (a == b) return y;
     a += a < b ? 1 : -1;
-    return intBitsToFloat(a < 0 ? int(0x80000000u) - a : a);
+    return intBitsToFloat(a < 0 || (a == 0 && from < 0) ? int(0x80000000u) - a : a);  // a step to zero keeps the sign
 }
 
 // Exact steps by powers of two; only the last may round. A downward step leaves 24 bits of room above the subnormals: a value
-// that needs more room than that becomes 0 anyway.
+// that needs more room than that becomes 0 anyway. Drivers would make one factor of constant ones, which overflows.
 float pm_ldexp(float x, int n) {
     int first = n > 127 ? 127 : n < -126 ? -102 : 0;
     n -= first;
     int second = n > 127 ? 127 : n < -126 ? -102 : 0;
     n = clamp(n - second, -126, 127);
-    x = x * uintBitsToFloat(uint(first + 127) << 23) * uintBitsToFloat(uint(second + 127) << 23);
-    return x * uintBitsToFloat(uint(n + 127) << 23);
+    precise float r = x * uintBitsToFloat(uint(first + 127) << 23);
+    r *= uintBitsToFloat(uint(second + 127) << 23);
+    r *= uintBitsToFloat(uint(n + 127) << 23);
+    return r;
 }
 
 // ---- exact remainders and sums ----

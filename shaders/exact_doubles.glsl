@@ -72,7 +72,10 @@ double pm_ldexp(double x, int n) {
     n -= first;
     int second = n > 1023 ? 1023 : n < -1022 ? -969 : 0;
     n = clamp(n - second, -1022, 1023);
-    return x * pm_power_of_two(first) * pm_power_of_two(second) * pm_power_of_two(n);
+    precise double r = x * pm_power_of_two(first);
+    r *= pm_power_of_two(second);
+    r *= pm_power_of_two(n);
+    return r;
 }
 
 // |x| modulo |y| for finite x and y != 0, a bit of the quotient a step; `odd` is its lowest one. Every difference is exact.

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -89,6 +90,23 @@ std::string zero_pattern(const Kernel& k, const Inst& i) {
         return i.op == Op::fma && !strict_sum ? made + " + $2" : made;
     }
     return "";
+}
+
+/// The pattern of ldexp by a constant whose power of two is a normal number: one product, exact or rounded once, as in
+/// pm_ldexp. "" for any other instruction. Drivers may join the factors of products in a row to one that overflows, and may
+/// contract a product and a sum: neither changes a result for small powers, unless the kernel's own factors overflow.
+std::string power_of_two_pattern(const Kernel& k, const Inst& i) {
+    constexpr int most_joined = 32;
+    uint64_t bits = 0;
+    if (i.op != Op::ldexp || !k.constant(k.operands(i)[1], bits)) return "";
+    const Scalar type = i.type == Scalar::f64 ? Scalar::f64 : Scalar::f32;
+    const int n = int32_t(uint32_t(bits)), bias = type == Scalar::f64 ? 1023 : 127;
+    if (n <= -bias || n > bias) return "";
+    const std::string power = glsl_constant(type, uint64_t(n + bias) << (type == Scalar::f64 ? 52 : 23));
+    const std::string x = i.type == Scalar::f16 ? "float($0)" : "$0";
+    const bool joined = k.math != Math::strict && std::abs(n) <= most_joined;
+    const std::string product = joined ? text(x, " * ", power) : text("pm_precise_mul(", x, ", ", power, ")");
+    return i.type == Scalar::f16 ? text("float16_t(", product, ")") : product;
 }
 
 /// Correctly rounded division and square root of f32 and f16, whatever the precision of the device's own. f16 is computed in f32
@@ -214,6 +232,7 @@ std::string InstructionPatterns::exact_pattern(const Inst& i) const {
     const Scalar from = k.type_of(operands[0]);
     if (const std::string zero = zero_pattern(k, i); !zero.empty()) return zero;
     if (const std::string sum = zero_addend_pattern(k, options, i); !sum.empty()) return sum;
+    if (const std::string product = power_of_two_pattern(k, i); !product.empty()) return product;
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
         return "pm_float_of_unsigned($0)";

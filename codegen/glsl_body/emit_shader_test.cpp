@@ -317,6 +317,25 @@ TEST(emit, strict_fma_of_constant_zeros_is_computed_on_the_bits) {
     EXPECT_NE(called.find("= pm_precise_mul(v1, v0);"), std::string::npos) << called;
 }
 
+TEST(emit, ldexp_of_a_constant_is_one_product) {
+    const auto text_of = [](const char* power, const char* math) {
+        const std::string body = std::string(R"(
+  %i = global_index 0 : i32
+  %a = load arg1[%i] : f32
+  %n = constant )") + power + R"( : i32
+  %b = ldexp %a, %n : f32
+  store arg1[%i], %b : f32
+)";
+        return glsl_of("arg1: inout f32[1]", body, {}, math);
+    };
+    EXPECT_NE(text_of("3", "contract").find(" * 8.0;"), std::string::npos) << text_of("3", "contract");
+    EXPECT_NE(text_of("3", "strict").find("pm_precise_mul("), std::string::npos) << text_of("3", "strict");
+    EXPECT_NE(text_of("100", "contract").find("pm_precise_mul("), std::string::npos);
+    EXPECT_NE(text_of("-126", "contract").find("pm_precise_mul("), std::string::npos);
+    EXPECT_NE(text_of("-127", "contract").find("pm_ldexp("), std::string::npos);
+    EXPECT_NE(text_of("128", "contract").find("pm_ldexp("), std::string::npos);
+}
+
 TEST(emit, strict_narrow_floats_have_the_modes_of_floats) {
     Options options;
     options.float_modes = FloatModes::specials;
