@@ -353,7 +353,11 @@ Expr Maker::strict_float(Scalar type, int depth) {
             return make_op(Op::div, {value(type, depth - 1), divisor});
         }
         case 1: return make_op(Op::sqrt, {make_op(Op::abs, {value(type, depth - 1)})});
-        case 2: return make_op(Op::fma, {value(type, depth - 1), leaf(type), value(type, depth - 1)});
+        case 2: {
+            Expr sum = make_op(Op::fma, {value(type, depth - 1), leaf(type), value(type, depth - 1)});
+            if (chance(4)) sum.of[roll(3)] = real(type, chance(2) ? 0.0 : -0.0);
+            return sum;
+        }
         case 3: return make_op(chance(2) ? Op::min : Op::max, {value(type, depth - 1), constant(type)});
         case 4: return make_op(whole[roll(std::size(whole))], {value(type, depth - 1)});
         case 5: {
@@ -365,6 +369,9 @@ Expr Maker::strict_float(Scalar type, int depth) {
             if (const Scalar sign = any_scalar(); is_int(sign))
                 return make_op(Op::copysign, {value(type, depth - 1), cast_to(type, value(sign, depth - 1))});
             break;
+        case 8:
+            if (!accepts(Op::ldexp, type)) break;
+            return make_op(Op::ldexp, {value(type, depth - 1), number(Scalar::i32, int64_t(roll(9)) - 4)});
         default: break;
     }
     static const Op two[] = {Op::add, Op::sub, Op::mul};

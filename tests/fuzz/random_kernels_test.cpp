@@ -340,8 +340,23 @@ private:
         while (!accepts(op, t)) t = any_type();
         std::vector<ir::Value> operands;
         for (int n = 0; n < row.arity; ++n) operands.push_back(pick(operand_type(op, n, t)));
+        if (op == ir::Op::ldexp && roll(2)) return scaled(operands[0]);
         const ir::Value r = b.op(op, operands);
         return is_float(k.type_of(r)) ? tamed(r) : r;
+    }
+
+    /// ldexp by constants: from a number far from 1, by a step that is no power of two of the type, and back.
+    ir::Value scaled(ir::Value v) {
+        const Scalar t = k.type_of(v);
+        v = tamed(v);
+        if (t == Scalar::f16) return tamed(b.op(ir::Op::ldexp, {v, i32(int(roll(9)) - 4)}));
+        const int away = t == Scalar::f64 ? 896 : 88, step = t == Scalar::f64 ? 1200 : 160, back = step - away - 3 + int(roll(7));
+        const bool up = roll(2);
+        const auto by = [&](ir::Value n, bool more) { return more ? n : b.op(ir::Op::sub, {i32(0), n}); };
+        const ir::Value some = b.op(ir::Op::add, {b.op(ir::Op::and_, {pick(Scalar::i32), i32(7)}), i32(away)});
+        v = b.op(ir::Op::ldexp, {v, by(some, up)});
+        v = b.op(ir::Op::ldexp, {v, i32(up ? -step : step)});
+        return tamed(b.op(ir::Op::ldexp, {v, i32(up ? back : -back)}));
     }
 
     ir::Value conversion() {
