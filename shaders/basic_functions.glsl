@@ -212,32 +212,6 @@ double pm_over_zero(double x, double zero) {
     return packDouble2x32(uvec2(0u, nan ? 0x7ff80000u : 0x7ff00000u | sign));
 }
 
-// zero + c, where `zero` is a zero or NaN: the sum of two zeros is -0 if both are.
-float pm_zero_plus(float zero, float c) {
-    uint bz = floatBitsToUint(zero), bc = floatBitsToUint(c);
-    uint sum = (bc & 0x7fffffffu) == 0u ? bz & bc : bc;
-    return uintBitsToFloat((bz & 0x7fffffffu) == 0u ? sum : bz);
-}
-double pm_zero_plus(double zero, double c) {
-    uvec2 bz = unpackDouble2x32(zero), bc = unpackDouble2x32(c);
-    uvec2 sum = ((bc.y & 0x7fffffffu) | bc.x) == 0u ? bz & bc : bc;
-    return packDouble2x32((bz.y & 0x7fffffffu) == 0u ? sum : bz);
-}
-
-// fma(a, b, 0.0): a product that underflows keeps its sign, and a zero of a zero factor is 0.
-float pm_product_plus_zero(float a, float b) {
-    precise float product = a * b;
-    bool zero = (floatBitsToUint(a) & 0x7fffffffu) == 0u || (floatBitsToUint(b) & 0x7fffffffu) == 0u;
-    uint bits = floatBitsToUint(product);
-    return uintBitsToFloat(zero && bits == 0x80000000u ? 0u : bits);
-}
-double pm_product_plus_zero(double a, double b) {
-    precise double product = a * b;
-    uvec2 ba = unpackDouble2x32(a), bb = unpackDouble2x32(b), bits = unpackDouble2x32(product);
-    bool zero = ((ba.y & 0x7fffffffu) | ba.x) == 0u || ((bb.y & 0x7fffffffu) | bb.x) == 0u;
-    return packDouble2x32(uvec2(bits.x, zero && bits == uvec2(0u, 0x80000000u) ? 0u : bits.y));
-}
-
 // Where a driver's own conversion rounds twice. A set last bit stands for all that the shift loses.
 float pm_float_of_unsigned(uint x) {
     return int(x) < 0 ? 2.0 * float(int((x >> 1) | (x & 1u))) : float(int(x));
@@ -436,11 +410,9 @@ float pm_nextafter(float x, float y) {
 float pm_ldexp(float x, int n) {
     int first = n > 127 ? 127 : n < -126 ? -102 : 0;
     n -= first;
-    int second = n > 127 ? 127 : n < -126 ? -102 : 0;
-    n = clamp(n - second, -126, 127);
-    precise float r = x * uintBitsToFloat(uint(first + 127) << 23);
-    r *= uintBitsToFloat(uint(second + 127) << 23);
-    r *= uintBitsToFloat(uint(n + 127) << 23);
+    int second = n > 127 ? 127 : n < -126 ? -102 : 0, last = clamp(n - second, -126, 127);
+    precise float near = x * uintBitsToFloat(uint(first + 127) << 23) * uintBitsToFloat(uint(second + 127) << 23);
+    precise float r = near * uintBitsToFloat(uint(last + 127) << 23);
     return r;
 }
 

@@ -383,3 +383,18 @@ double pm_trigamma_positive(double x) {
 double pm_plus_zero(double x) {
     return unpackDouble2x32(x) == uvec2(0u, 0x80000000u) ? 0.0lf : x;
 }
+
+// zero + c, where `zero` is a zero or NaN: the sum of two zeros is -0 if both are.
+double pm_zero_plus(double zero, double c) {
+    uvec2 bz = unpackDouble2x32(zero), bc = unpackDouble2x32(c);
+    uvec2 sum = ((bc.y & 0x7fffffffu) | bc.x) == 0u ? bz & bc : bc;
+    return packDouble2x32((bz.y & 0x7fffffffu) == 0u ? sum : bz);
+}
+
+// fma(a, b, 0.0): a product that underflows keeps its sign, and a zero of a zero factor is 0.
+double pm_product_plus_zero(double a, double b) {
+    precise double product = a * b;
+    uvec2 ba = unpackDouble2x32(a), bb = unpackDouble2x32(b), bits = unpackDouble2x32(product);
+    bool zero = ((ba.y & 0x7fffffffu) | ba.x) == 0u || ((bb.y & 0x7fffffffu) | bb.x) == 0u;
+    return packDouble2x32(uvec2(bits.x, zero && bits == uvec2(0u, 0x80000000u) ? 0u : bits.y));
+}

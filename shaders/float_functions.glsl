@@ -339,3 +339,18 @@ uint pm_f32_to_u32(float x) {
 float pm_plus_zero(float x) {
     return floatBitsToUint(x) == 0x80000000u ? 0.0 : x;
 }
+
+// zero + c, where `zero` is a zero or NaN: the sum of two zeros is -0 if both are.
+float pm_zero_plus(float zero, float c) {
+    uint bz = floatBitsToUint(zero), bc = floatBitsToUint(c);
+    uint sum = (bc & 0x7fffffffu) == 0u ? bz & bc : bc;
+    return uintBitsToFloat((bz & 0x7fffffffu) == 0u ? sum : bz);
+}
+
+// fma(a, b, 0.0): a product that underflows keeps its sign, and a zero of a zero factor is 0.
+float pm_product_plus_zero(float a, float b) {
+    precise float product = a * b;
+    bool zero = (floatBitsToUint(a) & 0x7fffffffu) == 0u || (floatBitsToUint(b) & 0x7fffffffu) == 0u;
+    uint bits = floatBitsToUint(product);
+    return uintBitsToFloat(zero && bits == 0x80000000u ? 0u : bits);
+}
