@@ -200,14 +200,14 @@ private:
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
-    uint64_t batches = 0;                // the last number that a batch or a recording has
-    uint64_t number = 0;                 // of the batch being recorded
-    uint64_t commands = 0;               // recorded so far
-    uint64_t assigned = 0;               // value of the last closed batch or call, without those that went ahead
-    uint64_t signalled = 0;              // value of the last closed batch
-    uint64_t on_timeline = 0;            // the last value that is signalled, or will be by a submitted batch
-    uint64_t awaiting = 0;               // value of the last batch that waits for a signal
-    uint64_t submitted = 0;              // value of the last batch handed to the driver, or call that was run
+    uint64_t batches = 0;      // the last number that a batch or a recording has
+    uint64_t number = 0;       // of the batch being recorded
+    uint64_t commands = 0;     // recorded so far
+    uint64_t assigned = 0;     // value of the last closed batch or call, without those that went ahead
+    uint64_t signalled = 0;    // value of the last closed batch
+    uint64_t on_timeline = 0;  // the last value that is signalled, or will be by a submitted batch
+    uint64_t awaiting = 0;     // value of the last batch that waits for a signal
+    uint64_t submitted = 0;    // value of the last batch handed to the driver, or call that was run
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;  // commands that a batch collects while the device is busy
     std::chrono::steady_clock::time_point last_submission;
