@@ -35,12 +35,12 @@ template <class... P, class... A> struct Annotated<Kernel<P...>, A...> {
 
 template <class K, class... A> Call make_call(const K& kernel, const Range& range, const A&... annotations) {
     Annotated<K, A...>::check();
-    std::vector<ArgumentSlot> slots;
+    std::vector<ArgumentSlot> arguments;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (put_slots<host_of<K, I, A>>(annotations, slots), ...);
+        (put_slots<host_of<K, I, A>>(annotations, arguments), ...);
     }(std::index_sequence_for<A...>());
-    const KernelBase& for_slots = for_images(kernel, slots);
-    return Call{for_slots, range, std::move(slots), int(detail::batch_width<A...>())};
+    const KernelBase& for_arguments = for_images(kernel, arguments);
+    return Call{for_arguments, range, std::move(arguments), int(detail::batch_width<A...>())};
 }
 
 // The derivatives of the Active scalars, as a tuple: one number each (for a struct, a struct), or an array of them for several

@@ -40,14 +40,14 @@ public:
     void run() const {
         const auto given = [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; };
         const size_t takes = size_t(std::ranges::count_if(kernel->params, given));
-        if (call.slots.size() != takes)
-            refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
-        for (size_t i = 0; i < call.slots.size(); ++i) {
-            const ArgumentSlot& slot = call.slots[i];
+        if (call.arguments.size() != takes)
+            refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.arguments.size());
+        for (size_t i = 0; i < call.arguments.size(); ++i) {
+            const ArgumentSlot& slot = call.arguments[i];
             if (slot.activity == Activity::constant) continue;
             slot.value.is_array ? check_array(i, slot) : check_scalar(i, slot);
         }
-        for (size_t i = 0; i < call.slots.size(); ++i) check_overlaps(i);
+        for (size_t i = 0; i < call.arguments.size(); ++i) check_overlaps(i);
     }
 
 private:
@@ -68,10 +68,10 @@ private:
     // A shadow must not overlap an argument, nor another shadow if one of their arrays is written: no order of updates would be
     // right.
     void check_overlaps(size_t i) const {
-        for (const HostArgument& shadow : call.slots[i].shadows) {
+        for (const HostArgument& shadow : call.arguments[i].shadows) {
             if (!shadow.is_array || !shadow.array) continue;
-            for (size_t j = 0; j < call.slots.size(); ++j) {
-                const ArgumentSlot& other = call.slots[j];
+            for (size_t j = 0; j < call.arguments.size(); ++j) {
+                const ArgumentSlot& other = call.arguments[j];
                 if (!other.value.is_array) continue;
                 if (other.value.array && overlap(*shadow.array, *other.value.array))
                     refuse("the shadow of ", kernel->label(i), " overlaps ", kernel->label(j), " in memory");

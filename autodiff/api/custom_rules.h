@@ -71,7 +71,7 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
     std::vector<uint64_t> bits;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         const auto act = [&] {
-            return rule(first..., call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+            return rule(first..., call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.arguments[I])...);
         };
         if constexpr (std::is_void_v<decltype(act())>)
             act();
@@ -86,7 +86,7 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
 /// The result of the augmented primal, for the reverse rule.
 template <class... P, class Augmented> auto call_augmented(const Augmented& augmented, const Call& call) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return augmented(call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+        return augmented(call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.arguments[I])...);
     }(std::index_sequence_for<P...>());
 }
 

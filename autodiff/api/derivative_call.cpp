@@ -37,7 +37,7 @@ bool is_written(const ir::Kernel& kernel, size_t parameter) {
 
 std::vector<HostArgument> values_of(const Call& call) {
     std::vector<HostArgument> values;
-    for (const ArgumentSlot& slot : call.slots) values.push_back(slot.value);
+    for (const ArgumentSlot& slot : call.arguments) values.push_back(slot.value);
     return values;
 }
 
@@ -48,8 +48,8 @@ public:
     explicit DirectCall(const Call& given) : call(given) {
         if (!given.range.counts) return;
         made.emplace(detail::direct_launch(given.kernel, given.range));
-        direct.emplace(Call{made->kernel, made->range, given.slots, given.width});
-        direct->slots.push_back({Activity::constant, made->last, {}, nullptr, false});
+        direct.emplace(Call{made->kernel, made->range, given.arguments, given.width});
+        direct->arguments.push_back({Activity::constant, made->last, {}, nullptr, false});
     }
     operator const Call&() const { return direct ? *direct : call; }
     const Call* operator->() const { return direct ? &*direct : &call; }
@@ -64,14 +64,14 @@ private:
 
 Range range_now(const Call& call) {
     if (!call.range.counts) return call.range;
-    return detail::range_now(call.kernel, call.range, device_of(call.range, call.slots).get());
+    return detail::range_now(call.kernel, call.range, device_of(call.range, call.arguments).get());
 }
 
 /// The call for one direction of a batch.
 Call direction(const Call& call, int w) {
     Call one = call;
     one.width = 1;
-    for (ArgumentSlot& slot : one.slots)
+    for (ArgumentSlot& slot : one.arguments)
         if (!slot.shadows.empty()) slot.shadows = {slot.shadows[size_t(w)]};
     return one;
 }
@@ -82,7 +82,7 @@ std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, 
     for (int w = 0; w < call.width; ++w) directions.push_back(rules.reverse(direction(call, w), kept));
     std::vector<uint64_t> bits;
     size_t scalar = 0;
-    for (const ArgumentSlot& slot : call.slots) {
+    for (const ArgumentSlot& slot : call.arguments) {
         if (slot.value.is_array || !is_float(slot.value.type)) continue;
         for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
             if (scalar >= directions[size_t(w)].size())
@@ -100,11 +100,11 @@ std::vector<uint64_t> reverse_by_rule(const KernelRules& rules, const Call& call
     if (rules.inactive) {
         call.kernel.launch(call.range, values_of(call));
         std::vector<uint64_t> bits;
-        for (size_t i = 0; i < call.slots.size(); ++i) {
+        for (size_t i = 0; i < call.arguments.size(); ++i) {
             if (is_written(*call.kernel.recorded(), i))
-                for (const HostArgument& shadow : call.slots[i].shadows)
+                for (const HostArgument& shadow : call.arguments[i].shadows)
                     if (shadow.array) fill_zero(*shadow.array);
-            if (call.slots[i].activity == Activity::active) bits.resize(bits.size() + size_t(call.width), 0);
+            if (call.arguments[i].activity == Activity::active) bits.resize(bits.size() + size_t(call.width), 0);
         }
         return bits;
     }
@@ -143,7 +143,7 @@ const KernelBase& for_images(const KernelBase& kernel, std::span<const HostArgum
 std::vector<uint64_t> reverse(const Call& given) {
     check(given, false);
     const Range range = range_now(given);
-    const Call call{given.kernel, range, given.slots, given.width};
+    const Call call{given.kernel, range, given.arguments, given.width};
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && (rules->inactive || rules->reverse)) return reverse_by_rule(*rules, call);
     std::vector<uint64_t> adjoints;
@@ -154,13 +154,13 @@ std::vector<uint64_t> reverse(const Call& given) {
 void forward(const Call& given) {
     check(given, true);
     const Range range = range_now(given);
-    const Call call{given.kernel, range, given.slots, given.width};
+    const Call call{given.kernel, range, given.arguments, given.width};
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && rules->inactive) {
         reverse_by_rule(*rules, call);  // the tangents of what is written are zero as well
     } else if (rules && rules->forward) {
-        for (size_t i = 0; i < call.slots.size(); ++i)
-            if (!call.slots[i].value.is_array && call.slots[i].activity != Activity::constant)
+        for (size_t i = 0; i < call.arguments.size(); ++i)
+            if (!call.arguments[i].value.is_array && call.arguments[i].activity != Activity::constant)
                 fail("the rule of kernel \"", call.kernel.name(), "\" for forward mode is called with tangents of arrays, and ",
                      call.kernel.recorded()->label(i),
                      " is a Duplicated scalar: write Const, or put it into an array of one element");
@@ -173,13 +173,13 @@ void forward(const Call& given) {
 
 namespace {
 const Derived& half_of(const Call& call, DerivativeMode mode) {
-    return derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.slots, call.width, mode));
+    return derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.arguments, call.width, mode));
 }
 }  // namespace
 
 std::vector<Activity> activities_of(const Call& call) {
     std::vector<Activity> all;
-    for (const ArgumentSlot& slot : call.slots)
+    for (const ArgumentSlot& slot : call.arguments)
         all.push_back(slot.activity == Activity::duplicated_no_need ? Activity::duplicated : slot.activity);
     return all;
 }
@@ -188,10 +188,10 @@ TapeArrays split_forward(const Call& call) {
     check(call, false);
     check_no_rule(call.kernel, false, "autodiff_split");
     const Range range = range_now(call);
-    const Call over{call.kernel, range, call.slots, call.width};
+    const Call over{call.kernel, range, call.arguments, call.width};
     const DirectCall direct(over);
     TapeArrays tape;
-    launch(half_of(direct, DerivativeMode::augmented), direct->range, direct->slots, nullptr, &tape);
+    launch(half_of(direct, DerivativeMode::augmented), direct->range, direct->arguments, nullptr, &tape);
     if (call.range.counts) tape.push_back(direct.counts());
     return tape;
 }
@@ -208,12 +208,12 @@ std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
         range = detail::with_counts(range, tape.back());
         arrays.pop_back();
     }
-    const Call over{call.kernel, range, call.slots, call.width};
+    const Call over{call.kernel, range, call.arguments, call.width};
     const DirectCall direct(over);
     const Derived& half = half_of(direct, DerivativeMode::reverse);
-    check_tapes(half, direct->range, direct->slots, arrays);
+    check_tapes(half, direct->range, direct->arguments, arrays);
     std::vector<uint64_t> adjoints;
-    launch(half, direct->range, direct->slots, &adjoints, &arrays);
+    launch(half, direct->range, direct->arguments, &adjoints, &arrays);
     return adjoints;
 }
 
@@ -234,28 +234,29 @@ TapeArrays reverse_step(Call given) {
     const std::shared_ptr<const ir::Kernel> primal = step.kernel.recorded();
     const Derived* adjoint = nullptr;
     if (!by_rule)
-        adjoint = &derived(step.kernel, DerivativeMode::adjoint, signature_of(*primal, step.slots, 1, DerivativeMode::adjoint));
+        adjoint =
+            &derived(step.kernel, DerivativeMode::adjoint, signature_of(*primal, step.arguments, 1, DerivativeMode::adjoint));
 
     // Arrays of the primal that the adjoint writes are replaced by copies.
     OtherMemory copies;
-    for (size_t i = 0; i < step.slots.size(); ++i) {
-        HostArgument& value = step.slots[i].value;
+    for (size_t i = 0; i < step.arguments.size(); ++i) {
+        HostArgument& value = step.arguments[i].value;
         const bool writes = by_rule ? rules->augmented && is_written(*primal, i) : bool(adjoint->writes[i]);
         if (writes && has_memory(value)) value = copies.copy_of(value, by_rule || adjoint->reads[i]);
     }
     TapeArrays sums;
     if (!by_rule) {
         if (step.width == 1)
-            launch(*adjoint, step.range, step.slots, nullptr, nullptr, &sums);
+            launch(*adjoint, step.range, step.arguments, nullptr, nullptr, &sums);
         else
             launch(step, DerivativeMode::adjoint, nullptr, &sums);
         return sums;
     }
     const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
     const int64_t one = 1;
-    for (const ArgumentSlot& slot : step.slots)
+    for (const ArgumentSlot& slot : step.arguments)
         for (int w = 0; w < step.width && slot.activity == Activity::active; ++w) {
-            sums.push_back(detail::allocate(device_of(step.range, step.slots), &one, 1, element_of(slot.value.type), false));
+            sums.push_back(detail::allocate(device_of(step.range, step.arguments), &one, 1, element_of(slot.value.type), false));
             detail::write(*sums.back(), &bits[sums.size() - 1], 1, 1);
         }
     return sums;

@@ -21,13 +21,13 @@ struct ArgumentSlot {
 struct Call {
     const KernelBase& kernel;
     const Range& range;
-    std::vector<ArgumentSlot> slots;
+    std::vector<ArgumentSlot> arguments;
     int width = 1;
 };
 
 /// The kernel for the images among the arguments, whose filters are arithmetic; the kernel itself if it has rules or takes no
 /// images.
-const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& slots);
+const KernelBase& for_images(const KernelBase& kernel, const std::vector<ArgumentSlot>& arguments);
 const KernelBase& for_images(const KernelBase& kernel, std::span<const HostArgument> arguments);
 /// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars without a target, in order
 /// and `width` of each, as bits. Throws Error for misuse; nothing has run then.
@@ -58,38 +58,38 @@ template <class T> std::vector<HostArgument> flat(const T& value) {
 }
 
 /// `H` is the type that the kernel takes: a number of another type is converted.
-template <class H, class T> void put_slots(const Const<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const Const<T>& a, std::vector<ArgumentSlot>& arguments) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
-        slots.push_back({Activity::constant, value, {}, nullptr, false});
+        arguments.push_back({Activity::constant, value, {}, nullptr, false});
 }
-template <class H, class T> void put_slots(const Active<T>& a, std::vector<ArgumentSlot>& slots) {
+template <class H, class T> void put_slots(const Active<T>& a, std::vector<ArgumentSlot>& arguments) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
-        slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
+        arguments.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
 }
 template <class H, class T, class Shadows>
-void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<ArgumentSlot>& slots) {
-    const size_t first = slots.size();
+void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<ArgumentSlot>& arguments) {
+    const size_t first = arguments.size();
     for (const HostArgument& v : flat(static_cast<const H&>(value))) {
         const bool member = !ScalarType<T> && !v.is_array && !is_float(v.type);  // an integer among the numbers of a struct
-        slots.push_back({member ? Activity::constant : activity, v, {}, nullptr, detail::HoldsArrays<T>});
+        arguments.push_back({member ? Activity::constant : activity, v, {}, nullptr, detail::HoldsArrays<T>});
     }
     for (const T& shadow : shadows) {
         const std::vector<HostArgument> given = flat(static_cast<const H&>(shadow));
-        for (size_t i = 0; i < given.size(); ++i) slots[first + i].shadows.push_back(given[i]);
+        for (size_t i = 0; i < given.size(); ++i) arguments[first + i].shadows.push_back(given[i]);
     }
 }
-template <class H, class T> void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& slots) {
-    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
+template <class H, class T> void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& arguments) {
+    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, arguments);
 }
 template <class H, class I, class S>
-void put_slots(const Duplicated<detail::Shadowed<I, S>>& a, std::vector<ArgumentSlot>& slots) {
-    slots.push_back({Activity::duplicated, flat(a.value)[0], flat(a.shadow), nullptr, false});
+void put_slots(const Duplicated<detail::Shadowed<I, S>>& a, std::vector<ArgumentSlot>& arguments) {
+    arguments.push_back({Activity::duplicated, flat(a.value)[0], flat(a.shadow), nullptr, false});
 }
-template <class H, class T> void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& slots) {
-    put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, slots);
+template <class H, class T> void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& arguments) {
+    put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, arguments);
 }
-template <class H, class T, size_t N> void put_slots(const BatchDuplicated<T, N>& a, std::vector<ArgumentSlot>& slots) {
-    put_duplicated<H>(Activity::duplicated, a.value, a.shadows, slots);
+template <class H, class T, size_t N> void put_slots(const BatchDuplicated<T, N>& a, std::vector<ArgumentSlot>& arguments) {
+    put_duplicated<H>(Activity::duplicated, a.value, a.shadows, arguments);
 }
 /// The addresses of the scalars of a struct, in the order of its arguments; null for arrays.
 template <class T> void put_targets(T& value, std::vector<void*>& targets) {
@@ -100,12 +100,12 @@ template <class T> void put_targets(T& value, std::vector<void*>& targets) {
     else
         structure<T>::each_value(value, [&](auto& member) { put_targets(member, targets); });
 }
-template <class H, class T> void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& slots) {
-    const size_t first = slots.size();
-    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
+template <class H, class T> void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& arguments) {
+    const size_t first = arguments.size();
+    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, arguments);
     std::vector<void*> targets;
     put_targets(a.shadow, targets);
-    for (size_t i = 0; i < targets.size(); ++i) slots[first + i].target = targets[i], slots[first + i].mixed = true;
+    for (size_t i = 0; i < targets.size(); ++i) arguments[first + i].target = targets[i], arguments[first + i].mixed = true;
 }
 
 /// The scalar with these bits.

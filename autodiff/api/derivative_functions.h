@@ -19,7 +19,7 @@ std::vector<detail::Handle> record_gradient(detail::Recorder& r, const FunctionB
 struct HostDerivative {
     std::vector<uint64_t> results, adjoints;
 };
-HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot> slots);
+HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot> arguments);
 
 /// The derived function of `f`; `make` makes it once.
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
@@ -117,10 +117,10 @@ template <class... R, class... P, detail::Annotation... A>
 auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     static_assert(((detail::annotation<A>::width == 0) && ...),
                   "pumice: a function's arguments in reverse mode are Const or Active: derivatives come back as values");
-    std::vector<derive::ArgumentSlot> slots;
-    (derive::put_slots<P>(annotations, slots), ...);
+    std::vector<derive::ArgumentSlot> arguments;
+    (derive::put_slots<P>(annotations, arguments), ...);
     if constexpr (sizeof...(R) == 0) f(P(annotations.value)...);
-    const derive::HostDerivative d = derive::reverse_function(f, std::move(slots));
+    const derive::HostDerivative d = derive::reverse_function(f, std::move(arguments));
     [[maybe_unused]] std::size_t next = 0;
     std::tuple<decltype(derive::take_function_active<P, A>(d, next))...> each{
         derive::take_function_active<P, A>(d, next)...};  // left to right

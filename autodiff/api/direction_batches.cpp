@@ -36,7 +36,7 @@ int directions_at_once(const Call& call, DerivativeMode mode) {
     const ir::Kernel& primal = *call.kernel.recorded();
     const size_t own = instructions_of(primal);
     if (call.width == 1 || reports(primal) || own * size_t(call.width) < most_instructions / 4) return call.width;
-    const Signature signature = signature_of(primal, call.slots, 1, mode);
+    const Signature signature = signature_of(primal, call.arguments, 1, mode);
     const Derived& one = derived(call.kernel, mode, signature);
     const size_t with_one = instructions_of(*one.kernel.recorded()), each = with_one > own ? with_one - own : 1;
     return int(std::clamp<size_t>(most_instructions > own ? (most_instructions - own) / each : 1, 1, size_t(call.width)));
@@ -46,7 +46,7 @@ int directions_at_once(const Call& call, DerivativeMode mode) {
 /// contents from before.
 std::vector<ArgumentSlot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
                                    OtherMemory& copies) {
-    std::vector<ArgumentSlot> slots = call.slots;
+    std::vector<ArgumentSlot> slots = call.arguments;
     for (size_t i = 0; i < slots.size(); ++i) {
         ArgumentSlot& slot = slots[i];
         if (slot.shadows.size() > count)
@@ -68,13 +68,13 @@ template <class T> void place(std::vector<T>& all, const std::vector<T>& part, s
 void launch(const Call& call, DerivativeMode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums) {
     const size_t width = size_t(call.width), most = size_t(directions_at_once(call, mode)), parts = (width + most - 1) / most;
     if (parts == 1) {
-        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, call.width, mode);
-        return launch(derived(call.kernel, mode, signature), call.range, call.slots, adjoints, nullptr, sums);
+        const Signature signature = signature_of(*call.kernel.recorded(), call.arguments, call.width, mode);
+        return launch(derived(call.kernel, mode, signature), call.range, call.arguments, adjoints, nullptr, sums);
     }
     const size_t each = (width + parts - 1) / parts;
     for (size_t first = 0; first < width; first += each) {
         const size_t count = std::min(each, width - first);
-        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, int(count), mode);
+        const Signature signature = signature_of(*call.kernel.recorded(), call.arguments, int(count), mode);
         const Derived& part = derived(call.kernel, mode, signature);
         OtherMemory copies;
         const std::vector<ArgumentSlot> slots = slots_of(call, part, first, count, first + count < width, copies);

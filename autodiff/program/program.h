@@ -24,7 +24,7 @@ public:
     ProgramDerivative(ReverseMode mode, int width);
     ProgramDerivative(ForwardMode mode, int width);
     ~ProgramDerivative();
-    void annotate(const std::vector<ArgumentSlot>& slots);
+    void annotate(const std::vector<ArgumentSlot>& arguments);
     /// Runs the function on this thread.
     void run(const std::function<void()>& function);
     /// The function has returned this array: its shadow starts as 1 everywhere.
@@ -84,13 +84,13 @@ template <class T> void put_names(const std::string& path, std::vector<std::stri
         structure<T>::each_type(
             [&]<class F>(const char* name, size_t, F*) { put_names<F>(detail::member_path(path, name), names); });
 }
-template <class A> void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& slots) {
+template <class A> void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& arguments) {
     using T = typename detail::annotation<A>::type;
-    const std::size_t first = slots.size();
-    put_slots<T>(annotation, slots);
+    const std::size_t first = arguments.size();
+    put_slots<T>(annotation, arguments);
     std::vector<std::string> names;
     put_names<T>("", names);
-    for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) arguments[first + i].label = text("argument ", number, names[i]);
 }
 
 /// A scalar that the program receives as a Traced number, and by which no derivative is asked for: a parameter of a shipped
@@ -101,8 +101,8 @@ template <class T> struct FollowedConst {
 };
 template <class A> struct is_followed_const : std::false_type {};
 template <class T> struct is_followed_const<FollowedConst<T>> : std::true_type {};
-template <class H, class T> void put_slots(const FollowedConst<T>& a, std::vector<ArgumentSlot>& slots) {
-    put_slots<H>(Const<T>(a.value), slots);
+template <class H, class T> void put_slots(const FollowedConst<T>& a, std::vector<ArgumentSlot>& arguments) {
+    put_slots<H>(Const<T>(a.value), arguments);
 }
 
 /// True if the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
@@ -156,11 +156,11 @@ template <class A, std::size_t W, class Given> auto active_of(const ProgramDeriv
 template <bool primal, class Mode, class F, class... A> auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
     ProgramDerivative program(mode, int(width));
-    std::vector<ArgumentSlot> slots;
+    std::vector<ArgumentSlot> annotated;
     int number = 0;
-    (put_labelled(annotations, ++number, slots), ...);
-    program.annotate(slots);
-    const ArgumentSlot* next = slots.data();
+    (put_labelled(annotations, ++number, annotated), ...);
+    program.annotate(annotated);
+    const ArgumentSlot* next = annotated.data();
     // Braces evaluate from left to right, unlike the arguments of a call.
     std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
     const auto inputs = arguments;  // the program may assign other values to its arguments

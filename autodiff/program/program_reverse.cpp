@@ -126,7 +126,7 @@ void ProgramTape::adjoint_of_launch(const ProgramCommand& c) {
             for (int w = 0; w < width && slot.activity != Activity::constant; ++w)
                 slot.shadows.push_back(memory.shadow(c.arguments[i], shadow_of(c.spans[i], w)));
         }
-        call.slots.push_back(std::move(slot));
+        call.arguments.push_back(std::move(slot));
     }
     const TapeArrays sums = reverse_step(std::move(call));
     size_t next = 0;

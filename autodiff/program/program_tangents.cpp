@@ -101,7 +101,7 @@ bool ProgramTangents::launch(const KernelBase& kernel, const Range& range, std::
             }
             slot.shadows.push_back(memory.shadow(arguments[i], shadow_of(spans[i], w)));
         }
-        call.slots.push_back(std::move(slot));
+        call.arguments.push_back(std::move(slot));
     }
     forward(call);
     after_launch(*primal, spans, signature);

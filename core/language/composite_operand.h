@@ -145,15 +145,15 @@ template <class T, template <class> class W, class M> auto& component_at(M& memb
     return component_at<W, T>(members, row * matrix_size<T> + column);
 }
 
-/// A value of what `emit` gives for the handle of each scalar of x.
-template <DeviceValue A, class Emit> auto each_scalar(const A& x, SourceLocation location, const Emit& emit) {
+/// A value of what `make` gives for the handle of each scalar of x.
+template <DeviceValue A, class Emit> auto each_scalar(const A& x, SourceLocation location, const Emit& make) {
     using T = device_type_t<A>;
     const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) {
-        return Val<T>(emit(operand.handle));
+        return Val<T>(make(operand.handle));
     } else {
         std::array<Handle, size_t(leaf_count<T>())> results;
-        for (size_t n = 0; n < results.size(); ++n) results[n] = emit(operand.handles[n]);
+        for (size_t n = 0; n < results.size(); ++n) results[n] = make(operand.handles[n]);
         HandleSource source{results.data()};
         return Val<T>(source);
     }

@@ -96,13 +96,13 @@ Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device
             slot.activity = reverse && !a.is_array ? Activity::active : Activity::duplicated;
             if (!reverse || a.is_array) slot.shadows = {shadow};
         }
-        call.slots.push_back(std::move(slot));
+        call.arguments.push_back(std::move(slot));
     }
     found.before.push_back(scalars);
     if (reverse) {
         const std::vector<uint64_t> bits = derive::reverse(call);
         scalars.clear();
-        for (const derive::ArgumentSlot& slot : call.slots)
+        for (const derive::ArgumentSlot& slot : call.arguments)
             if (slot.activity == Activity::active) scalars.push_back(real_of(slot.value.type, bits[scalars.size()]));
     } else {
         derive::forward(call);

@@ -68,7 +68,7 @@ public:
                 if (forward) slot.shadows = {a}, slot.shadows[0].bits = bits_of(a.type, tangent);
                 scalars.push_back(number_of(a.type, slot.shadows.empty() ? &a.bits : &slot.shadows[0].bits));
             }
-            call.slots.push_back(slot);
+            call.arguments.push_back(slot);
         }
     }
     /// The floats of all shadows of arrays.
@@ -82,7 +82,7 @@ public:
     /// Moves all floats along their tangents, then runs the kernel.
     void run_moved(double step) {
         std::vector<HostArgument> arguments;
-        for (ArgumentSlot& slot : call.slots) {
+        for (ArgumentSlot& slot : call.arguments) {
             if (slot.activity != Activity::constant) {
                 if (slot.value.is_array) {
                     std::vector<char> bytes(size_t(slot.value.array->bytes)), along(bytes.size());
@@ -111,7 +111,7 @@ public:
 private:
     template <class F> std::vector<double> numbers(const F& of) const {
         std::vector<double> all;
-        for (const ArgumentSlot& slot : call.slots)
+        for (const ArgumentSlot& slot : call.arguments)
             if (slot.value.is_array && slot.activity != Activity::constant)
                 for (const double d : numbers_of(of(slot))) all.push_back(d);
         return all;

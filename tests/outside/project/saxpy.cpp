@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+int keywords_file();
 int names_file();
 int other_file();
 int pedantic_file();
@@ -27,8 +28,8 @@ int main() {
         std::fprintf(stderr, "saxpy is wrong\n");
         return 1;
     }
-    if (names_file() != 1 || pedantic_file() != 1) {
-        std::fprintf(stderr, "names.cpp or pedantic.cpp is wrong\n");
+    if (keywords_file() != 1 || names_file() != 1 || pedantic_file() != 1) {
+        std::fprintf(stderr, "keywords.cpp, names.cpp or pedantic.cpp is wrong\n");
         return 1;
     }
     std::printf("saxpy on %s: right\n", device.name().c_str());
