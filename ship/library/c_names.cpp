@@ -17,6 +17,8 @@ const char* type_constant(uint32_t type) {
     return names[type];
 }
 
+namespace {
+
 bool is_keyword(const std::string& name) {
     static constexpr const char* words[] = {
         "alignas",     "alignof",      "and",       "and_eq",   "asm",       "auto",         "bitand",   "bitor",
@@ -36,12 +38,61 @@ bool is_keyword(const std::string& name) {
     return false;
 }
 
+/// Words that nothing can have as its name: keywords, and types and macros of C's headers.
+bool is_reserved(const std::string& name) {
+    static constexpr const char* words[] = {"errno",   "NULL",    "int8_t",   "int16_t",  "int32_t",
+                                            "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+    for (const char* const word : words)
+        if (name == word) return true;
+    return is_keyword(name);
+}
+
+/// Macros have such names: MAX_RANK. One capital is the name of a matrix.
+bool is_upper_case(const std::string& name) {
+    bool letter = false;
+    for (const char c : name) {
+        if (c >= 'a' && c <= 'z') return false;
+        letter = letter || (c >= 'A' && c <= 'Z');
+    }
+    return letter && name.size() > 1;
+}
+
+bool is_used(const std::string& name) {
+    return is_reserved(name) || is_upper_case(name) || name.starts_with("pumice_") || name.starts_with("PUMICE_");
+}
+
+}  // namespace
+
 std::string function_name(const std::string& kernel) {
     std::string name = kernel;
     for (char& c : name)
         if (c == '.' || c == '-') c = '_';
     // NAME_library is the table.
-    return is_keyword(name) || name == "library" || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name : name;
+    return is_reserved(name) || name == "library" || (!name.empty() && name[0] >= '0' && name[0] <= '9') ? "kernel_" + name
+                                                                                                         : name;
+}
+
+std::string program_function_name(const std::string& program) {
+    std::string name = function_name(program);
+    static constexpr const char* functions[] = {"forward", "gradient", "augmented", "reverse", "create", "handle"};
+    for (const char* const function : functions)
+        if (name == function) return "program_" + name;
+    return name;
+}
+
+// The last ones are macros of <complex.h> and of Qt.
+ParameterNames::ParameterNames(const std::string& library)
+    : taken{"device", "range",  "arguments", "program", "stream",  "results", "sizes", "pumice",  "memcpy",
+            "memset", "handle", "create",    "I",       "signals", "slots",   "emit",  "foreach", "forever"} {
+    taken.insert(library + "_library");
+}
+
+std::string ParameterNames::take(std::string name) {
+    // Macros of the compiler begin and end with underscores.
+    if (name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'))) name = "argument" + name;
+    if (is_used(name)) name += '_';
+    while (!taken.insert(name).second) name += '_';
+    return name;
 }
 
 }  // namespace pumice::ship

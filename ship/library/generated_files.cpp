@@ -1,7 +1,5 @@
 #include "ship/library/generated_files.h"
 
-#include <set>
-
 #include "core/ir/type.h"
 #include "core/support/error.h"
 #include "ship/library/generated_programs.h"
@@ -12,14 +10,10 @@ namespace {
 /// One function of a header.
 class HeaderFunction {
 public:
-    HeaderFunction(const BundleWriter& of, const std::string& text_section, const KernelRecord& kernel)
-        : bundle(of), texts(text_section), kernel(kernel) {
-        std::set<std::string> taken = {"device", "range", "arguments", "pumice"};
-        each([&](const ParameterRecord& p, uint32_t number) {
-            std::string name = wanted_name(p, number);
-            while (is_keyword(name) || !taken.insert(name).second) name += '_';
-            names.push_back(name);
-        });
+    HeaderFunction(const LibraryFiles& library, const std::string& text_section, const KernelRecord& kernel)
+        : bundle(*library.bundle), texts(text_section), kernel(kernel) {
+        ParameterNames given(library.name);
+        each([&](const ParameterRecord& p, uint32_t number) { names.push_back(given.take(wanted_name(p, number))); });
     }
 
     /// The parameters that are arguments, in order.
@@ -116,10 +110,10 @@ std::string cpp_function(const LibraryFiles& library, const HeaderFunction& f, c
         values += pumice::text(i ? ", " : "", "::pumice::rt::argument(", name, ")");
         count = i + 1;
     });
-    const std::string arguments = count ? pumice::text("    const pumice_argument arguments[] = {", values, "};\n") : "";
+    const std::string arguments = count ? pumice::text("    const ::pumice_argument arguments[] = {", values, "};\n") : "";
     return pumice::text("/// ", f.comment(), "\ninline ::pumice::rt::Status ", function_name(f.text_at(kernel.name)),
                         "(const ::pumice::rt::Device& device, const ::pumice::rt::Range& range", parameters, ") {\n", arguments,
-                        "    return pumice_launch(device.handle(), &", library.name, "_library, ", number, ", &range.value, ",
+                        "    return ::pumice_launch(device.handle(), &::", library.name, "_library, ", number, ", &range.value, ",
                         count ? "arguments" : "nullptr", ", ", count, ");\n}\n\n");
 }
 
@@ -129,8 +123,7 @@ std::string kernel_functions(const LibraryFiles& library, decltype(c_function)* 
     std::string out;
     for (size_t k = 0; k < library.bundle->kernels.size(); ++k) {
         const KernelRecord& kernel = library.bundle->kernels[k];
-        if (!(kernel.flags & KernelRecord::internal))
-            out += function(library, HeaderFunction(*library.bundle, texts, kernel), kernel, k);
+        if (!(kernel.flags & KernelRecord::internal)) out += function(library, HeaderFunction(library, texts, kernel), kernel, k);
     }
     return out;
 }

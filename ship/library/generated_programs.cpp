@@ -1,5 +1,7 @@
 #include "ship/library/generated_programs.h"
 
+#include <vector>
+
 #include "core/ir/type.h"
 #include "core/support/error.h"
 #include "ship/library/c_names.h"
@@ -11,18 +13,26 @@ namespace {
 class BundledProgram {
 public:
     BundledProgram(const std::string& name, const BundleWriter& of, const std::string& texts, size_t which)
-        : library(name), bundle(of), text_section(texts), number(which), record(of.programs[which]) {}
+        : library(name), bundle(of), text_section(texts), number(which), record(of.programs[which]) {
+        // Sizes are the parameters of one function, and the others those of the other functions. Shadows come last: `d_x` may be
+        // the name of a parameter.
+        ParameterNames of_create(name), of_runs(name);
+        for (uint32_t i = 0; i < record.sizes.count; ++i)
+            sizes.push_back(of_create.take(text_at(bundle.program_sizes[record.sizes.first + i].name)));
+        for (uint32_t i = 0; i < record.parameters.count; ++i)
+            parameters.push_back(of_runs.take(text_at(bundle.program_parameters[record.parameters.first + i].name)));
+        for (const std::string& parameter : parameters) shadows.push_back(of_runs.take("d_" + parameter));
+    }
 
     std::string text_at(uint32_t at) const { return text_section.c_str() + at; }
-    std::string function() const { return function_name(text_at(record.name)); }
+    std::string function() const { return program_function_name(text_at(record.name)); }
     template <class F> void each_size(F&& f) const {
-        for (uint32_t i = 0; i < record.sizes.count; ++i) f(name(text_at(bundle.program_sizes[record.sizes.first + i].name)));
+        for (const std::string& size : sizes) f(size);
     }
+    /// Calls f(record, name, name of the shadow) for each parameter.
     template <class F> void each_parameter(F&& f) const {
-        for (uint32_t i = 0; i < record.parameters.count; ++i) {
-            const ProgramParameterRecord& p = bundle.program_parameters[record.parameters.first + i];
-            f(p, name(text_at(p.name)));
-        }
+        for (uint32_t i = 0; i < record.parameters.count; ++i)
+            f(bundle.program_parameters[record.parameters.first + i], parameters[i], shadows[i]);
     }
     bool has_gradient() const {
         for (uint32_t i = 0; i < record.entries.count; ++i)
@@ -33,7 +43,7 @@ public:
     std::string comment() const {
         std::string out = text_at(record.name) + " (" + text_at(record.source) + ")";
         bool first = true;
-        each_parameter([&](const ProgramParameterRecord& p, const std::string& name) {
+        each_parameter([&](const ProgramParameterRecord& p, const std::string& name, const std::string&) {
             static constexpr const char* access[] = {"in ", "out ", "inout "};
             out += text(first ? ": " : ", ", name, ": ", p.is_array ? access[p.access] : "", type_text(p), extents(p));
             first = false;
@@ -59,18 +69,15 @@ public:
         }
         return p.rank ? "[" + out + "]" : "";
     }
-    /// Names that the functions use themselves get an underscore.
-    static std::string name(const std::string& wanted) {
-        const bool taken = is_keyword(wanted) || wanted == "device" || wanted == "program" || wanted == "stream" ||
-                           wanted == "arguments" || wanted == "results" || wanted == "sizes";
-        return taken ? wanted + "_" : wanted;
-    }
 
     const std::string& library;
     const BundleWriter& bundle;
     const std::string& text_section;
     const size_t number;
     const ProgramRecord& record;
+
+private:
+    std::vector<std::string> sizes, parameters, shadows;
 };
 
 /// A function that runs an entry, in C or C++.
@@ -101,40 +108,42 @@ RunText run_text(const BundledProgram& program, const RunFunction& run, bool cpp
     const auto array = [&](const ProgramParameterRecord& p, const std::string& name) {
         const std::string type = !cpp ? "const pumice_array* "
                                  : p.type == type_struct
-                                     ? text("const pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ")
-                                     : text("const pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ");
+                                     ? text("const ::pumice::rt::StructArray<", p.element_bytes, ", ", p.rank, ">& ")
+                                     : text("const ::pumice::rt::Array<", cpp_type(p.type), ", ", p.rank, ">& ");
         t.parameters += ", " + type + name;
         t.values += text("    arguments[", t.arguments++, "]",
-                         cpp ? " = pumice::rt::argument(" + name + ");\n" : ".array = " + name + ";\n");
+                         cpp ? " = ::pumice::rt::argument(" + name + ");\n" : ".array = " + name + ";\n");
     };
-    program.each_parameter([&](const ProgramParameterRecord& p, const std::string& name) {
+    program.each_parameter([&](const ProgramParameterRecord& p, const std::string& name, const std::string& shadow) {
         if (p.is_array) {
             if (run.values) array(p, name);
-            if (gradient && p.active) array(p, "d_" + name);
+            if (gradient && p.active) array(p, shadow);
             return;
         }
         const char* const type = cpp ? cpp_type(p.type) : c_type(p.type);
         if (run.values) {
             t.parameters += text(", ", type, " ", name);
-            t.values += cpp ? text("    arguments[", t.arguments, "] = pumice::rt::argument(", name, ");\n")
+            t.values += cpp ? text("    arguments[", t.arguments, "] = ::pumice::rt::argument(", name, ");\n")
                             : text("    arguments[", t.arguments, "].type = ", type_constant(p.type), ";\n    memcpy(&arguments[",
                                    t.arguments, "].bits, &", name, ", sizeof ", name, ");\n");
             ++t.arguments;
         }
         if (gradient && p.active) {
-            t.parameters += text(", ", type, "* d_", name);
-            t.results += text(t.result_count++ ? ", " : "", "d_", name);
+            t.parameters += text(", ", type, "* ", shadow);
+            t.results += text(t.result_count++ ? ", " : "", shadow);
         }
     });
     return t;
 }
 
 std::string body(const RunText& t, const RunFunction& run, const std::string& handle, bool cpp, const std::string& indent) {
-    std::string out = text("    pumice_argument arguments[", t.arguments ? t.arguments : 1, "]", cpp ? " = {}" : "", ";\n");
+    std::string out = text("    ", cpp ? "::" : "", "pumice_argument arguments[", t.arguments ? t.arguments : 1, "]",
+                           cpp ? " = {}" : "", ";\n");
     if (!cpp) out += "    memset(arguments, 0, sizeof arguments);\n";
     out += t.values;
     if (t.result_count) out += text("    void* const results[] = {", t.results, "};\n");
-    out += text("    return pumice_program_run(", handle, ", ", run.entry, ", arguments, ", t.arguments, ", ",
+    out += text("    return ", cpp ? "::" : "", "pumice_program_run(", handle, ", ", cpp ? "::" : "", run.entry, ", arguments, ",
+                t.arguments, ", ",
                 t.result_count ? "results"
                 : cpp          ? "nullptr"
                                : "0",
@@ -176,16 +185,16 @@ std::string cpp_program(const BundledProgram& p) {
         parameters += ", int64_t " + name;
         values += (count++ ? ", " : "") + name;
     });
-    std::string out =
-        text("/// ", p.comment(), "\nclass ", p.function(), " : public pumice::rt::Program {\npublic:\n    ", p.function(),
-             "() = default;\n    explicit ", p.function(), "(const pumice::rt::Device& device", parameters, ") {\n",
-             count ? "        const int64_t sizes[] = {" + values + "};\n" : std::string(), "        create(device, ", p.library,
-             "_library, ", p.number, ", ", count ? "sizes" : "nullptr", ", ", count, ");\n    }\n");
+    std::string out = text("/// ", p.comment(), "\nclass ", p.function(), " : public ::pumice::rt::Program {\npublic:\n    ",
+                           p.function(), "() = default;\n    explicit ", p.function(), "(const ::pumice::rt::Device& device",
+                           parameters, ") {\n", count ? "        const int64_t sizes[] = {" + values + "};\n" : std::string(),
+                           "        create(device, ::", p.library, "_library, ", p.number, ", ", count ? "sizes" : "nullptr",
+                           ", ", count, ");\n    }\n");
     for (const RunFunction& run : runs) {
         if (run.entry != runs[0].entry && !p.has_gradient()) continue;
         const RunText t = run_text(p, run, true);
-        const std::string list = (t.parameters.empty() ? "" : t.parameters.substr(2) + ", ") + "pumice_stream stream = nullptr";
-        out += text("    /// ", run.doc, "\n    pumice::rt::Status ", run.suffix, "(", list, ") const {\n",
+        const std::string list = (t.parameters.empty() ? "" : t.parameters.substr(2) + ", ") + "::pumice_stream stream = nullptr";
+        out += text("    /// ", run.doc, "\n    ::pumice::rt::Status ", run.suffix, "(", list, ") const {\n",
                     body(t, run, "handle()", true, "    "), "    }\n");
     }
     return out + "};\n\n";

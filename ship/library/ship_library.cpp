@@ -96,8 +96,8 @@ public:
     void add(const std::vector<ProgramItem>& programs) {
         std::vector<ProgramEntries> all;
         for (const ProgramItem& program : programs) {
-            if (!functions.insert(function_name(program.name)).second)
-                fail("two shipped kernels or programs would have the function ", function_name(program.name));
+            if (!functions.insert(program_function_name(program.name)).second)
+                fail("two shipped kernels or programs would have the function ", program_function_name(program.name));
             all.push_back(entries_of(program, devices()));
             for (const EntryRecords& entry : all.back().entries)
                 for (const KernelUse& use : entry.kernels) need(use, entry.record.devices, program.name);

@@ -59,6 +59,12 @@ inline const auto axpy = kernel("axpy", Math::strict, [](InOut<float> y, Val<flo
     y[i] += a * x[i] + cast<float>(n);
 });
 
+/// Its parameters have names that the functions of the headers use, and macros.
+inline const auto hard_names =
+    kernel("pumice_launch", Math::strict, [](InOut<float> y, Val<float> a, Val<float> b, Val<int> c, Val<int> d, Val<int> e) {
+        y[global_index()] += a + b + cast<float>(c + d + e);
+    }).names({"shipped_programs_library", "memcpy", "memset", "PUMICE_F32", "errno", "NULL"});
+
 /// Scalars of the host in expressions, one with a derivative; a size as a scalar; parts of arrays; fills.
 inline const auto scaled = [](Array<float>& y, Array<float>& x, int64_t n, const auto& a, const auto& b) {
     const auto c = sqrt(a * a + 0.25f) / (b - 3.0f);

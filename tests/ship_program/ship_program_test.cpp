@@ -10,6 +10,10 @@
 #include "shipped_programs.hpp"
 #include "tests/ship_program/program_functions.h"
 
+extern "C" pumice_status shipped_by_c(pumice_device device, pumice_program program, const pumice_array* y,
+                                      const pumice_array* shadow, const pumice_array* x, const pumice_array* x_shadow, float a,
+                                      float* a_shadow, float b);
+
 namespace {
 
 namespace rt = pumice::rt;
@@ -189,6 +193,36 @@ TEST(ShipProgram, ScalarExpressionsAndPartsOfArrays) {
                 expect_same_sums({r_a}, {d_a}, "d_a");
             }
     }
+}
+
+TEST(ShipProgram, ParametersMayHaveNamesThatTheHeadersUse) {
+    const int64_t n = 50;
+    const rt::Device& device = devices().small;
+    const shipped_programs::scaled plain(device, n);
+    const shipped_programs::program_forward named(device, n);
+    ASSERT_TRUE(plain && named) << pumice_error();
+    const auto copy = [&](float phase) { return on_runtime(wave(n, phase)); };
+    const auto y = copy(0.5f), dy = copy(0.9f), x = copy(1.5f), dx = copy(0.1f);
+    const auto y2 = copy(0.5f), dy2 = copy(0.9f), x2 = copy(1.5f), dx2 = copy(0.1f);
+    float da = 0, da2 = 0;
+    ASSERT_TRUE(shipped_programs::pumice_launch(device, 3, y, 0.5f, 0.25f, 1, 2, 4)) << pumice_error();
+    EXPECT_EQ(back(y)[2], wave(n, 0.5f)[2] + 7.75f);
+    ASSERT_TRUE(plain.gradient(y, dy, x, dx, 1.5f, &da, 2.0f)) << pumice_error();
+    ASSERT_EQ(shipped_by_c(device.handle(), named.handle(), y2.get(), dy2.get(), x2.get(), dx2.get(), 1.5f, &da2, 2.0f),
+              PUMICE_OK)
+        << pumice_error();
+    expect_equal(back(y2), back(y), "y");
+    expect_equal(back(dy2), back(dy), "dy");
+    expect_same_sums(back(dx2), back(dx), "dx");
+    expect_same_sums({da2}, {da}, "da");
+    const shipped_programs::smoothed smoothed(device, 5, 4);
+    const shipped_programs::pumice_stream other(device, 5, 4);
+    const auto from = device.array<float>({5, 8}), to = device.array<float>({5, 8}), to2 = device.array<float>({5, 8});
+    ASSERT_TRUE(from.write(wave(40, 0.3f).data(), 40) && smoothed.forward(to, from) && other.forward(to2, from))
+        << pumice_error();
+    Floats got(40), want(40);
+    ASSERT_TRUE(to2.read(got.data(), 40) && to.read(want.data(), 40)) << pumice_error();
+    expect_equal(got, want, "to");
 }
 
 TEST(ShipProgram, FunctionsOfScalarsAreTheLibrarysToTheBit) {

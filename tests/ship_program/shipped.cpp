@@ -37,3 +37,15 @@ PUMICE_SHIP(ship::program("functions", shipped::functions, ship::inout<float>("y
                           ship::active("b", 0.75))
                 .gradient());
 PUMICE_SHIP(shipped::axpy);
+
+// Names that the generated functions use, that collide with those of shadows, or that are macros.
+PUMICE_SHIP(ship::program("forward", shipped::scaled, ship::inout<float>("x", {ship::size("sizes", 16).at_least(3)}),
+                          ship::in<float>("d_x", {ship::size("sizes", 16)}), ship::size("sizes", 16),
+                          ship::active("stream", 1.5f), ship::scalar("stream_", 2.0f))
+                .gradient());
+PUMICE_SHIP(ship::program("pumice_stream", shipped::smoothed,
+                          ship::out<float>("memset", {ship::size("program", 20), 2 * ship::size("program_", 12)}),
+                          ship::in<float>("errno", {ship::size("program", 20), 2 * ship::size("program_", 12)}),
+                          ship::size("program", 20), 2 * ship::size("program_", 12))
+                .gradient());
+PUMICE_SHIP(shipped::hard_names);

@@ -27,9 +27,18 @@ const auto fall =
 const auto table = kernel("library", [](Out<int> x, Out<int> y) { x[global_index()] = y.size(0); }).names({"pumice", "unix"});
 const auto pumice_ = kernel("pumice", [](Out<int> argument2) { argument2[global_index()] = 5; });
 const auto say = kernel("say", [](Val<double> x) { print("{} {:.2f}", global_index(), erf(x)); }).names({"nullptr"});
+// Names of functions and macros that the headers use.
+const auto hard = kernel("errno", [](InOut<float> y, Val<float> a, Val<int> b, Val<int> c, Val<int> d, Val<int> e) {
+                      y[global_index()] += a + cast<float>(b + c + d + e);
+                  }).names({"memset", "sim_library", "PUMICE_F32", "pumice_launch", "errno", "NULL"});
+const auto slots = [](Array<float>& y, Array<float>& x, const auto& a) { saxpy(ndrange(y.size()), y, x, a); };
 
 }  // namespace
 
+PUMICE_SHIP(hard);
+PUMICE_SHIP(ship::program("slots", slots, ship::inout<float>("x", {ship::size("stream", 8)}),
+                          ship::in<float>("d_x", {ship::size("stream", 8)}), ship::active("stream", 1.0f))
+                .gradient());
 PUMICE_SHIP(saxpy);
 PUMICE_SHIP(adjoint<Duplicated, Duplicated, Active>(saxpy));
 PUMICE_SHIP(fall);
