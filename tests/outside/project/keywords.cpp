@@ -22,6 +22,7 @@ namespace {
 
 const auto roots =
     kernel("roots", [](InOut<float3> y, In<float3> x, Val<float> a) { y[global_index()] += sqrt(x[global_index()]) * a; });
+const auto sums = kernel("sums", [](InOut<float3> y) { y[global_index()] = group::reduce_add(y[global_index()]); });
 const auto square = function("square", [](Val<float> x) { return x * x; });
 
 }  // namespace
@@ -34,5 +35,6 @@ int keywords_file() {
     const auto [ds] = autodiff(Reverse, square, Active(3.0f));
     const auto program = [](Array<float3>& to, Array<float3>& from, const auto& by) { roots(ndrange(2), to, from, by); };
     const auto [db] = autodiff(Reverse, program, Duplicated(y, dy), Duplicated(x, dx), Active(2.0f));
-    return y.get(1).z == 16.0f && dx.get(0).x == 1.0f && da == 18.0f && db == 18.0f && ds == 6.0f;
+    sums(ndrange(2).group(2), y);
+    return y.get(1).z == 32.0f && dx.get(0).x == 1.0f && da == 18.0f && db == 18.0f && ds == 6.0f;
 }

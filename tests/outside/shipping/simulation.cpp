@@ -36,8 +36,8 @@ const auto slots = [](Array<float>& y, Array<float>& x, const auto& a) { saxpy(n
 }  // namespace
 
 PUMICE_SHIP(hard);
-PUMICE_SHIP(ship::program("slots", slots, ship::inout<float>("x", {ship::size("stream", 8)}),
-                          ship::in<float>("d_x", {ship::size("stream", 8)}), ship::active("stream", 1.0f))
+PUMICE_SHIP(ship::program("slots", slots, ship::inout<float>("x", {ship::size("sizes", 8)}),
+                          ship::in<float>("d_x", {ship::size("sizes", 8)}), ship::active("stream", 1.0f))
                 .gradient());
 PUMICE_SHIP(saxpy);
 PUMICE_SHIP(adjoint<Duplicated, Duplicated, Active>(saxpy));
