@@ -128,7 +128,7 @@ void GlslEmitter::name_indices() {
         rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
     // Several guards cost time, most of all around barriers. The specialisation constant full_groups lets drivers fold them if
     // all groups are whole.
-    if (usage.in_range_uses > 1) out.line("const bool inside = " + interface.full_groups() + " || " + inside + ";");
+    if (usage.in_range_uses > 1) out.line(text("const bool inside = ", interface.full_groups(), " || ", inside, ";"));
     for (const Inst& i : k.insts)
         if (i.op == Op::in_range) values.set_name(Value{i.first_result}, usage.in_range_uses > 1 ? "inside" : inside);
 }
