@@ -98,7 +98,7 @@ public:
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t descriptors);
     /// A pool for such sets.
     VkDescriptorPool new_descriptor_pool(uint32_t descriptors);
-    /// A number that no batch of the queue has or will have, for a command buffer of the application.
+    /// A number for a batch, or for a command buffer of the application. No other one has it.
     uint64_t next_batch() { return ++batches; }
     /// True if there is work or a signal to wait for that is not given to the driver yet.
     bool has_pending() const { return open || !held.empty(); }

@@ -55,8 +55,8 @@ constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t bytes_between_groups = 128 << 10;  ///< what loops load until that group: an eighth of a second-level cache
 constexpr int64_t least_iterations = 16;             ///< a loop of unknown length may be this long at least
 constexpr int64_t iterations_ahead = 8, line_bytes = 64;
-/// Rows that hardware prefetchers follow at once from packet to packet. Measured on AMD Zen 4: a matrix of 12 rows is read twice
-/// as fast without prefetch; one of 3,000 rows takes the same time with and without it.
+/// Iterations from which on a loop over rows prefetches later iterations. Measured on AMD Zen 4: a matrix of 12 rows is read
+/// twice as fast without that; one of 3,000 rows takes the same time with and without it.
 constexpr int64_t most_streams = 32;
 /// Prefetch distance along the rows of a loop of fewer iterations. Measured on AMD Zen 4, a product with a sparse matrix of 12
 /// columns of 700,000 rows: code for AVX2 0.43 ns an element instead of 1.17, for AVX-512 0.50 instead of 0.52. Distances from
