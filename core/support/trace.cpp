@@ -277,7 +277,8 @@ void append(TraceRecord&& record) {
     }
     buffer->records[at % capacity] = std::move(record);
     buffer->appended.store(at + 1, std::memory_order_release);
-    if (waiting == capacity / 2) writer->wake();
+    // In a fork the locks may be taken for ever, by a thread that the fork lacks.
+    if (waiting == capacity / 2 && writer->file->is_own()) writer->wake();
     if (writer->ended.load(std::memory_order_relaxed)) writer->drain();
 }
 
