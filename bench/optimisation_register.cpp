@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -59,14 +58,8 @@ std::vector<Work> all_work() {
 
 /// A device of one thread, whose processor time other work on the machine hardly changes.
 pumice::Device without(std::string_view rule) {
-    setenv("PUMICE_CPU_WITHOUT", std::string(rule).c_str(), 1);
-    setenv("PUMICE_CPU_THREADS", "1", 1);
-    pumice::debug::reload();
-    pumice::Device device(pumice::cpu::open());
-    unsetenv("PUMICE_CPU_WITHOUT");
-    unsetenv("PUMICE_CPU_THREADS");
-    pumice::debug::reload();
-    return device;
+    const pumice::debug::Override rules("PUMICE_CPU_WITHOUT", std::string(rule)), threads("PUMICE_CPU_THREADS", "1");
+    return pumice::Device(pumice::cpu::open());
 }
 
 int code_lines(const std::filesystem::path& path) {

@@ -348,8 +348,7 @@ std::shared_ptr<ir::Kernel> double_kernel() {
 TEST_P(DeviceTest, CompiledKernelsAreKeptOnDiskAndRebuiltWhenCorrupt) {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / text("pumice-device-test-", getpid());
-    setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
-    debug::reload();
+    const debug::Override cache("PUMICE_CACHE_DIR", folder);
     const auto shaders = [&] {
         std::vector<fs::path> found;
         for (const auto& file : fs::directory_iterator(folder))
@@ -381,7 +380,6 @@ TEST_P(DeviceTest, CompiledKernelsAreKeptOnDiskAndRebuiltWhenCorrupt) {
     EXPECT_GT(fs::last_write_time(shaders()[0]), written);
     device.reset();
     fs::remove_all(folder);
-    set_up_environment();
 }
 
 TEST_P(DeviceTest, AProgramMayOutliveItsDevice) {

@@ -43,10 +43,6 @@ size_t pipelines_on_disk(const fs::path& folder, const std::string& device_key) 
     return data ? (data->size() - header_bytes) / pipeline_bytes : 0;
 }
 
-void use_cache(const std::string& folder) {
-    setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
-    debug::reload();
-}
 void count_pipelines_of(VulkanDevice& device) {
     pipelines_made = 0;
     counted_pipelines = std::exchange(device.context.vk.CreateComputePipelines, count_pipelines);
@@ -61,7 +57,7 @@ Launch in_groups(Launch launch, int64_t items) {
 /// A process that is killed loses at most half of its pipelines: nothing is left to do when it ends.
 TEST_P(DeviceTest, PipelinesAreSavedWheneverTheirNumberDoubles) {
     const fs::path folder = fs::temp_directory_path() / text("pumice-pipelines-", getpid());
-    use_cache(folder);
+    const debug::Override cache("PUMICE_CACHE_DIR", folder);
     device = open_again();
     count_pipelines_of(*device);
     const std::string key = device->cache_key;
@@ -78,7 +74,6 @@ TEST_P(DeviceTest, PipelinesAreSavedWheneverTheirNumberDoubles) {
     device.reset();
     EXPECT_EQ(pipelines_on_disk(folder, key), 9u) << "at the end";
     fs::remove_all(folder);
-    use_cache("off");
 }
 
 TEST_P(DeviceTest, PipelinesAreOnDiskAfterAnExitWithoutDestructors) {
@@ -88,7 +83,7 @@ TEST_P(DeviceTest, PipelinesAreOnDiskAfterAnExitWithoutDestructors) {
     const fs::path folder = fs::temp_directory_path() / text("pumice-exit-", GetParam().index);
     const auto make_and_exit = [&] {
         fs::remove_all(folder);
-        use_cache(folder);
+        const debug::Override cache("PUMICE_CACHE_DIR", folder);
         device = open_again();
         count_pipelines_of(*device);
         auto x = upload(ramp(100)), y = upload(ramp(100));
@@ -251,8 +246,7 @@ const auto add_one = pumice::kernel("add_one", [](InOut<float> y) { y[global_ind
 const auto count_up = pumice::kernel("count_up", [](InOut<int64_t> y) { atomic_add(y[0], Val<int64_t>(1)); });
 
 TEST_P(DeviceTest, TimesOfLaunchesArePrintedWhenTheDeviceCloses) {
-    setenv("PUMICE_TIME", "1", 1);
-    debug::reload();
+    const debug::Override times("PUMICE_TIME", "1");
     testing::internal::CaptureStderr();
     {
         const pumice::Device d{std::static_pointer_cast<Backend>(std::exchange(device, nullptr))};
@@ -261,8 +255,6 @@ TEST_P(DeviceTest, TimesOfLaunchesArePrintedWhenTheDeviceCloses) {
         EXPECT_EQ(y.get(5), 3.0f);
     }
     const std::string printed = testing::internal::GetCapturedStderr();
-    unsetenv("PUMICE_TIME");
-    debug::reload();
     const size_t line = printed.find("pumice: add_one: 3 launches, ");
     ASSERT_NE(line, std::string::npos) << printed;
     double all = 0, each = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
@@ -70,12 +69,8 @@ std::vector<Case> chosen(const std::string& filter) {
 
 /// The device with another number of threads.
 pumice::Device with_threads(int threads) {
-    setenv("PUMICE_CPU_THREADS", std::to_string(threads).c_str(), 1);
-    pumice::debug::reload();
-    pumice::Device device(pumice::cpu::open());
-    unsetenv("PUMICE_CPU_THREADS");
-    pumice::debug::reload();
-    return device;
+    const pumice::debug::Override own("PUMICE_CPU_THREADS", std::to_string(threads));
+    return pumice::Device(pumice::cpu::open());
 }
 
 struct Totals {

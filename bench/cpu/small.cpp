@@ -1,6 +1,5 @@
 // The cost of a launch and of a first use on the CPU device, beside the work itself.
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 
 #include <pumice/pumice.h>
@@ -36,13 +35,8 @@ double median_ms(int times, const std::function<void()>& act, int per_time = 1) 
 }
 
 Device opened(const char* cache) {
-    const std::string before = debug::value("PUMICE_CACHE_DIR");
-    setenv("PUMICE_CACHE_DIR", cache ? cache : before.c_str(), 1);
-    debug::reload();
-    Device device(pumice::cpu::open());
-    setenv("PUMICE_CACHE_DIR", before.c_str(), 1);
-    debug::reload();
-    return device;
+    const debug::Override folder("PUMICE_CACHE_DIR", cache ? cache : debug::value("PUMICE_CACHE_DIR"));
+    return Device(pumice::cpu::open());
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"
 
@@ -41,27 +39,21 @@ TEST(lower, is_idempotent) {
 }
 
 TEST(lower, dumps_the_passes_that_are_asked_for) {
-    setenv("PUMICE_DUMP", "ir,hoist", 1);
-    debug::reload();
+    const debug::Override dump("PUMICE_DUMP", "ir,hoist");
     testing::internal::CaptureStderr();
     lower(ir::parse(sum));
     const std::string printed = testing::internal::GetCapturedStderr();
-    unsetenv("PUMICE_DUMP");
-    debug::reload();
     EXPECT_EQ(printed.find("---- sum: ir ----\nkernel \"sum\""), 0u) << printed;
     EXPECT_NE(printed.find("---- sum: hoist ----"), std::string::npos) << printed;
     EXPECT_EQ(printed.find("---- sum: predicate_range_tail ----"), std::string::npos) << printed;
 }
 
 TEST(lower, lists_its_stages) {
-    setenv("PUMICE_DUMP", "hoistt", 1);
-    debug::reload();
+    const debug::Override dump("PUMICE_DUMP", "hoistt");
     testing::internal::CaptureStderr();
     lower(ir::parse(sum));
     lower(ir::parse(sum));
     const std::string printed = testing::internal::GetCapturedStderr();
-    unsetenv("PUMICE_DUMP");
-    debug::reload();
     EXPECT_EQ(printed,
               "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, group_by_memory, promote, simplify, "
               "forward_stores, linearize_indices, hoist, cross_loop_cse, owner_computes_atomics, subgroup_aggregated_atomics, "

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -52,6 +53,7 @@ struct Environment {
     std::mutex reading;
     std::atomic<bool> read = false;
     std::array<std::string, count> values;
+    std::map<std::string_view, std::string> overrides;                 ///< values that count in place of the environment's
     std::atomic<bool> validates = false, times = false, logs = false;  ///< of values, since launches ask
     std::atomic<bool> dump_checked = false;                            ///< check_dump has printed
     std::mutex saying;
@@ -65,11 +67,13 @@ Environment& environment() {
 
 bool is_on(const std::string& v) { return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no"; }
 
-const std::string& value_of(const Environment& e, std::string_view name) {
+size_t index_of(std::string_view name) {
     for (size_t i = 0; i < count; ++i)
-        if (table[i].name == name) return e.values[i];
+        if (table[i].name == name) return i;
     library_bug(text("there is no debug switch ", name));
 }
+
+const std::string& value_of(const Environment& e, std::string_view name) { return e.values[index_of(name)]; }
 
 /// The environment, read.
 Environment& read_environment() {
@@ -78,8 +82,9 @@ Environment& read_environment() {
     const std::lock_guard lock(e.reading);
     if (e.read) return e;
     for (size_t i = 0; i < count; ++i) {
+        const auto overridden = e.overrides.find(table[i].name);
         const char* set = variable(table[i].name.data());
-        e.values[i] = set ? set : "";
+        e.values[i] = overridden != e.overrides.end() ? overridden->second : set ? set : "";
     }
     e.validates = is_on(value_of(e, "PUMICE_VALIDATE"));
     e.times = is_on(value_of(e, "PUMICE_TIME"));
@@ -128,6 +133,28 @@ void reload() {
     }
     const std::lock_guard lock(e.reading);
     e.read = false;
+}
+
+Override::Override(std::string_view name, std::string value) : name(table[index_of(name)].name) {
+    Environment& e = environment();
+    {
+        const std::lock_guard lock(e.reading);
+        if (const auto outer = e.overrides.find(this->name); outer != e.overrides.end()) before = outer->second;
+        e.overrides[this->name] = std::move(value);
+    }
+    reload();
+}
+
+Override::~Override() {
+    Environment& e = environment();
+    {
+        const std::lock_guard lock(e.reading);
+        if (before)
+            e.overrides[name] = *before;
+        else
+            e.overrides.erase(name);
+    }
+    reload();
 }
 
 bool validate() { return read_environment().validates; }

@@ -1,5 +1,6 @@
 // The debug switches: environment variables such as PUMICE_DUMP, all read when the first one is needed.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,5 +47,19 @@ const char* variable(const char* name);
 
 /// Reads the environment again, and forgets which lines were printed; for tests.
 void reload();
+
+/// Gives a switch another value than the environment's while it lives, and does what reload() does at both ends; for tests and
+/// benchmarks. After setenv(), a driver's thread that calls getenv() at that moment would read freed memory.
+class Override {
+public:
+    Override(std::string_view name, std::string value);
+    ~Override();
+    Override(const Override&) = delete;
+    Override& operator=(const Override&) = delete;
+
+private:
+    const std::string_view name;
+    std::optional<std::string> before;
+};
 
 }  // namespace pumice::debug

@@ -37,8 +37,7 @@ protected:
     }
     /// The line of PUMICE_LOG about a cache that is off, in this folder.
     std::string off(const fs::path& where) {
-        setenv("PUMICE_LOG", "1", 1);
-        debug::reload();
+        const debug::Override log("PUMICE_LOG", "1");
         testing::internal::CaptureStderr();
         for (int times = 0; times < 2; ++times) {
             const DiskCache cache(where);
@@ -47,8 +46,6 @@ protected:
             EXPECT_FALSE(cache.read("entry"));
             EXPECT_FALSE(cache.read("new"));
         }
-        unsetenv("PUMICE_LOG");
-        debug::reload();
         return testing::internal::GetCapturedStderr();
     }
     const OwnFolder own;

@@ -1,7 +1,7 @@
 // Many accesses that LLVM takes apart: how many of them are in the kernel's function, and their results.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <optional>
 
 #include "core/host/array.h"
 #include "core/host/device.h"
@@ -89,14 +89,12 @@ template <class T> void check_results(const pumice::Device& device) {
 
 TEST(OutlinedAccesses, have_the_results_of_others) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
-    setenv("PUMICE_CPU_WITHOUT", without, 1);
-    debug::reload();
+    std::optional<debug::Override> rules(std::in_place, "PUMICE_CPU_WITHOUT", without);
     std::vector<pumice::Device> devices{pumice::Device(open())};
     for (const char* level : {"x86-64-v2", "x86-64-v3"})
         if (host_machine().triple.starts_with("x86_64") && features_lacking(machine_named(level)).empty())
             devices.emplace_back(std::make_shared<CpuDevice>(0, 1, false, machine_named(level)));
-    unsetenv("PUMICE_CPU_WITHOUT");
-    debug::reload();
+    rules.reset();
     for (const pumice::Device& d : devices)
         check_results<int8_t>(d), check_results<int16_t>(d), check_results<int32_t>(d), check_results<int64_t>(d);
 }

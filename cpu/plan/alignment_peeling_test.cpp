@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 
 #include "core/host/array.h"
@@ -20,12 +19,8 @@ namespace pumice::cpu {
 namespace {
 
 Device wide(int width) {
-    setenv("PUMICE_CPU_WIDTH", std::to_string(width).c_str(), 1);
-    debug::reload();
-    Device device{cpu::open()};
-    unsetenv("PUMICE_CPU_WIDTH");
-    debug::reload();
-    return device;
+    const debug::Override packets("PUMICE_CPU_WIDTH", std::to_string(width));
+    return Device{cpu::open()};
 }
 
 constexpr int rows = 132, pitch = 163, least = 128;  // ranges of at least 128 rows and columns

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,17 +30,13 @@ class CompiledVariants : public testing::Test {
 protected:
     void SetUp() override {
         if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
-        const char* const set = std::getenv("PUMICE_CACHE_DIR");
-        before = set ? set : "";
         folder = std::filesystem::temp_directory_path() / ("pumice_variants_" + std::to_string(getpid()));
         std::filesystem::remove_all(folder);
-        setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
-        debug::reload();
+        cache.emplace("PUMICE_CACHE_DIR", folder);
     }
     void TearDown() override {
         std::filesystem::remove_all(folder);
-        before.empty() ? unsetenv("PUMICE_CACHE_DIR") : setenv("PUMICE_CACHE_DIR", before.c_str(), 1);
-        debug::reload();
+        cache.reset();
     }
     int compiled() const {
         int files = 0;
@@ -48,7 +45,7 @@ protected:
         return files;
     }
     std::filesystem::path folder;
-    std::string before;
+    std::optional<debug::Override> cache;
 };
 
 /// An elimination visits ranges of all sizes from 289 x 289 to 1 x 1.

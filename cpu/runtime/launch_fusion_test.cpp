@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
+#include <optional>
 
 #include "core/host/array.h"
 #include "core/host/next_launch_hint.h"
@@ -92,11 +92,9 @@ template <size_t N> std::vector<int> counted(const int64_t (&extents)[N]) {
 /// Runs `first` and `second` on the arrays of a device with so many threads. Gives the contents of the arrays afterwards.
 std::vector<int> after_both(const char* threads, bool followed,
                             const std::function<std::vector<int>(const Device&, const std::function<void(bool)>&)>& act) {
-    setenv("PUMICE_CPU_THREADS", threads, 1);
-    debug::reload();
+    std::optional<debug::Override> own(std::in_place, "PUMICE_CPU_THREADS", threads);
     const Device device{cpu::open()};
-    unsetenv("PUMICE_CPU_THREADS");
-    debug::reload();
+    own.reset();
     std::unique_ptr<detail::NextLaunchHint> hint;
     return act(device, [&](bool more) { hint = nullptr, hint = std::make_unique<detail::NextLaunchHint>(followed && more); });
 }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/host/array.h"
 #include "core/kernel/kernel.h"
@@ -19,12 +18,8 @@ constexpr int n = 17 << 20;  // words: 68 MiB
 
 /// The caches of two threads hold at most 64 MiB.
 Device two_threads() {
-    setenv("PUMICE_CPU_THREADS", "2", 1);
-    debug::reload();
-    Device device{cpu::open()};
-    unsetenv("PUMICE_CPU_THREADS");
-    debug::reload();
-    return device;
+    const debug::Override threads("PUMICE_CPU_THREADS", "2");
+    return Device{cpu::open()};
 }
 
 const auto number = kernel("number", [](Out<int> to, In<int> from) {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/support/debug.h"
+#include "tests/log_capture.h"
 
 using namespace pumice;
 using suite::device;
@@ -28,18 +28,6 @@ using Bounds = std::pair<Val<int>, Val<int>>;
 const auto whole = product("whole", [](auto, auto, auto n) { return Bounds(0, n); });
 const auto triangle = product("triangle", [](auto i, auto, auto n) { return Bounds(i, n); });
 const auto band = product("band", [](auto i, auto, auto n) { return Bounds(max(i - 1, 0), min(i + 2, n)); });
-
-/// The log of an action.
-template <class F> std::string log_of(const F& act) {
-    setenv("PUMICE_LOG", "1", 1);
-    debug::reload();
-    testing::internal::CaptureStderr();
-    act();
-    const std::string lines = testing::internal::GetCapturedStderr();
-    unsetenv("PUMICE_LOG");
-    debug::reload();
-    return lines;
-}
 
 /// Compares with sums in double on the host; returns true if items owned elements.
 template <class K> bool owned(const K& kernel, int n, int m, int inner, const auto& first, const auto& end) {

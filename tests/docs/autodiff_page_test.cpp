@@ -1,11 +1,10 @@
 // The examples of docs/autodiff.md: each is compiled and run as it stands on the page, and gives the results that the page names.
 #include <cmath>
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "autodiff/beginning.inc"
-#include "core/support/debug.h"
+#include "tests/log_capture.h"
 
 namespace {
 
@@ -73,21 +72,6 @@ TEST(AutodiffPage, Checking) {
 #include "autodiff/checking.inc"
     EXPECT_TRUE(found);
 }
-
-/// Turns PUMICE_LOG on, and captures stderr.
-class LogCapture {
-public:
-    LogCapture() {
-        setenv("PUMICE_LOG", "1", 1);
-        debug::reload();
-        testing::internal::CaptureStderr();
-    }
-    ~LogCapture() {
-        unsetenv("PUMICE_LOG");
-        debug::reload();
-    }
-    std::string text() { return testing::internal::GetCapturedStderr(); }
-};
 
 TEST(AutodiffPage, Tape) {
     LogCapture log;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,17 +24,10 @@ const std::string page_name = "docs/internals.md";
 class Dumps {
 public:
     explicit Dumps(const char* stages) : folder(fs::temp_directory_path() / text("pumice-docs-", getpid())) {
-        setenv("PUMICE_DUMP", stages, 1);
-        setenv("PUMICE_DUMP_DIR", folder.c_str(), 1);
-        debug::reload();
+        const debug::Override dump("PUMICE_DUMP", stages), into("PUMICE_DUMP_DIR", folder);
         (void)codegen::compile(*saxpy.recorded());
     }
-    ~Dumps() {
-        unsetenv("PUMICE_DUMP");
-        unsetenv("PUMICE_DUMP_DIR");
-        debug::reload();
-        fs::remove_all(folder);
-    }
+    ~Dumps() { fs::remove_all(folder); }
     std::string text_of(const std::string& stage_and_extension) const {
         std::ifstream file(folder / ("saxpy." + stage_and_extension), std::ios::binary);
         if (!file) fail("PUMICE_DUMP did not write saxpy.", stage_and_extension);

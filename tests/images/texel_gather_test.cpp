@@ -8,40 +8,22 @@
 #include "core/support/debug.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/images/images.h"
+#include "tests/log_capture.h"
 
 using namespace pumice;
 using namespace pumice::internal;
 
 namespace {
 
-/// The log of an action.
-template <class F> std::string log_of(const F& act) {
-    setenv("PUMICE_LOG", "1", 1);
-    debug::reload();
-    testing::internal::CaptureStderr();
-    act();
-    const std::string lines = testing::internal::GetCapturedStderr();
-    unsetenv("PUMICE_LOG");
-    debug::reload();
-    return lines;
-}
-
 /// The device under test; the cpu is opened anew, without the private copies to which it would add.
 class TexelGather : public testing::Test {
 protected:
     void SetUp() override {
         kept_device->close();
-        own_rules("privatised_reductions");
+        const debug::Override rules("PUMICE_CPU_WITHOUT", "privatised_reductions");
         suite::device();
-        own_rules(nullptr);
     }
     void TearDown() override { kept_device->close(); }
-
-private:
-    static void own_rules(const char* without) {
-        without ? setenv("PUMICE_CPU_WITHOUT", without, 1) : unsetenv("PUMICE_CPU_WITHOUT");
-        debug::reload();
-    }
 };
 
 /// The position of item i along an axis is s * i + o.
