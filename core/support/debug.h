@@ -49,7 +49,7 @@ const char* variable(const char* name);
 void reload();
 
 /// Gives a switch another value than the environment's while it lives, and does what reload() does at both ends; for tests and
-/// benchmarks. After setenv(), a driver's thread that calls getenv() at that moment would read freed memory.
+/// benchmarks. setenv() would move the environment, which threads of drivers may be reading.
 class Override {
 public:
     Override(std::string_view name, std::string value);
