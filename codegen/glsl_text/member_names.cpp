@@ -10,62 +10,20 @@
 namespace pumice::codegen {
 namespace {
 
-// GLSL's keywords and reserved words, without those that are keywords of C++, too: no member has such a name.
-constexpr std::string_view words[] = {"active",
-                                      "attribute",
-                                      "buffer",
-                                      "cast",
-                                      "centroid",
-                                      "coherent",
-                                      "common",
-                                      "demote",
-                                      "discard",
-                                      "external",
-                                      "filter",
-                                      "fixed",
-                                      "flat",
-                                      "half",
-                                      "highp",
-                                      "hitAttributeEXT",
-                                      "hitObjectNV",
-                                      "in",
-                                      "inout",
-                                      "input",
-                                      "interface",
-                                      "invariant",
-                                      "layout",
-                                      "lowp",
-                                      "mediump",
-                                      "noinline",
-                                      "nonuniformEXT",
-                                      "noperspective",
-                                      "out",
-                                      "output",
-                                      "partition",
-                                      "patch",
-                                      "perprimitiveEXT",
-                                      "perprimitiveNV",
-                                      "pervertexEXT",
-                                      "pervertexNV",
-                                      "precise",
-                                      "precision",
-                                      "rayPayloadEXT",
-                                      "rayQueryEXT",
-                                      "readonly",
-                                      "resource",
-                                      "restrict",
-                                      "sample",
-                                      "shared",
-                                      "smooth",
-                                      "subroutine",
-                                      "superp",
-                                      "taskPayloadSharedEXT",
-                                      "uint",
-                                      "uniform",
-                                      "varying",
-                                      "volatile",
-                                      "workgroupcoherent",
-                                      "writeonly"};
+// GLSL's keywords and reserved words. A member named int_ comes here as int.
+// clang-format off
+constexpr std::string_view words[] = {
+    "active", "asm", "attribute", "bool", "break", "buffer", "case", "cast", "centroid", "class", "coherent", "common", "const",
+    "continue", "default", "demote", "discard", "do", "double", "else", "enum", "extern", "external", "false", "filter",
+    "fixed", "flat", "float", "for", "goto", "half", "highp", "hitAttributeEXT", "hitObjectNV", "if", "in", "inline", "inout",
+    "input", "int", "interface", "invariant", "layout", "long", "lowp", "mediump", "namespace", "noinline", "nonuniformEXT",
+    "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV", "pervertexEXT", "pervertexNV",
+    "precise", "precision", "public", "rayPayloadEXT", "rayQueryEXT", "readonly", "resource", "restrict", "return", "sample",
+    "shared", "short", "sizeof", "smooth", "static", "struct", "subroutine", "superp", "switch", "taskPayloadSharedEXT",
+    "template", "this", "true", "typedef", "uint", "uniform", "union", "unsigned", "using", "varying", "void", "volatile",
+    "while", "workgroupcoherent", "writeonly"
+};
+// clang-format on
 // Beginnings of GLSL's type and builtin names, and of names that the emitter makes.
 constexpr std::string_view beginnings[] = {"gl_",       "vec",
                                            "ivec",      "uvec",
@@ -94,7 +52,7 @@ constexpr std::string_view beginnings[] = {"gl_",       "vec",
                                            "rayQuery",  "callableData",
                                            "fcoopmat",  "icoopmat",
                                            "ucoopmat",  "gap",
-                                           "word_"};
+                                           "word_",     "pm_"};
 
 bool kept(std::string_view name) {
     return std::find(std::begin(words), std::end(words), name) != std::end(words) ||

@@ -60,4 +60,26 @@ TEST(Names, AnApplicationHasTypesOfItsOwn) {
     EXPECT_NE(Cost::cheap, Cost::dear);
 }
 
+/// Members whose names without underscores are words of C++, of GLSL or of our functions in GLSL.
+struct Underscores {
+    float x_;
+    int int_;
+    int double_, _if, true_, class_;
+    float pm_sqrt, in_, default_, main_;
+};
+PUMICE_STRUCT(Underscores, x_, int_, double_, _if, true_, class_, pm_sqrt, in_, default_, main_);
+
+TEST(Names, MembersMayEndWithUnderscores) {
+    const auto add_up = kernel("add_up", [](InOut<Underscores> all) {
+        auto i = global_index();
+        all[i].int_ = all[i].int_ + all[i].double_ + all[i]._if + all[i].true_ + all[i].class_;
+        all[i].x_ = all[i].x_ + all[i].pm_sqrt + all[i].in_ + all[i].default_ + all[i].main_;
+    });
+    const Array<Underscores> all = device().upload(std::vector<Underscores>{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
+    add_up(ndrange(1), all);
+    const Underscores sums = all.download()[0];
+    EXPECT_EQ(sums.int_, 20);
+    EXPECT_EQ(sums.x_, 35.0f);
+}
+
 }  // namespace
