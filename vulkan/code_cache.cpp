@@ -5,7 +5,7 @@
 namespace pumice::vulkan {
 
 std::string device_key(const Snapshot& snapshot) {
-    static const std::string build = build_stamp();
+    static const std::string& build = *new std::string(build_stamp());  // never destroyed, as element_of
     CacheKey key;
     key.add(build), key.add(snapshot.name), key.add(snapshot.driver), key.add(snapshot.driver_version);
     key.add(snapshot.device_uuid), key.add(snapshot.driver_uuid);

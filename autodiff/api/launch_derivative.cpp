@@ -238,9 +238,9 @@ std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range,
 }  // namespace
 
 const Element& element_of(Scalar type) {
-    static const std::array<Element, scalar_count> elements = [] {
-        std::array<Element, scalar_count> all;
-        for (size_t i = 0; i < all.size(); ++i) all[i] = Element::of(Scalar(i));
+    static const auto& elements = *[] {  // never destroyed, as detail::element_of
+        auto* const all = new std::array<Element, scalar_count>;
+        for (size_t i = 0; i < all->size(); ++i) (*all)[i] = Element::of(Scalar(i));
         return all;
     }();
     return elements[size_t(type)];

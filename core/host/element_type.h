@@ -46,12 +46,12 @@ template <class T> void append_leaves(const std::string& path, uint32_t offset, 
             append_leaves<F>(member_path(path, name), offset + uint32_t(at), leaves);
         });
 }
-/// The layout of a T in memory.
+/// The layout of a T in memory. Never destroyed: destructors of the application's static objects may launch kernels.
 template <class T> const Element& element_of() {
-    static const Element element = [] {
-        Element e;
-        append_leaves<T>("", 0, e.leaves);
-        e.size = sizeof(T);
+    static const Element& element = *[] {
+        auto* const e = new Element;
+        append_leaves<T>("", 0, e->leaves);
+        e->size = sizeof(T);
         return e;
     }();
     return element;

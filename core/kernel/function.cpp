@@ -50,8 +50,8 @@ std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::
 }
 
 Backend& interpreter() {
-    static const std::shared_ptr<Backend> device = open_interp();
-    return *device;
+    static const auto* const device = new std::shared_ptr<Backend>(open_interp());  // never destroyed, as element_of
+    return **device;
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ Compiler::Compiler(int width, const Machine& of)
 Compiler::~Compiler() { loader.wait(); }
 
 std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) const {
-    static const std::string build = build_stamp();
+    static const std::string& build = *new std::string(build_stamp());  // never destroyed, as element_of
     CacheKey key;
     key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features),
         key.add(target), key.add(variant);

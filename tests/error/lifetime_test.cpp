@@ -1,5 +1,6 @@
 // Handles that outlive their origin, first uses from many threads, and devices that are opened and closed many times.
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -152,6 +153,31 @@ TEST(Lifetime, AStaticKernelOnTwoDevicesInTurn) {
             add_one(ndrange(8), a);
             EXPECT_EQ(a.download(), std::vector<int>(8, 1));
         }
+}
+
+/// Launches in its destructor, when whatever the library made after it is gone, if that can go.
+struct LaunchesAtTheEnd {
+    LaunchesAtTheEnd() : device(Device::open()) {}
+    ~LaunchesAtTheEnd() {
+        const auto half = kernel("half", [](InOut<float> y) { y[global_index()] *= 0.5f; });
+        const Array<float> y = device.full<float>(10, 3.0f);
+        half(ndrange(10), y);
+        std::_Exit(y.download() == std::vector<float>(10, 1.5f) ? 0 : 1);
+    }
+    const Device device;
+};
+
+TEST(Lifetime, StaticObjectsLaunchInTheirDestructors) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            static const LaunchesAtTheEnd last;
+            const auto twice = kernel("twice", [](InOut<float> y) { y[global_index()] *= 2.0f; });
+            const Array<float> y = last.device.full<float>(10, 3.0f);
+            twice(ndrange(10), y);
+            std::exit(y.get(9) == 6.0f ? 2 : 3);
+        },
+        testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
