@@ -23,14 +23,34 @@ bool is_c_name(const std::string& name) {
     return good && !name.empty() && !(name[0] >= '0' && name[0] <= '9');
 }
 
-/// Names that a C program cannot give to a function.
+/// Names that a C program cannot give to a function, beside the headers that it usually includes.
 bool is_c_word(std::string_view name) {
-    constexpr std::string_view words[] = {"auto",    "bool",   "break",    "case",   "char",     "const",  "continue", "default",
-                                          "do",      "double", "else",     "enum",   "extern",   "false",  "float",    "for",
-                                          "goto",    "if",     "inline",   "int",    "long",     "main",   "register", "restrict",
-                                          "return",  "short",  "signed",   "sizeof", "static",   "struct", "switch",   "true",
-                                          "typedef", "union",  "unsigned", "void",   "volatile", "while"};
-    return std::find(std::begin(words), std::end(words), name) != std::end(words);
+    constexpr std::string_view words[] = {
+        "alignas",  "alignof",  "asm",      "auto",    "bool",     "break",    "case",          "char",     "const",
+        "continue", "default",  "do",       "double",  "else",     "enum",     "extern",        "false",    "float",
+        "for",      "goto",     "if",       "inline",  "int",      "long",     "main",          "nullptr",  "register",
+        "restrict", "return",   "short",    "signed",  "sizeof",   "static",   "static_assert", "struct",   "switch",
+        "true",     "typedef",  "typeof",   "union",   "unsigned", "void",     "volatile",      "while",    "thread_local",
+        "NULL",     "EOF",      "errno",    "stdin",   "stdout",   "stderr",   "assert",        "offsetof", "INT_MAX",
+        "INT_MIN",  "UINT_MAX", "LONG_MAX", "FLT_MAX", "DBL_MAX",  "SIZE_MAX", "NAN",           "INFINITY", "HUGE_VAL",
+        "M_PI",     "I",        "complex",  "signbit", "isnan",    "isinf",    "isfinite",      "isnormal", "fpclassify"};
+    const bool is_type = name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint") || name == "size_t" ||
+                                                  name == "ptrdiff_t" || name == "wchar_t");
+    const bool is_reserved = name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+    return is_type || is_reserved || std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+/// Functions of the C library that programs usually call: an object that defined one would replace it in the program.
+bool is_called_by_programs(std::string_view name) {
+    constexpr std::string_view names[] = {
+        "abort",    "abs",    "accept",  "access", "alarm",  "atexit", "atof",   "atoi",    "bind",    "bsearch", "calloc",
+        "clock",    "close",  "connect", "div",    "exit",   "fclose", "fopen",  "fork",    "fprintf", "fputs",   "fread",
+        "free",     "fseek",  "fwrite",  "getenv", "index",  "kill",   "labs",   "link",    "listen",  "malloc",  "memchr",
+        "memcmp",   "mmap",   "open",    "pause",  "pipe",   "poll",   "printf", "putchar", "puts",    "qsort",   "raise",
+        "rand",     "read",   "realloc", "recv",   "remove", "rename", "scanf",  "select",  "send",    "signal",  "sleep",
+        "snprintf", "socket", "sprintf", "srand",  "stat",   "strcat", "strchr", "strcmp",  "strcpy",  "strlen",  "strtod",
+        "strtol",   "sync",   "system",  "time",   "unlink", "usleep", "wait",   "write",   "j0",      "j1",      "jn",
+        "y0",       "y1",     "yn",      "gamma",  "lgamma", "tgamma", "frexp",  "modf",    "drem",    "scalb"};
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 /// Functions of the C library that code may call: those of the ops, for double and float, and what LLVM makes of loops.
 bool is_of_c_library(std::string_view name) {
@@ -53,7 +73,7 @@ std::string symbol_of(const Kernel& k, const ObjectOptions& options, const std::
         if (name[0] >= '0' && name[0] <= '9') name = text("_", name);
     }
     if (!is_c_name(name)) fail(what, " is exported as \"", name, "\"; a symbol is a name of C");
-    if (is_c_word(name) || is_of_c_library(name))
+    if (is_c_word(name) || is_of_c_library(name) || is_called_by_programs(name))
         fail(what, " is exported as \"", name,
              "\", which is a word or a function of C; ObjectOptions::symbol gives another name");
     if (name == "groups" || name == "jammed_rows" || name == "pumice_kernel")

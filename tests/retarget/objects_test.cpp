@@ -217,11 +217,12 @@ TEST(Objects, ErrorsAreSentences) {
     ObjectOptions options;
     options.symbol = "9lives";
     EXPECT_NE(refused(twice, options).find("a symbol is a name of C"), std::string::npos);
-    for (const char* const name : {"main", "double", "sinf", "exp10", "floorf", "memset", "nextafter"}) {
+    for (const char* const name :
+         {"main", "double", "sinf", "exp10", "floorf", "memset", "nextafter", "NULL", "_Bool", "int64_t", "printf", "read"}) {
         options.symbol = name;
         EXPECT_NE(refused(twice, options).find("which is a word or a function of C"), std::string::npos) << name;
     }
-    for (const char* const name : {"add", "clamped", "smoothf", "maximum"}) {
+    for (const char* const name : {"add", "clamped", "smoothf", "maximum", "_add", "weight"}) {
         options.symbol = name;
         EXPECT_EQ(refused(twice, options), "no error") << name;
     }
