@@ -1,7 +1,8 @@
 // pumice-inspect FILE: prints a bundle's manifest as JSON (docs/bundle.schema.json), or the reason why the file is no bundle.
 //
-// The entries are those of the schema; most have the names of the manifest that dump() writes (docs/dump.md). Arguments count
-// from 1. Offsets and sizes are in bytes, `elements` are counts.
+// The keys are those of the schema; most have the names that dump() writes into a manifest (docs/dump.md). Arguments count from
+// 1. `offset` and keys that end in `bytes` are in bytes, or formulas of a program's sizes as text ("4 * n + 8"). `elements`
+// counts elements, or words where `unit` says so.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -321,7 +322,13 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "pumice-inspect: the file %s cannot be opened\n", argv[1]);
         return 1;
     }
-    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::string bytes;
+    try {
+        bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    } catch (const std::ios_base::failure& e) {  // of a folder, say
+        std::fprintf(stderr, "pumice-inspect: %s cannot be read: %s\n", argv[1], e.code().message().c_str());
+        return 1;
+    }
     const pumice_hooks hooks = {};
     Bundle bundle(hooks);
     if (bundle.open(bytes.data(), bytes.size(), argv[1]) != PUMICE_OK) {
