@@ -8,7 +8,8 @@
 //   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1; a probe of 100 x 1 x 1
 //
 // slice_extents() cuts along the slowest axis first, so slices are whole planes or rows if these fit, and run in the order of the
-// groups. The probe is the first such box; up to three boxes remain: of its row, of its plane, and the other planes.
+// groups. VulkanDevice::record_slices (vulkan_launch.cpp) divides the limit by the pace. The probe is the first such box; up to
+// three boxes remain: of its row, of its plane, and the other planes.
 //
 // Cost: two time stamps a measured launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
 // arguments; a group that alone exceeds the limit cannot be split. Neither measured nor sliced are launches of fewer than 256

@@ -7,8 +7,10 @@
 //     launch x = g(x)       x is saved before the launch, as it is needed
 //     fill   y = 0          y is not needed, nothing is saved
 //
-// With checkpoints nothing is saved: the second launch starts a new group instead.
-// Cost: a device copy for each save. Limits: saves are whole spans, never parts.
+// With checkpoints (Reverse.checkpoints(n)) a command saves nothing that adjoints need. The second launch starts a new group of
+// commands instead, and the reverse sweep repeats groups from states (program_checkpoints.cpp). A buffer from outside the program
+// is saved as a whole before the program's first write to it: its contents belong to the first state.
+// Cost: a device copy for each save. Limits: without checkpoints, saves are whole spans, never parts.
 // See Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode automatic differentiation", 2005.
 #include "autodiff/program/program_tape.h"
 

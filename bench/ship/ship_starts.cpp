@@ -142,8 +142,8 @@ void compare_starts(bool quick, Table& table) {
     table.row(name, "lavapipe", m.shipped, "library", m.library, 0, "ms");
 }
 
-// With several processors a launch on lavapipe is mostly the waking of the driver's threads, 15 to 60 us by the processor that
-// each gets. The launches of a process on one processor show what the launches themselves cost.
+// On several processors, most of the time of a launch on lavapipe is the waking of the driver's threads: 15 to 60 us, depending
+// on the processors that the threads get. A process on one processor shows what the launches themselves cost.
 void compare_launches_on_lavapipe(bool quick, Table& table) {
     constexpr const char* names[] = {"1,000 dependent launches, each, us", "the same on one processor, each, us"};
     if (!has_lavapipe(table, names[0])) return;

@@ -9,12 +9,12 @@
 //   %5 = add %4, %3 : f32
 //   store arg1[%1], %5 : f32
 //
-// Why: readable text, and less work for glslang than a variable for each value. Legality: a pending load is evaluated (flushed)
-// before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own, or
-// is a call (strict_by_call) whose result gets a `const` one; an expression longer than 96 characters gets a name; an operand
-// that the GLSL pattern of its user repeats ($0 + $0 * $1) is named first. Cost: linear, apart from the search of the pending
-// list. Limits: a value with uses in other blocks or with several uses is always a variable, constants, arguments and indices
-// apart.
+// Why: readable text, and less work for glslang than a variable for each value. Legality: a pending expression with a load gets a
+// variable (is flushed) before the next write to the load's memory, and before each barrier and control flow; a strict float
+// operation gets a `precise` variable of its own, or is a call (strict_by_call) whose result gets a `const` one; an expression
+// longer than 96 characters gets a name; an operand that the GLSL pattern of its user repeats ($0 + $0 * $1) is named first.
+// Cost: linear, apart from the search of the pending list. Limits: a value with uses in other blocks or with several uses is
+// always a variable, constants, arguments and indices apart.
 // Textbook name: forward substitution, tree building from SSA (the inverse of value numbering).
 #include "codegen/glsl/emit_values.h"
 

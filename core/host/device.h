@@ -89,8 +89,8 @@ public:
     std::shared_ptr<internal::TimeStamp> begin, end;  ///< of a timed launch or time stamp
 };
 
-/// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Work of different streams
-/// may overlap. Released with its last handle, or by release(); its pending work still runs.
+/// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Events alone (wait_for)
+/// order streams, also those that share arrays. Released with its last handle, or by release(); its pending work still runs.
 class Stream {
 public:
     Stream() = default;

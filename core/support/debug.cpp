@@ -102,8 +102,9 @@ template <class F> void each_dump_word(F&& f) {
     }
 }
 
-/// A subfolder of the folder that a variable names. "" if that folder belongs to another user and is not shared, as /tmp is: a
-/// program that runs with another user's environment, as under sudo, thus leaves nothing in that user's home.
+/// The path of `below` in the folder that a variable names. "", which is logged, if that folder cannot be examined, or belongs to
+/// another user and has no sticky bit (/tmp has one): a program with another user's environment, as under sudo, thus leaves
+/// nothing in that user's home.
 std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
     struct stat about{};
     std::string problem;

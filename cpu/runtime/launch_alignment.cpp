@@ -10,8 +10,9 @@ namespace {
 using namespace ir;
 
 constexpr int64_t line_bytes = 64;
-/// Shorter rows, and ranges of fewer items, gain less by aligned stores than the rows' ends cost; from long_row on the ends cost
-/// nothing.
+/// In items. A peeled row has one more packet, under a mask. Rows below least_row, and ranges of less than least_items, lose more
+/// by it than aligned stores gain. From long_row on it costs nothing. Between the two, peeling pays for streaming stores, and for
+/// kernels without loops that have at most most_loads loads a store.
 constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
 constexpr int64_t most_loads = 2;  ///< loads for each store, above which stores do not matter
 
