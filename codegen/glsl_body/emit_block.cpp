@@ -117,15 +117,17 @@ void GlslEmitter::name_indices() {
         }
     }
     if (usage.in_range_uses == 0) return;
+    // The invocation is compared with the extent, not the index with the end: past the end of a range near 2^31 the index wraps.
     // Several axes are compared as vectors: && would make a branch for each axis.
-    std::string at, end;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-        const std::string comma = axis < rank - 1 ? ", " : "";
-        at += comma + "ijk"[k.rank ? rank - 1 - axis : axis];
-        end += comma + interface.field(Field::Kind::end, 0, axis, Scalar::i32);
+    std::string extent;
+    for (int axis = 0; axis < rank; ++axis) {
+        const std::string end = interface.field(Field::Kind::end, 0, axis, Scalar::i32);
+        const std::string start = from_origin(interface.field(Field::Kind::start, 0, axis, Scalar::i32));
+        extent += text(axis ? ", " : "", end, " - ", start);
     }
     const std::string inside =
-        rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
+        rank == 1 ? text("gl_GlobalInvocationID.x < uint(", extent, ")")
+                  : text("all(lessThan(gl_GlobalInvocationID.", rank == 2 ? "xy" : "xyz", ", uvec", rank, "(", extent, ")))");
     // Several guards cost time, most of all around barriers. The specialisation constant full_groups lets drivers fold them if
     // all groups are whole.
     if (usage.in_range_uses > 1) out.line(text("const bool inside = ", interface.full_groups(), " || ", inside, ";"));

@@ -6,6 +6,15 @@
 using namespace pumice;
 using suite::device;
 
+/// Members whose names without underscores are words of C++, of GLSL or of our functions in GLSL.
+struct Underscores {
+    float x_;
+    int int_;
+    int double_, _if, true_, class_;
+    float pm_sqrt, in_, default_, main_;
+};
+PUMICE_STRUCT(Underscores, x_, int_, double_, _if, true_, class_, pm_sqrt, in_, default_, main_);
+
 namespace {
 
 // Each is ambiguous below if namespace pumice has the name, too.
@@ -59,15 +68,6 @@ TEST(Names, AnApplicationHasTypesOfItsOwn) {
     EXPECT_NE(Result::good, Result::bad);
     EXPECT_NE(Cost::cheap, Cost::dear);
 }
-
-/// Members whose names without underscores are words of C++, of GLSL or of our functions in GLSL.
-struct Underscores {
-    float x_;
-    int int_;
-    int double_, _if, true_, class_;
-    float pm_sqrt, in_, default_, main_;
-};
-PUMICE_STRUCT(Underscores, x_, int_, double_, _if, true_, class_, pm_sqrt, in_, default_, main_);
 
 TEST(Names, MembersMayEndWithUnderscores) {
     const auto add_up = kernel("add_up", [](InOut<Underscores> all) {

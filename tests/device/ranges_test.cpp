@@ -1,4 +1,6 @@
 // Ranges, groups and indices.
+#include <limits>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -456,6 +458,38 @@ TEST(Ranges, StridedLoops) {
         for (int i = 0; i < n; ++i)
             if (i % 3 == 0 && (g < 2 || i % 32 < 26)) want[size_t(g)] += i;
     EXPECT_EQ(totals.download(), want);
+}
+
+const auto span_of_indices = kernel("span_of_indices", [](InOut<int> seen) {
+    auto i = global_index();
+    atomic_min(seen[0], i);
+    atomic_max(seen[1], i);
+    atomic_add(seen[2], 1);
+});
+const auto span_in_rows = kernel("span_in_rows", [](InOut<int> seen) {
+    auto [i, j] = global_index<2>();
+    atomic_min(seen[0], i);
+    atomic_max(seen[1], j);
+    atomic_add(seen[2], 1);
+});
+
+/// The last group has items beyond the range, whose indices are beyond those of an int.
+TEST(Ranges, AtBothEndsOfTheIntegers) {
+    constexpr int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+    const auto ran = [](const auto& kernel, const Range& range) {
+        const Array<int> seen = device().upload<int>({most, least, 0});
+        kernel(range, seen);
+        return seen.download();
+    };
+    using Seen = std::vector<int>;
+    for (const int group : {0, 1, 3, 64}) {
+        const auto with = [&](Range range) { return group ? range.group(group) : range; };
+        EXPECT_EQ(ran(span_of_indices, with(ndrange({most - 100}, {most - 1}))), (Seen{most - 100, most - 2, 99})) << group;
+        EXPECT_EQ(ran(span_of_indices, with(ndrange({most - 3}, {most - 1}))), (Seen{most - 3, most - 2, 2})) << group;
+        EXPECT_EQ(ran(span_of_indices, with(ndrange({least}, {least + 77}))), (Seen{least, least + 76, 77})) << group;
+    }
+    EXPECT_EQ(ran(span_in_rows, ndrange({most - 6, most - 5}, {most - 1, most - 1})), (Seen{most - 6, most - 2, 20}));
+    EXPECT_EQ(ran(span_in_rows, ndrange({least, most - 5}, {least + 3, most - 1})), (Seen{least, most - 2, 12}));
 }
 
 }  // namespace
