@@ -42,14 +42,14 @@ bool is_c_word(std::string_view name) {
 /// Functions of the C library that programs usually call: an object that defined one would replace it in the program.
 bool is_called_by_programs(std::string_view name) {
     constexpr std::string_view names[] = {
-        "abort",    "abs",    "accept",  "access", "alarm",  "atexit", "atof",   "atoi",    "bind",    "bsearch", "calloc",
-        "clock",    "close",  "connect", "div",    "exit",   "fclose", "fopen",  "fork",    "fprintf", "fputs",   "fread",
-        "free",     "fseek",  "fwrite",  "getenv", "index",  "kill",   "labs",   "link",    "listen",  "malloc",  "memchr",
-        "memcmp",   "mmap",   "open",    "pause",  "pipe",   "poll",   "printf", "putchar", "puts",    "qsort",   "raise",
-        "rand",     "read",   "realloc", "recv",   "remove", "rename", "scanf",  "select",  "send",    "signal",  "sleep",
-        "snprintf", "socket", "sprintf", "srand",  "stat",   "strcat", "strchr", "strcmp",  "strcpy",  "strlen",  "strtod",
-        "strtol",   "sync",   "system",  "time",   "unlink", "usleep", "wait",   "write",   "j0",      "j1",      "jn",
-        "y0",       "y1",     "yn",      "gamma",  "lgamma", "tgamma", "frexp",  "modf",    "drem",    "scalb"};
+        "abort",   "abs",    "accept", "access",  "alarm",  "atexit",   "atof",    "atoi",    "bind",   "bsearch",
+        "calloc",  "clock",  "close",  "connect", "div",    "exit",     "fclose",  "fopen",   "fork",   "fprintf",
+        "fputs",   "fread",  "free",   "fseek",   "fwrite", "getenv",   "index",   "kill",    "labs",   "link",
+        "listen",  "malloc", "memchr", "memcmp",  "mmap",   "open",     "pause",   "pipe",    "poll",   "printf",
+        "putchar", "puts",   "qsort",  "raise",   "rand",   "read",     "realloc", "recv",    "remove", "rename",
+        "scanf",   "select", "send",   "signal",  "sleep",  "snprintf", "socket",  "sprintf", "srand",  "stat",
+        "strcat",  "strchr", "strcmp", "strcpy",  "strlen", "strtod",   "strtol",  "sync",    "system", "time",
+        "unlink",  "usleep", "wait",   "write",   "lgamma", "tgamma",   "frexp",   "modf"};
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 /// Functions of the C library that code may call: those of the ops, for double and float, and what LLVM makes of loops.
