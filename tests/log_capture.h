@@ -1,4 +1,4 @@
-// What PUMICE_LOG prints.
+// The lines that PUMICE_LOG prints, for tests to read.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -105,14 +105,14 @@ template <class Type, class Count> std::vector<Element> elements_of(const Type& 
 }  // namespace
 
 const Element& word_element(Format format) {
-    static const auto elements = elements_of(
+    static const auto& elements = *new auto(elements_of(  // never destroyed, as detail::element_of
         [](const FormatRow& row) { return row.kind == FormatRow::Kind::real && row.bits == 32 ? Scalar::f32 : Scalar::u32; },
-        [](const FormatRow& row) { return std::max(1, row.bytes() / 4); });
+        [](const FormatRow& row) { return std::max(1, row.bytes() / 4); }));
     return elements[size_t(format)];
 }
 
 const Element& texel_element(Format format) {
-    static const auto elements = elements_of(channel_of, [](const FormatRow& row) { return row.channels; });
+    static const auto& elements = *new auto(elements_of(channel_of, [](const FormatRow& row) { return row.channels; }));
     return elements[size_t(format)];
 }
 

@@ -26,18 +26,18 @@ bool is_c_name(const std::string& name) {
 /// Names that a C program cannot give to a function, beside the headers that it usually includes.
 bool is_c_word(std::string_view name) {
     constexpr std::string_view words[] = {
-        "alignas",  "alignof",  "asm",      "auto",    "bool",     "break",    "case",          "char",     "const",
-        "continue", "default",  "do",       "double",  "else",     "enum",     "extern",        "false",    "float",
-        "for",      "goto",     "if",       "inline",  "int",      "long",     "main",          "nullptr",  "register",
-        "restrict", "return",   "short",    "signed",  "sizeof",   "static",   "static_assert", "struct",   "switch",
-        "true",     "typedef",  "typeof",   "union",   "unsigned", "void",     "volatile",      "while",    "thread_local",
-        "NULL",     "EOF",      "errno",    "stdin",   "stdout",   "stderr",   "assert",        "offsetof", "INT_MAX",
-        "INT_MIN",  "UINT_MAX", "LONG_MAX", "FLT_MAX", "DBL_MAX",  "SIZE_MAX", "NAN",           "INFINITY", "HUGE_VAL",
-        "M_PI",     "I",        "complex",  "signbit", "isnan",    "isinf",    "isfinite",      "isnormal", "fpclassify"};
-    const bool is_type = name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint") || name == "size_t" ||
-                                                  name == "ptrdiff_t" || name == "wchar_t");
+        "alignas",   "alignof",  "asm",       "auto",     "bool",     "break",    "case",          "char",      "const",
+        "continue",  "default",  "do",        "double",   "else",     "enum",     "extern",        "false",     "float",
+        "for",       "goto",     "if",        "inline",   "int",      "long",     "main",          "nullptr",   "register",
+        "restrict",  "return",   "short",     "signed",   "sizeof",   "static",   "static_assert", "struct",    "switch",
+        "true",      "typedef",  "typeof",    "union",    "unsigned", "void",     "volatile",      "while",     "thread_local",
+        "NULL",      "EOF",      "errno",     "stdin",    "stdout",   "stderr",   "assert",        "offsetof",  "INT_MAX",
+        "INT_MIN",   "UINT_MAX", "LONG_MAX",  "FLT_MAX",  "DBL_MAX",  "SIZE_MAX", "NAN",           "INFINITY",  "HUGE_VAL",
+        "M_PI",      "signbit",  "isnan",     "isinf",    "isfinite", "isnormal", "fpclassify",    "int8_t",    "int16_t",
+        "int32_t",   "int64_t",  "uint8_t",   "uint16_t", "uint32_t", "uint64_t", "intptr_t",      "uintptr_t", "intmax_t",
+        "uintmax_t", "size_t",   "ptrdiff_t", "wchar_t"};
     const bool is_reserved = name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
-    return is_type || is_reserved || std::find(std::begin(words), std::end(words), name) != std::end(words);
+    return is_reserved || std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 /// Functions of the C library that programs usually call: an object that defined one would replace it in the program.
 bool is_called_by_programs(std::string_view name) {

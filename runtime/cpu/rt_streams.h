@@ -6,8 +6,8 @@
 //
 // Why: a launch on the default stream then costs no hand-over between threads (some 0.2 us), and other streams overlap with the
 // host.
-// Priorities: threads of the pool leave a launch for one of a more urgent stream (rt_thread_pool.h). Work of a low
-// stream does not begin while as many high streams have work as the device has threads, unless something waits for it.
+// Priorities: threads of the pool leave a launch for one of a more urgent stream (rt_thread_pool.h). Work of a low stream
+// does not begin while as many high streams have work as the device has threads, unless something waits for it.
 // Limits: a launch that meets another one of its priority in the pool runs on its own thread alone.
 #pragma once
 #include "runtime/device/rt_device.h"

@@ -492,4 +492,19 @@ TEST(Ranges, AtBothEndsOfTheIntegers) {
     EXPECT_EQ(ran(span_in_rows, ndrange({least, most - 5}, {least + 3, most - 1})), (Seen{least, most - 2, 12}));
 }
 
+/// One use of in_range(), which is an operand of other operators.
+const auto beyond = kernel("beyond", whole_groups, [](InOut<int> seen) { atomic_add(seen[0], select(!in_range(), 1, 100)); });
+const auto beyond_rows = kernel("beyond_rows", whole_groups, [](InOut<int> seen) {
+    auto [i, j] = global_index<2>();
+    atomic_add(seen[0], select((!in_range()) == (i >= 2 || j >= 3), 1, 100));
+});
+
+TEST(Ranges, InRangeIsAnOperand) {
+    const Array<int> seen = device().zeros<int>(1);
+    beyond(ndrange(5).group(4), seen);
+    EXPECT_EQ(seen.get(0), 503);
+    beyond_rows(ndrange(2, 3).group(2, 2), seen);
+    EXPECT_EQ(seen.get(0), 511);
+}
+
 }  // namespace

@@ -168,6 +168,8 @@ struct LaunchesAtTheEnd {
 };
 
 TEST(Lifetime, StaticObjectsLaunchInTheirDestructors) {
+    if (device().name() != "interp" && !device().name().starts_with("cpu"))
+        GTEST_SKIP() << "SKIPPED: a Vulkan driver's static objects may be destroyed by then";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

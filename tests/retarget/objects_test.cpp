@@ -222,7 +222,7 @@ TEST(Objects, ErrorsAreSentences) {
         options.symbol = name;
         EXPECT_NE(refused(twice, options).find("which is a word or a function of C"), std::string::npos) << name;
     }
-    for (const char* const name : {"add", "clamped", "smoothf", "maximum", "_add", "weight"}) {
+    for (const char* const name : {"add", "clamped", "smoothf", "maximum", "_add", "weight", "integrate_t"}) {
         options.symbol = name;
         EXPECT_EQ(refused(twice, options), "no error") << name;
     }
