@@ -138,7 +138,7 @@ Expression ValueEmitter::leaf(const Inst& i) {
         }
         case Op::in_range: {
             const std::string& name = names[i.first_result];
-            return {name, name.find(' ') == name.npos ? primary : name.back() == ')' ? postfix : relational, {}, {}};
+            return {name, name.find(' ') == name.npos ? primary : name.starts_with("all(") ? postfix : relational, {}, {}};
         }
         default: return {names[i.first_result], primary, {}, {}};
     }

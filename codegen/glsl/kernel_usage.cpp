@@ -81,7 +81,7 @@ Usage::Usage(const Kernel& k) : uses(k), structure(k), memories(k.memories.size(
         const bool report = is_report(i.op);
         reports |= report;
         subgroup_needs |= codegen::subgroup_needs(k, i);
-        if (i.op == Op::in_range || report)
+        if (report)
             for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;
         if (i.op == Op::in_range) in_range_uses += uses.count(k.result(i));
     }

@@ -29,7 +29,7 @@ struct Usage {
     const ir::Structure structure;
     std::vector<OfMemory> memories;
     std::vector<bool> evaluated;  ///< per value: the shader uses it for more than the sizes of local memory
-    bool global_axis[3] = {};     ///< per axis: the global index is used, by global_index, in_range, print or require
+    bool global_axis[3] = {};     ///< per axis: the global index is used, by global_index, print or require
     uint32_t in_range_uses = 0;
     bool reports = false;         ///< prints or requires something
     uint32_t subgroup_needs = 0;  ///< bits of Subgroups
