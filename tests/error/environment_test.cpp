@@ -387,7 +387,7 @@ TEST_F(Environment, AProcessThatWasForkedUsesNoVulkanDeviceFromBefore) {
         const pid_t leaver = fork();
         if (leaver == 0) {
             alarm(60);
-            std::exit(7);
+            suite::exit_of_a_fork(7);
         }
         int left = -1;
         if (waitpid(leaver, &left, 0) != leaver || (WIFSIGNALED(left) && WTERMSIG(left) == SIGALRM)) end(false);

@@ -15,6 +15,7 @@
 
 #include "core/support/debug.h"
 #include "core/support/trace.h"
+#include "tests/sanitized.h"
 
 using namespace pumice;
 namespace fs = std::filesystem;
@@ -249,7 +250,7 @@ TEST_F(Trace, OfAForkGoesNowhere) {
             const pid_t child = fork();
             if (child == 0) {
                 for (int k = 0; k < 5000; ++k) const trace::Span one("host", "of the fork");
-                std::exit(0);
+                suite::exit_of_a_fork(0);
             }
             int status = 0;
             waitpid(child, &status, 0);
