@@ -15,8 +15,8 @@
 // Method: the backward slice of the control flow around barriers stays outside of the predicate. Other impure instructions are
 // gathered into runs, one if each, with the pure instructions that use their results. The results of a run are zero past the
 // range; a group operation gets its neutral element. Cost: linear.
-// Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
-// run past the range, too. Later passes do not look across the ifs.
+// Limits: Error for a slice with an atomic or a subgroup operation. Loads in the slice run past the range, too. Later passes do
+// not look across the ifs.
 // Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).
 #include "core/lowering/predicate_range_tail.h"
 
@@ -32,13 +32,16 @@ namespace pumice::ir {
 namespace {
 
 /// The backward slice of the control flow around barriers, which items past the range execute, too: the constructs
-/// around barriers (all items enter their blocks), their conditions and bounds, the breaks and continues of the loops among them
-/// with the constructs around these, and all that these values are computed from.
+/// around barriers (all items enter their blocks) and around returns before barriers (whole groups return there, see
+/// refuse_divergent_barriers), their conditions and bounds, the breaks and continues of the loops among them with the constructs
+/// around these, and all that these values are computed from.
 class UniformControl : public BackwardSlice {
 public:
     UniformControl(const Kernel& kernel, const Structure& structure) : BackwardSlice(kernel, structure) {
-        for (const InstId i : where.order())
-            if (const InstId construct = where.around(i); is_barrier(k[i].op) && construct.id != none) add(construct);
+        for (const InstId i : where.order()) {
+            const bool decides = is_barrier(k[i].op) || (k[i].op == Op::return_ && is_before_barrier(i));
+            if (const InstId construct = where.around(i); decides && construct.id != none) add(construct);
+        }
         close();
         for (const InstId i : where.order())
             if (has(i)) check(k[i]);
@@ -52,6 +55,20 @@ private:
     bool follows(const Inst& read) const override { return k[read.memory].kind == MemoryKind::private_; }
     /// The operand of a group operation is the neutral element past the range (contribute).
     bool needs_operands(const Inst& i) const override { return i.op != Op::group; }
+
+    /// True if items that do not return at `i` may reach a barrier later.
+    bool is_before_barrier(InstId i) const {
+        const auto has_barrier = [&](InstId id) {
+            return is_barrier(k[id].op) || any_inside(k, k[id], [&](InstId inner) { return is_barrier(k[inner].op); });
+        };
+        for (; i.id != none; i = where.around(i)) {
+            const auto& block = k[where.block_of(i)].insts;
+            if (std::any_of(std::ranges::find(block, i) + 1, block.end(), has_barrier)) return true;
+            const InstId around = where.around(i);
+            if (around.id != none && is_loop(k[around].op) && has_barrier(around)) return true;  // in a later iteration
+        }
+        return false;
+    }
 
     void check(const Inst& i) const {
         if (!is_atomic(i.op) && i.op != Op::subgroup) return;
@@ -74,7 +91,6 @@ public:
 private:
     void body() override {
         if (contains_barrier(from)) {
-            refuse_early_returns();
             b.in_range();  // once, where it dominates every predicate
             runs(BlockId{0});
         } else {
@@ -189,39 +205,6 @@ private:
             b.terminate(Op::yield, given);
         });
         for (size_t r = 0; r < results.size(); ++r) map(results[r], to.result(to[made], int(r)));
-    }
-
-    // ---- returns ----
-
-    void refuse_early_returns() const {
-        for (const InstId i : where.order()) {
-            if (from[i].op != Op::return_ || where.around(i).id == none) continue;
-            if (const Inst* barrier = barrier_after(i))
-                fail("kernel \"", from.name, "\" (", from.where(from.loc), ") returns from some work-items on line ",
-                     from[i].loc.line, " before the barrier on line ", barrier->loc.line,
-                     "; every work-item of a group must reach each barrier: put what follows the return into an if instead");
-        }
-    }
-
-    /// A barrier that other items may still reach after this item returned at `i`.
-    const Inst* barrier_after(InstId i) const {
-        for (; i.id != none; i = where.around(i)) {
-            const auto& block = from[where.block_of(i)].insts;
-            for (auto at = std::ranges::find(block, i) + 1; at != block.end(); ++at)
-                if (const Inst* found = first_barrier(*at)) return found;
-            const InstId around = where.around(i);
-            if (around.id == none || !is_loop(from[around].op)) continue;
-            if (const Inst* found = first_barrier(around)) return found;  // a later iteration
-        }
-        return nullptr;
-    }
-
-    const Inst* first_barrier(InstId id) const {
-        const Inst* found = is_barrier(from[id].op) ? &from[id] : nullptr;
-        each_inside(from, from[id], [&](InstId inner) {
-            if (!found && is_barrier(from[inner].op)) found = &from[inner];
-        });
-        return found;
     }
 
     const Structure where;

@@ -66,6 +66,34 @@ const auto in_called_functions = kernel("in_called_functions", [](InOut<int> a, 
     $for(i, range(n)) { v = rotate_function(v + i); }
     a[global_index()] = v;
 });
+const auto after_return = kernel("after_return", [](InOut<int> a, Val<int> n) {
+    Local<int, 8> tile;
+    Local<int, 1> first;
+    const auto i = global_index(), l = local_index();
+    const Val<int> items = min(8, cast<int>(global_size()) - 8 * group_index());
+    Var v = a[i];
+    const auto pass = [&](const Val<int>& k) {
+        tile[l] = v;
+        synchronize();
+        v = tile[(l + items - 1) % items] + k;
+        synchronize();
+    };
+    $if(group_index() == n) { $return; }  // before the first barrier
+    $if(l == 0) { first[0] = v; }
+    pass(0);
+    $if(first[0] % 5 == 1) {  // by local memory
+        a[i] = -v;
+        $return;
+    }
+    $for(k, range(n + 1)) {
+        pass(k);
+        $if(k + group_index() == 3) {  // in a loop, after and before a barrier
+            a[i] = 1000 + v;
+            $return;
+        }
+    }
+    a[i] = v;
+});
 
 /// The expected values of one group after passing to the right.
 void rotate(std::vector<int>& v) { std::rotate(v.begin(), v.end() - 1, v.end()); }
@@ -142,6 +170,35 @@ TEST(Language, BarriersInCalledFunctions) {
             }
         },
         5);
+}
+
+/// Whole groups return. The last group may lack items.
+TEST(Language, BarriersAfterReturnsOfWholeGroups) {
+    constexpr int n = 2;
+    for (const int items : {48, 45, 43}) {
+        Array<int> a = device().upload(suite::iota<int>(items, 3));
+        after_return(ndrange(items).group(8), a, n);
+        std::vector<int> want = suite::iota<int>(items, 3);
+        for (int g = 0; 8 * g < items; ++g) {
+            if (g == n) continue;
+            const auto begin = want.begin() + 8 * g, end = want.begin() + std::min(8 * g + 8, items);
+            const int first = *begin;
+            const auto change = [&](auto by) { std::transform(begin, end, begin, by); };
+            const auto pass = [&](int k) {
+                std::rotate(begin, end - 1, end);
+                change([&](int x) { return x + k; });
+            };
+            pass(0);
+            bool returned = first % 5 == 1;
+            if (returned) change([](int x) { return -x; });
+            for (int k = 0; k <= n && !returned; ++k) {
+                pass(k);
+                returned = k + g == 3;
+                if (returned) change([](int x) { return 1000 + x; });
+            }
+        }
+        EXPECT_EQ(a.download(), want) << items;
+    }
 }
 
 }  // namespace

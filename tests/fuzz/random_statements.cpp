@@ -143,6 +143,13 @@ void Maker::uniform_statement(Block& b, int depth) {
             s.of = {make_op(Op::gt, {uniform_number(), number(Scalar::i32, int64_t(roll(10)))})};
             s.blocks = {block(depth - 1, 2)};
             if (chance(2)) s.blocks.push_back(block(depth - 1, 2));
+            if (has(Part::leaves) && chance(3)) {  // whole groups leave, before barriers too
+                static const Op how[] = {Op::break_, Op::continue_, Op::return_};
+                Statement last;
+                last.kind = Statement::leave;
+                last.op = loops > 0 && chance(2) ? how[roll(2)] : Op::return_;
+                s.blocks[roll(s.blocks.size())].push_back(last);
+            }
             b.push_back(s);
             break;
         }
