@@ -79,9 +79,17 @@ bool InterleavedGroups::masks_words(int bytes) const {
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
+/// True if a group that began before waits for the store.
+bool InterleavedGroups::is_pending(const Inst* store) const {
+    const auto waits = [&](const PendingGroupStore& group) {
+        return std::ranges::any_of(group.all.accesses, [&](const auto& access) { return access.first == store; });
+    };
+    return std::ranges::any_of(pending_stores, waits);
+}
+
 /// The accesses of a block, from `id` on, that can move together with it: they access other words at the same stride, or of the
 /// same row if `stride` is 0. Loads move up to the first of them, stores down to the last: legal, because nothing in between
-/// touches the same words.
+/// touches the same words. Stores of pending groups stay there.
 std::vector<AccessAt> InterleavedGroups::accesses_with(InstId id, int64_t stride) const {
     const Inst& i = k[id];
     const int64_t word = size_of(i.type), most = stride > 0 ? stride : most_words * word;
@@ -110,7 +118,7 @@ std::vector<AccessAt> InterleavedGroups::accesses_with(InstId id, int64_t stride
                 members.push_back(member);
         } else {
             if (touches(members, member)) return false;
-            if (same && fits) members.push_back(member);
+            if (same && fits && !is_pending(&next)) members.push_back(member);
         }
         return true;
     });

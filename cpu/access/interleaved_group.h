@@ -58,6 +58,7 @@ public:
 private:
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
     bool masks_words(int bytes) const;
+    bool is_pending(const ir::Inst* store) const;
     bool in_one_vector(const InterleavedGroup& s) const;
     std::string word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words);
     std::string shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
