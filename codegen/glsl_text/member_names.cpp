@@ -10,49 +10,57 @@
 namespace pumice::codegen {
 namespace {
 
-// GLSL's keywords and reserved words. A member named int_ comes here as int.
+// GLSL's keywords and reserved words, and `length`: behind a dot it is the method of arrays. A member named int_ comes here as
+// int.
 // clang-format off
 constexpr std::string_view words[] = {
     "active", "asm", "attribute", "bool", "break", "buffer", "case", "cast", "centroid", "class", "coherent", "common", "const",
-    "continue", "default", "demote", "discard", "do", "double", "else", "enum", "extern", "external", "false", "filter",
-    "fixed", "flat", "float", "for", "goto", "half", "highp", "hitAttributeEXT", "hitObjectNV", "if", "in", "inline", "inout",
-    "input", "int", "interface", "invariant", "layout", "long", "lowp", "mediump", "namespace", "noinline", "nonuniformEXT",
-    "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV", "pervertexEXT", "pervertexNV",
-    "precise", "precision", "public", "rayPayloadEXT", "rayQueryEXT", "readonly", "resource", "restrict", "return", "sample",
-    "shared", "short", "sizeof", "smooth", "static", "struct", "subroutine", "superp", "switch", "taskPayloadSharedEXT",
-    "template", "this", "true", "typedef", "uint", "uniform", "union", "unsigned", "using", "varying", "void", "volatile",
-    "while", "workgroupcoherent", "writeonly"
+    "continue", "default", "demote", "devicecoherent", "discard", "do", "double", "else", "enum", "extern", "external", "false",
+    "filter", "fixed", "flat", "float", "for", "goto", "half", "highp", "hitAttributeEXT", "hitObjectNV", "if", "in", "inline",
+    "inout", "input", "int", "interface", "invariant", "layout", "length", "long", "lowp", "mediump", "namespace", "noinline",
+    "nonprivate", "nonuniformEXT", "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV",
+    "pervertexEXT", "pervertexNV", "precise", "precision", "public", "queuefamilycoherent", "rayPayloadEXT", "rayQueryEXT",
+    "readonly", "resource", "restrict", "return", "sample", "shadercallcoherent", "shared", "short", "sizeof", "smooth",
+    "static", "struct", "subgroupcoherent", "subroutine", "superp", "switch", "taskPayloadSharedEXT", "template", "this",
+    "true", "typedef", "uint", "uniform", "union", "unsigned", "using", "varying", "void", "volatile", "while",
+    "workgroupcoherent", "writeonly"
 };
 // clang-format on
 // Beginnings of GLSL's type and builtin names, and of names that the emitter makes.
-constexpr std::string_view beginnings[] = {"gl_",       "vec",
-                                           "ivec",      "uvec",
-                                           "bvec",      "dvec",
-                                           "hvec",      "fvec",
-                                           "mat",       "dmat",
-                                           "sampler",   "isampler",
-                                           "usampler",  "image",
-                                           "iimage",    "uimage",
-                                           "texture",   "itexture",
-                                           "utexture",  "subpass",
-                                           "isubpass",  "usubpass",
-                                           "atomic_",   "int8_t",
-                                           "int16_t",   "int32_t",
-                                           "int64_t",   "uint8_t",
-                                           "uint16_t",  "uint32_t",
-                                           "uint64_t",  "float16_t",
-                                           "float32_t", "float64_t",
-                                           "i8vec",     "i16vec",
-                                           "i32vec",    "i64vec",
-                                           "u8vec",     "u16vec",
-                                           "u32vec",    "u64vec",
-                                           "f16",       "f32",
-                                           "f64",       "accelerationStructure",
-                                           "hitObject", "rayPayload",
-                                           "rayQuery",  "callableData",
-                                           "fcoopmat",  "icoopmat",
-                                           "ucoopmat",  "gap",
-                                           "word_",     "pm_"};
+constexpr std::string_view beginnings[] = {"gl_",          "vec",
+                                           "ivec",         "uvec",
+                                           "bvec",         "dvec",
+                                           "hvec",         "fvec",
+                                           "mat",          "dmat",
+                                           "sampler",      "isampler",
+                                           "usampler",     "image",
+                                           "iimage",       "uimage",
+                                           "texture",      "itexture",
+                                           "utexture",     "subpass",
+                                           "isubpass",     "usubpass",
+                                           "atomic_",      "int8_t",
+                                           "int16_t",      "int32_t",
+                                           "int64_t",      "uint8_t",
+                                           "uint16_t",     "uint32_t",
+                                           "uint64_t",     "float16_t",
+                                           "float32_t",    "float64_t",
+                                           "i8vec",        "i16vec",
+                                           "i32vec",       "i64vec",
+                                           "u8vec",        "u16vec",
+                                           "u32vec",       "u64vec",
+                                           "f16",          "f32",
+                                           "f64",          "accelerationStructure",
+                                           "hitObject",    "rayPayload",
+                                           "spirv_",       "coopmat",
+                                           "coopvec",      "tensorLayout",
+                                           "tensorView",   "tensorARM",
+                                           "bfloat16_t",   "bf16vec",
+                                           "floate",       "fe4m3vec",
+                                           "fe5m2vec",     "rayQuery",
+                                           "callableData", "fcoopmat",
+                                           "icoopmat",     "ucoopmat",
+                                           "gap",          "word_",
+                                           "pm_"};
 
 bool kept(std::string_view name) {
     return std::find(std::begin(words), std::end(words), name) != std::end(words) ||
