@@ -31,9 +31,12 @@ double dot(const Arrays& a, const Arrays& b) {
     return s;
 }
 
+std::string in_brackets(const std::string& name) { return name.empty() ? "" : " (" + name + ")"; }
+
 /// The derivative along `direction`, by central differences of the outputs weighted with `seeds`.
 double difference(const Checked& c, const Arrays& seeds, const Arrays& direction, double step) {
-    Arrays plus = c.start, minus = c.start;
+    Arrays plus, minus;
+    for (const CheckedArray& array : c.arrays) plus.push_back(array.start), minus.push_back(array.start);
     double length = 0;
     for (size_t k = 0; k < plus.size(); ++k)
         for (size_t i = 0; i < plus[k].size(); ++i) {
@@ -59,7 +62,7 @@ Arrays part(const Arrays& direction, size_t from, size_t to) {
 }  // namespace
 
 GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
-    if (c.start.empty()) fail("check_gradient is given no array of float or double to check: those that are Const are held");
+    if (c.arrays.empty()) fail("check_gradient is given no array of float or double to check: those that are Const are held");
     const double step = options.step > 0 ? options.step : c.single ? 5e-3 : 1e-5;
     const double tolerance = options.tolerance > 0 ? options.tolerance : c.single ? 1e-2 : 1e-6;
     rng::Splittable random(options.seed);
@@ -67,12 +70,14 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
 
     GradientCheck worst;
     for (int d = 0; d < options.directions; ++d) {
-        Arrays seeds = c.start, direction = c.start;
+        Arrays seeds;
+        for (const CheckedArray& array : c.arrays) seeds.push_back(array.start);
+        Arrays direction = seeds;
         size_t count = 0;
         for (size_t k = 0; k < seeds.size(); ++k)
             for (size_t i = 0; i < seeds[k].size(); ++i, ++count) {
                 seeds[k][i] = double(float(uniform()));
-                direction[k][i] = (random.next() & 1 ? 1 : -1) * std::max(1.0, std::abs(c.start[k][i]));
+                direction[k][i] = (random.next() & 1 ? 1 : -1) * std::max(1.0, std::abs(c.arrays[k].start[i]));
             }
         const Arrays gradient = c.reverse(seeds);
         // Both sums may cancel, so the error is relative to the magnitude of their terms.
@@ -94,8 +99,11 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
         for (size_t k = 0; k < gradient.size(); ++k)
             for (size_t i = 0; i < gradient[k].size(); ++i, ++n) {
                 if (n != from) continue;
-                worst.argument = c.arguments[k];
-                worst.index = int64_t(i);
+                const CheckedArray& array = c.arrays[k];
+                worst.argument = array.argument;
+                worst.array = array.name;
+                worst.index = int64_t(i / array.members.size());
+                worst.member = array.members[i % array.members.size()];
                 worst.gradient = gradient[k][i];
                 worst.difference = difference(c, seeds, part(direction, from, to), step) / direction[k][i];
             }
@@ -103,12 +111,25 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
     return worst;
 }
 
+std::vector<Leaf> checked_leaves(const Element& element, int argument, const std::string& name) {
+    std::vector<Leaf> found;
+    for (const Leaf& leaf : element.leaves)
+        if (leaf.type == Scalar::f32 || leaf.type == Scalar::f64)
+            found.push_back(leaf);
+        else if (is_float(leaf.type))
+            fail("check_gradient is given an array with numbers of type ", name_of(leaf.type), " as argument ", argument,
+                 in_brackets(name),
+                 "; they are too coarse for differences: give the array as Const, or check the kernel in float");
+    return found;
+}
+
 }  // namespace derive
 
 std::string GradientCheck::text() const {
     if (good) return pumice::text("the gradient agrees with central differences (worst error ", error, ")");
-    return pumice::text("the gradient disagrees with central differences by ", error, ": at element ", index, " of argument ",
-                        argument, " it is ", gradient, ", and the difference ", difference);
+    return pumice::text("the gradient disagrees with central differences by ", error, ": at element ", index,
+                        derive::in_brackets(member), " of argument ", argument, derive::in_brackets(array), " it is ", gradient,
+                        ", and the difference ", difference);
 }
 
 }  // namespace pumice

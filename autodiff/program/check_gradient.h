@@ -18,7 +18,9 @@ struct GradientCheck {
     bool good = true;       ///< every direction agreed within the tolerance
     double error = 0;       ///< the worst relative disagreement along a direction
     int argument = 0;       ///< the argument of the component, counted from 1
-    int64_t index = 0;      ///< its linear index
+    std::string array;      ///< in an argument that is a struct of arrays, the array: "grid.density"
+    int64_t index = 0;      ///< the linear index of its element
+    std::string member;     ///< of an element that is a struct or vector, the number: "velocity.x"
     double gradient = 0;    ///< the derivative by the component
     double difference = 0;  ///< the central difference by the component
     explicit operator bool() const { return good; }
@@ -28,89 +30,166 @@ struct GradientCheck {
 
 namespace derive {
 
-/// A function of some arrays, each both input and output, as the check sees it.
+/// An array that is checked.
+struct CheckedArray {
+    int argument = 0;                  ///< counted from 1
+    std::string name;                  ///< in a struct of arrays
+    std::vector<std::string> members;  ///< the names of an element's floats and doubles
+    std::vector<double> start;         ///< these numbers, of each element
+};
+
+/// A function of some arrays, each both input and output, as the check sees it. Below, values are those of each checked array.
 struct Checked {
-    std::vector<std::vector<double>> start;  ///< elements of each checked array
-    std::vector<int> arguments;              ///< the number of each checked argument
-    bool single = false;                     ///< true where one of the arrays is of float, not double
-    /// Runs the function from these elements. Gives the elements of all checked arrays afterwards.
+    std::vector<CheckedArray> arrays;
+    bool single = false;  ///< true where one of the arrays has floats
+    /// Runs the function from these values. Gives the values of all checked arrays afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> run;
     /// Runs reverse mode from `start` with these shadows. Gives the shadows afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> reverse;
 };
 GradientCheck check(const Checked& checked, const GradientCheckOptions& options);
+/// The floats and doubles of an element. Throws Error for numbers that are too coarse for differences.
+std::vector<Leaf> checked_leaves(const Element& element, int argument, const std::string& name);
 
-template <class A> struct is_checked : std::false_type {};
-template <class T, int N>
-    requires(std::is_same_v<T, float> || std::is_same_v<T, double>)
-struct is_checked<Array<T, N>> : std::true_type {
-    static constexpr bool single = std::is_same_v<T, float>;
-};
+/// Calls act(number) for each float and double of an element.
+template <class T, class Act> void each_checked_number(T& element, const Act& act) {
+    using Host = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Host, float> || std::is_same_v<Host, double>)
+        act(element);
+    else if constexpr (!ScalarType<Host>)
+        structure<Host>::each_value(element, [&](auto& member) { each_checked_number(member, act); });
+}
+template <class T> constexpr bool has_checked_numbers() {
+    bool any = std::is_same_v<T, float> || std::is_same_v<T, double>;
+    if constexpr (!ScalarType<T>)
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { any = any || has_checked_numbers<F>(); });
+    return any;
+}
 
-/// A new array with these elements, of the shape of the other array.
-template <class T, int N> Array<T, N> fresh(const Array<T, N>& like, const std::vector<double>& elements) {
-    Array<T, N> a(like.device(), like.extents, false);
-    std::vector<T> host(elements.size());
-    for (size_t i = 0; i < host.size(); ++i) host[i] = T(elements[i]);
-    a.copy_from(host);
-    return a;
+/// Calls act(array, name) for an argument that is an array, or for each array in a struct of arrays.
+template <class G, class Act> void each_array(G& argument, const Act& act, const std::string& name = {}) {
+    using Host = std::remove_const_t<G>;
+    if constexpr (detail::is_array<Host>::value) {
+        act(argument, name);
+    } else if constexpr (detail::HoldsArrays<Host>) {
+        std::vector<const char*> names;
+        structure<Host>::each_type([&]<class F>(const char* member, size_t, F*) { names.push_back(member); });
+        size_t n = 0;
+        structure<Host>::each_value(argument,
+                                    [&](auto& member) { each_array(member, act, detail::member_path(name, names[n++])); });
+    }
 }
-template <class A> std::vector<double> elements_of(const A& array) {
-    const auto host = array.download();
-    return {host.begin(), host.end()};
+template <class A> struct elements_checked : std::false_type {};
+template <class T, int N> struct elements_checked<Array<T, N>> : std::bool_constant<has_checked_numbers<T>()> {};
+template <class G> constexpr bool is_checked() {
+    if constexpr (detail::HoldsArrays<G>) {
+        bool any = false;
+        structure<G>::each_type([&]<class F>(const char*, size_t, F*) { any = any || is_checked<F>(); });
+        return any;
+    } else {
+        return elements_checked<G>::value;
+    }
 }
+
+/// A new array with these numbers, of the shape of the other array; what is not checked is that of the other one.
+template <class A> A fresh(const A& like, const std::vector<double>& numbers) {
+    A array = like.clone();
+    auto host = like.download();
+    size_t next = 0;
+    for (auto& element : host) each_checked_number(element, [&]<class T>(T& number) { number = T(numbers[next++]); });
+    array.copy_from(host);
+    return array;
+}
+template <class A> std::vector<double> numbers_of(const A& array) {
+    std::vector<double> numbers;
+    for (const auto& element : array.download())
+        each_checked_number(element, [&](const auto& number) { numbers.push_back(double(number)); });
+    return numbers;
+}
+
+/// The argument with arrays of its own: those that are checked with the values from `next` on, the others as they are.
+template <class G> G with_values(G argument, const std::vector<std::vector<double>>& values, size_t& next) {
+    each_array(argument, [&]<class A>(A& array, const std::string&) {
+        if constexpr (elements_checked<A>::value)
+            array = fresh(array, values[next++]);
+        else
+            array = array.clone();
+    });
+    return argument;
+}
+template <class G> G with_own_arrays(G argument) {
+    each_array(argument, [](auto& array, const std::string&) { array = array.clone(); });
+    return argument;
+}
+template <class G> void put_values(const G& argument, std::vector<std::vector<double>>& values) {
+    each_array(argument, [&]<class A>(const A& array, const std::string&) {
+        if constexpr (elements_checked<A>::value) values.push_back(numbers_of(array));
+    });
+}
+
+template <class A> constexpr bool is_held = false;
+template <class T> constexpr bool is_held<Const<T>> = true;
 
 /// `call(reverse, arguments...)` runs on plain arguments, or, in reverse mode, on annotated ones.
 template <class Call, class... A>
 GradientCheck check_arguments(const Call& call, const GradientCheckOptions& options, const A&... arguments) {
     Checked c;
     int number = 0;
+    std::vector<std::vector<double>> start;
     const auto collect = [&]<class G>(const G& a) {
         ++number;
-        if constexpr (is_checked<G>::value) {
-            c.start.push_back(elements_of(a));
-            c.arguments.push_back(number);
-            c.single = c.single || is_checked<G>::single;
-        }
+        if constexpr (!is_held<G>)
+            each_array(a, [&]<class T, int N>(const Array<T, N>& array, const std::string& name) {
+                CheckedArray found{number, name, {}, {}};
+                for (const Leaf& leaf : checked_leaves(detail::element_of<T>(), number, name)) {
+                    found.members.push_back(leaf.path);
+                    c.single = c.single || leaf.type == Scalar::f32;
+                }
+                if (found.members.empty()) return;
+                found.start = numbers_of(array);
+                start.push_back(found.start);
+                c.arrays.push_back(std::move(found));
+            });
     };
     (collect(arguments), ...);
-    const auto collected = [](auto& values, const auto& array_of) {
-        std::vector<std::vector<double>> after;
-        const auto add = [&]<class G>(std::type_identity<G>, auto& v) {
-            if constexpr (is_checked<G>::value) after.push_back(elements_of(array_of(v)));
-        };
-        std::apply([&](auto&... v) { (add(std::type_identity<A>(), v), ...); }, values);
-        return after;
-    };
     c.run = [&](const std::vector<std::vector<double>>& at) {
         size_t next = 0;
         const auto own = [&]<class G>(const G& a) {
-            if constexpr (is_checked<G>::value)
-                return fresh(a, at[next++]);
-            else if constexpr (requires { a.value; })
-                return a.value.clone();
+            if constexpr (is_held<G>)
+                return with_own_arrays(a.value);
             else
-                return a;
+                return with_values(a, at, next);
         };
         std::tuple<decltype(own(arguments))...> values{own(arguments)...};
         std::apply([&](auto&... v) { call(std::false_type(), v...); }, values);
-        return collected(values, [](auto& v) -> auto& { return v; });
+        std::vector<std::vector<double>> after;
+        const auto put = [&]<class G>(std::type_identity<G>, const auto& v) {
+            if constexpr (!is_held<G>) put_values(v, after);
+        };
+        std::apply([&](auto&... v) { (put(std::type_identity<A>(), v), ...); }, values);
+        return after;
     };
     c.reverse = [&](const std::vector<std::vector<double>>& seeds) {
         size_t next = 0;
         const auto annotated = [&]<class G>(const G& a) {
-            if constexpr (is_checked<G>::value) {
-                const size_t n = next++;
-                return Duplicated<G>(fresh(a, c.start[n]), fresh(a, seeds[n]));
-            } else if constexpr (requires { a.value; }) {
-                return Const(a.value.clone());
+            if constexpr (is_held<G>) {
+                return Const(with_own_arrays(a.value));
+            } else if constexpr (is_checked<G>()) {
+                size_t same = next;
+                const G value = with_values(a, start, same);
+                return Duplicated<G>(value, with_values(a, seeds, next));
             } else {
-                return Const<G>(a);
+                return Const<G>(with_own_arrays(a));
             }
         };
         std::tuple<decltype(annotated(arguments))...> values{annotated(arguments)...};
         std::apply([&](auto&... v) { call(std::true_type(), v...); }, values);
-        return collected(values, [](auto& v) -> auto& { return v.shadow; });
+        std::vector<std::vector<double>> after;
+        const auto put = [&](const auto& v) {
+            if constexpr (requires { v.shadow; }) put_values(v.shadow, after);
+        };
+        std::apply([&](auto&... v) { (put(v), ...); }, values);
+        return after;
     };
     return check(c, options);
 }
@@ -147,9 +226,11 @@ GradientCheck check_function(const GradientCheckOptions& options, const Function
 
 }  // namespace derive
 
-/// Compares the reverse mode of a kernel with central differences along random directions through all its float and double arrays
-/// that are given plainly; Const(array) and scalars are held. The arrays themselves do not change. Where the two disagree, the
-/// component that contributes most is found by bisection. The options may be left out.
+/// Compares the reverse mode of a kernel with central differences along random directions through all floats and doubles in arrays
+/// that are given plainly, also in arrays of vectors and structs, and in structs of arrays. Const(array), scalars and other types
+/// are held; narrow floats are too coarse for differences, so that their arrays must be Const. The arrays themselves do not
+/// change; images do where the kernel writes them. Where the two disagree, the component that contributes most is found by
+/// bisection. The options may be left out.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
     return derive::check_arguments(
