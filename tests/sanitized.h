@@ -15,8 +15,9 @@
 
 namespace suite {
 
-/// Ends a process that was forked while threads ran. With a sanitizer it runs no handlers: they free memory and look for leaks, and
-/// another thread may have held a lock of the sanitizer's allocator at the fork. The C library mends its own locks, sanitizers do not.
+/// Ends a process that was forked while threads ran. With a sanitizer it runs no handlers: they free memory and look for leaks,
+/// and another thread may have held a lock of the sanitizer's allocator at the fork. The C library mends its own locks,
+/// sanitizers do not.
 [[noreturn]] inline void exit_of_a_fork(int status) {
 #ifdef PUMICE_SANITIZED
     _exit(status);

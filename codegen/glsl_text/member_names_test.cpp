@@ -10,8 +10,8 @@
 namespace pumice::codegen {
 namespace {
 
-// The keywords, reserved words and built-in functions of GLSL 4.60 and of the extensions that drivers have, words of C++, of HLSL,
-// and of the emitted GLSL.
+// The keywords, reserved words and built-in functions of GLSL 4.60 and of the extensions that drivers have, words of C++, of
+// HLSL, and of the emitted GLSL.
 const char* const names = R"(
     length size count data value main type index position normal color first last x y z w r g b a s t p q st rgba xyz
     attribute const uniform varying buffer shared coherent volatile restrict readonly writeonly atomic_uint layout centroid flat
