@@ -83,8 +83,10 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
-/// Ten launches, each dependent on the one before, on an application's device: the application's thread's time until they are
-/// submitted, or for recording them into its own command buffer, if `recorded`. The peer records the same commands by hand.
+/// Ten launches, each dependent on the one before, on a device of the application's (vulkan::wrap). Measured is the CPU time of
+/// the application's thread: for the launches and vulkan::submit; or, if `recorded`, for releasing the recording before and for
+/// recording the launches into the application's command buffer, whose submission is not counted. The peer records ten dispatches
+/// with barriers in plain Vulkan; its time includes the submission in the first case only.
 Measurement frame(Bench& bench, bool recorded) {
     constexpr int launches = 10;
     raw::Device& raw = bench.raw;

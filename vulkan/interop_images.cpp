@@ -1,18 +1,22 @@
 // Images that several processes have.
 //
-// A shared image has a dedicated allocation, as Vulkan advises for exported images. The importer makes an equal image, and
-// imports the memory of the exporter's size and type. Between the processes the image is in the layout GENERAL: release() brings
-// it there together with the transfer of ownership to the external queue family, and acquire() finds it there:
+// A shared image has a dedicated allocation, as Vulkan advises for exported images. A new one is cleared. The importer makes an
+// equal image. By an opaque descriptor it imports memory of the exporter's size and type; by a dma-buf, memory of the size that
+// its own driver needs, of a type that the driver allows for this descriptor. Between the processes the image is in the layout
+// GENERAL: release() brings it there together with the transfer of ownership to the external queue family, and acquire() finds
+// it there:
 //
-//   process A   store to img, release()   UNDEFINED -> GENERAL, own family -> external
-//   process B   acquire(), sample img     external -> own family; GENERAL -> SHADER_READ_ONLY_OPTIMAL
+//   process A   clear, store to img   UNDEFINED -> TRANSFER_DST_OPTIMAL -> GENERAL
+//               release()             GENERAL, own family -> external
+//   process B   acquire()             GENERAL, external -> own family
+//               sample img            GENERAL -> SHADER_READ_ONLY_OPTIMAL
 //
 // By dma-buf, another driver or device reads the same texels: the image then has a DRM format modifier (interop_modifiers.h). The
 // exporter's driver chooses one and tells where it has put the planes, the importer makes an image of that modifier and places.
 // Such an image goes to and comes from the foreign queue family where the extension is enabled.
 //
-// Cost: an allocation of the driver an image. Limits: opaque descriptors, which both processes use with the same driver; dma-bufs
-// of two dimensions and one level.
+// Cost: each image takes a vkAllocateMemory of its own. Limits: only the driver that exported an opaque descriptor imports it;
+// images by dma-buf have two dimensions and one level.
 #include <algorithm>
 #include <array>
 #include <utility>

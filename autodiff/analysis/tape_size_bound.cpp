@@ -1,4 +1,4 @@
-// Static bounds of the tape: how many elements one item pushes at most.
+// Static upper bounds of the size of the tape: how many elements one item pushes at most, by the trip counts of nested loops.
 //
 // The bound decides where the tape lives (emit_tape.cpp). A small constant becomes private memory of the item, a larger one or a
 // function of the launch's arguments a device buffer of that many elements an item. Without a bound a counting kernel runs first.

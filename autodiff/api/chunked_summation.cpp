@@ -1,14 +1,16 @@
 // Chunked summation: a launch with very many additions to one float is split into launches with shadows of their own.
 //
-// Adding n equal floats one after another loses up to n / 2 roundings of the sum. A part of the launch makes at most 65,536
-// additions (of subgroups, or of items: `BackendTraits::sums_by_subgroups`) into its own zeroed shadows; the shadows are added up
-// at the end.
+// Adding n equal floats one after another loses up to n / 2 roundings of the sum. The launch is cut along axis 0, in whole
+// groups, into parts of about 65,536 items (or subgroups, `BackendTraits::sums_by_subgroups`). The first part adds to the shadows
+// themselves, each other part to zeroed shadows of its own, which are then added to the shadows one after another.
 //
-//     launch 0 .. n, dx          =>    launch 0 .. n/2, dx;   launch n/2 .. n, part;   dx += part
+//     launch 0 .. n, dx          =>    launch 0 .. n/2, dx;   part = 0;   launch n/2 .. n, part;   dx += part
 //
-// Cost: a launch and a shadow for each part. Limits: only shadows of `in` arrays with atomic accumulation, of kernels for
-// which knows_indices_only() holds; not where the shadows are larger than the work, and not on streams.
-// Textbook name: blocked (pairwise) summation; Higham, "The Accuracy of Floating Point Summation", SISC 1993.
+// Cost: a launch and a shadow for each part but the first. Limits: an item counts as one addition, also where it adds in a loop;
+// only shadows of `in` arrays with atomic accumulation, and the sums of launch_loop_partial_sums.cpp, of kernels for which
+// knows_indices_only() holds; not where the shadows have more elements than a part has items, not for kernels with a range of
+// their own, and not on streams.
+// Textbook name: blocked summation; Higham, "The Accuracy of Floating Point Summation", SISC 1993.
 #include <algorithm>
 
 #include "autodiff/api/launch_derivative.h"

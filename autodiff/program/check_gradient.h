@@ -226,10 +226,10 @@ GradientCheck check_function(const GradientCheckOptions& options, const Function
 
 }  // namespace derive
 
-/// Compares the reverse mode of a kernel with central differences along random directions through all floats and doubles in arrays
-/// that are given plainly, also in arrays of vectors and structs, and in structs of arrays. Const(array), scalars and other types
-/// are held; narrow floats are too coarse for differences, so that their arrays must be Const. The arrays themselves do not
-/// change; images do where the kernel writes them. Where the two disagree, the component that contributes most is found by
+/// Compares the reverse mode of a kernel with central differences along random directions through all floats and doubles in
+/// arrays that are given plainly, also in arrays of vectors and structs, and in structs of arrays. Const(array), scalars and
+/// other types are held; narrow floats are too coarse for differences, so that their arrays must be Const. The arrays themselves
+/// do not change; images do where the kernel writes them. Where the two disagree, the component that contributes most is found by
 /// bisection. The options may be left out.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {

@@ -1,4 +1,5 @@
-// The figures as a picture: for each case a bar for each peer, as long as the peer's time over ours, on a logarithmic scale.
+// The figures as a picture, a bar chart in SVG: for each case a bar for each peer, as long as the peer's time over ours, on a
+// logarithmic scale.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

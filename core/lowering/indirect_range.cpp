@@ -1,4 +1,4 @@
-// Indirect ranges: the extents of the range become loads from an array parameter.
+// Indirect ranges: the extents of the range become loads from an additional array parameter of three i32.
 // Why: the host does not know the extents when it gives the launch to the device. It launches a range that is large enough, or
 // the device takes the number of groups from memory (vkCmdDispatchIndirect); both leave items past the extents in the last
 // groups.

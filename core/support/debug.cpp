@@ -102,9 +102,10 @@ template <class F> void each_dump_word(F&& f) {
     }
 }
 
-/// The path of `below` in the folder that a variable names. "", which is logged, if that folder cannot be examined, or belongs to
-/// another user and has no sticky bit (/tmp has one): a program with another user's environment, as under sudo, thus leaves
-/// nothing in that user's home.
+/// The path of `below` in `folder`, the value of the environment variable `named_by`. "", logged as "the disk cache is off", if
+/// the folder cannot be examined (one that is not there is accepted where it `may_be_missing`), or if it belongs to another user
+/// and has no sticky bit (/tmp has one): a program with another user's environment, as under sudo, thus leaves nothing in that
+/// user's home.
 std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
     struct stat about{};
     std::string problem;

@@ -43,8 +43,8 @@ void Shuffles::transpose_blocks(std::array<std::string, quad>& v, const std::str
     v[2] = pairs(high01, high23, 0), v[3] = pairs(high01, high23, 1);
 }
 
-/// Transposes a square matrix of 4, 8 or 16 rows: first exchanges quads between rows that are 4 apart, then transposes the
-/// blocks.
+/// The columns of a square matrix of 4, 8 or 16 rows, in order. First, rows r, r + 4, r + 8 and r + 12 exchange quads so that
+/// each 4 x 4 block stands where it is in the transposed matrix (8 rows: one step; 16 rows: two). Then each block is transposed.
 std::vector<std::string> Shuffles::transposed(const std::string& type, std::vector<std::string> rows) {
     const int lanes = int(rows.size()), quads = lanes / quad;
     // A vector whose first half is every `step`-th quad of `a` from `first` on, and whose second half is the same of `b`.

@@ -1,4 +1,4 @@
-// Making an entry ready: values of expressions, lifetimes and memory of buffers, steps.
+// Making an entry ready: values of expressions, lifetimes (live ranges) and memory of temporary buffers, steps.
 //
 // Memory is planned by linear scan over lifetimes (Poletto and Sarkar 1999, for registers): buffers in the order of their first
 // commands take the smallest free slot that is large enough, else the largest free one, which grows, else a new one.

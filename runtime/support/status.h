@@ -1,4 +1,5 @@
-// Errors of the runtime: a kind that a function returns, and a sentence that pumice_error() has.
+// Errors of the runtime: an error code that a function returns, and the message of each thread's last error, which pumice_error()
+// gives.
 //
 // The runtime is built without exceptions. A function that can fail returns pumice_status; `RT_TRY(call)` returns early if the
 // call did not give PUMICE_OK. fail() writes the sentence, in a buffer of the calling thread.

@@ -1,4 +1,4 @@
-// Names and types of C for the generated headers.
+// Names and types of C for the generated headers: legal identifiers made of the names of kernels, programs and parameters.
 #pragma once
 #include <cstdint>
 #include <set>

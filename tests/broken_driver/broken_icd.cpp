@@ -1,4 +1,5 @@
-// A Vulkan driver that describes one capable GPU and then fails to create a device of it: what a broken installation looks like.
+// A fake Vulkan driver (ICD) that describes one capable GPU and then fails in vkCreateDevice: what a broken installation looks
+// like.
 #include <vulkan/vk_icd.h>
 #include <vulkan/vulkan.h>
 

@@ -11,8 +11,9 @@ constexpr int high = 4;  ///< rows of a tile
 
 template <class T> T made(int n) { return T(n * 37 % 101); }
 
-/// Items of groups of `wide` x 4 store an element each. Each then adds up neighbours in the tile, some of them under conditions,
-/// after two steps with barriers.
+/// A kernel whose groups hold a tile of 4 rows of `wide` elements in local memory, one an item. In each of two steps an item adds
+/// up neighbours, some of them under conditions, and writes the sum into the tile, with a barrier before and after. In the end it
+/// stores the mirrored element of its row. Expects the results of the interpreter.
 template <class T, int wide> void check_tile() {
     const auto k = kernel("tile", static_group<high, wide>, whole_groups, [](Out<T, 2> out, In<T, 2> in, Val<int> shift) {
         Local<T, high, wide> tile;
