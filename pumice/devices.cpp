@@ -7,6 +7,7 @@
 #include "core/host/device.h"
 #include "core/interp/interp.h"
 #include "core/support/debug.h"
+#include "core/support/float_mode.h"
 #include "cpu/runtime/cpu.h"
 #include "vulkan/loader_devices.h"
 
@@ -109,6 +110,7 @@ void say_what_is_not_covered(const std::string& spec) {
 }  // namespace
 
 Device Device::open(const std::string& spec) {
+    const FloatMode mode;  // of the threads that drivers start here, too
     std::string reasons;
     if (spec.empty()) {
         if (!debug::device().empty()) {

@@ -10,6 +10,7 @@
 #include "core/ir/named.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "core/support/float_mode.h"
 #include "core/support/trace.h"
 #include "vulkan/vulkan_device.h"
 
@@ -346,6 +347,7 @@ ShaderPermutation::Pipeline ShaderPermutation::pipeline(Context& context, Pipeli
     VkPipeline pipeline = VK_NULL_HANDLE;
     const auto start = std::chrono::steady_clock::now();
     try {
+        const FloatMode mode;
         trace::Span span("compile", "pipeline");
         span.add("kernel", shader.name);
         pipeline = cache.make(info);

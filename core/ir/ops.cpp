@@ -7,6 +7,7 @@
 #include "core/ir/evaluate.h"
 #include "core/ir/scalar_math.h"
 #include "core/support/error.h"
+#include "core/support/float_mode.h"
 
 namespace pumice::internal {
 
@@ -134,6 +135,7 @@ std::string_view llvm_text(ir::Op op, Scalar operand) {
 }
 
 bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64_t& result) {
+    const FloatMode mode;
     return with_scalar(operand, [&](auto zero) {
         using T = decltype(zero);
         switch (op) {

@@ -25,6 +25,7 @@
 #include "core/passes/simplify.h"
 #include "core/support/ascii.h"
 #include "core/support/debug.h"
+#include "core/support/float_mode.h"
 
 namespace pumice {
 
@@ -103,6 +104,7 @@ const std::shared_ptr<Executable>& KernelBase::State::compile(const std::shared_
             latest.store(compiled.get(), std::memory_order_release);
             return *compiled->executable;
         }
+    const FloatMode mode;
     trace::Span span("compile", "compile");
     span.add("kernel", kernel->name);
     span.add("device", device->name);

@@ -1,5 +1,5 @@
-// The floating-point mode in which kernels run, whatever the calling thread has set. The shipped runtime, which includes nothing
-// of the library, has the same in runtime/support/rt_float_mode.h.
+// The floating-point mode in which kernels run and are compiled, whatever the calling thread has set. The shipped runtime, which
+// includes nothing of the library, has the same in runtime/support/rt_float_mode.h.
 #pragma once
 #if !defined(__SSE2__) && !defined(__aarch64__)
 #include <cfenv>
@@ -7,16 +7,17 @@
 
 namespace pumice {
 
-/// RAII: while it lives, the thread rounds to nearest and neither flushes subnormal numbers nor takes them for zeros (FTZ, DAZ).
-/// Applications set such modes for code of their own, and a thread starts with the mode of the thread that made it. Traps
-/// stay as they are. Cost: some cycles where the mode is right.
+/// RAII: while it lives, the thread rounds to nearest, neither flushes subnormal numbers nor takes them for zeros (FTZ, DAZ), and
+/// has no floating-point traps: vector code computes in lanes that no work-item has, and in branches that an item does not take.
+/// Applications set such modes (feenableexcept) for code of their own, and a thread starts with the mode of the thread that made
+/// it. Cost: some cycles where the mode is right.
 class FloatMode {
 public:
     FloatMode() {
-        if (before != wanted) set(wanted);
+        if (before != wanted) enter();
     }
     ~FloatMode() {
-        if (before != wanted) set(before);
+        if (before != wanted) leave();
     }
     FloatMode(const FloatMode&) = delete;
 
@@ -24,8 +25,21 @@ private:
 #if defined(__SSE2__)
     using Word = unsigned;
     static Word get() { return __builtin_ia32_stmxcsr(); }
-    static void set(Word mode) { __builtin_ia32_ldmxcsr(mode); }
-    static Word nearest(Word mode) { return mode & ~Word(0xe040); }  // FTZ, rounding, DAZ
+    static constexpr Word masks = 0x1f80;
+    static Word kernels(Word mode) { return (mode & ~Word(0xe040)) | masks; }  // without FTZ, rounding, DAZ
+    bool has_traps() const { return (before & masks) != masks; }
+    void enter() {
+        __builtin_ia32_ldmxcsr(wanted);
+        if (!has_traps()) return;
+        __asm__ __volatile__("fnstcw %0" : "=m"(x87));
+        const unsigned short masked = x87 | 0x3f;
+        __asm__ __volatile__("fldcw %0" : : "m"(masked));
+    }
+    void leave() {
+        __builtin_ia32_ldmxcsr(before);
+        if (has_traps()) __asm__ __volatile__("fnclex\n\tfldcw %0" : : "m"(x87));
+    }
+    unsigned short x87 = 0;  ///< control word of long double, where the thread has traps
 #elif defined(__aarch64__)
     using Word = unsigned long;
     static Word get() {
@@ -34,14 +48,17 @@ private:
         return mode;
     }
     static void set(Word mode) { __asm__ __volatile__("msr fpcr, %0" : : "r"(mode)); }
-    static Word nearest(Word mode) { return mode & ~Word(0x1c80000); }  // FZ, rounding, FZ16
+    static Word kernels(Word mode) { return mode & ~Word(0x1c89f00); }  // FZ, rounding, FZ16, traps
+    void enter() const { set(wanted); }
+    void leave() const { set(before); }
 #else
     using Word = int;
     static Word get() { return std::fegetround(); }
-    static void set(Word mode) { std::fesetround(mode); }
-    static Word nearest(Word) { return FE_TONEAREST; }
+    static Word kernels(Word) { return FE_TONEAREST; }  // traps stay as they are
+    void enter() const { std::fesetround(wanted); }
+    void leave() const { std::fesetround(before); }
 #endif
-    const Word before = get(), wanted = nearest(before);
+    const Word before = get(), wanted = kernels(before);
 };
 
 }  // namespace pumice

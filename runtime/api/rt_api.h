@@ -214,7 +214,7 @@ typedef struct pumice_argument {
 typedef struct pumice_library {
     uint32_t version; /**< PUMICE_RT_VERSION */
     const char* name;
-    const void* bundle; /**< the bundle's bytes (docs/bundles.md) */
+    const void* bundle; /**< the bundle's bytes (docs/shipping.md) */
     uint64_t bundle_bytes;
     void (*const* code)(void); /**< native functions, by the numbers in the bundle */
     uint32_t code_count;

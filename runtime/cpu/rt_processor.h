@@ -1,4 +1,4 @@
-// The processor on which the process runs: its instruction set and caches.
+// The processor on which the process runs: its instruction set (by CPUID and XGETBV) and caches.
 #pragma once
 #include "runtime/bundle/bundle_format.h"
 

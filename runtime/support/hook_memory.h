@@ -1,5 +1,5 @@
-// Host memory of the runtime: by the application's hooks, and never by `new`, so that running out of it is an error and not an
-// abort.
+// Host memory of the runtime: allocated by the application's hooks (its malloc and free), or else by the C library, and never by
+// `new`, so that running out of it is an error and not an abort.
 #pragma once
 #include <stddef.h>
 #include <string.h>

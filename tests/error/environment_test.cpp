@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cfenv>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -401,6 +402,41 @@ TEST_F(Environment, AProcessThatWasForkedUsesNoVulkanDeviceFromBefore) {
         end(good && a.download() == std::vector<int>(8, 2));
     };
     EXPECT_EXIT(forks(), testing::ExitedWithCode(0), "");
+}
+
+/// Vector code computes in lanes that no work-item has, and constants are folded: neither meets the traps that the program has
+/// for its own code, and these are there afterwards.
+TEST_F(Environment, TheProgramHasFloatingPointTraps) {
+#if defined(__GLIBC__) && defined(__x86_64__)
+    const auto guarded = kernel("guarded", [](InOut<float> y, In<float> x) {
+        const auto i = global_index();
+        $if(x[i] > 0.0f) { y[i] = 1.0f / x[i] + sqrt(x[i]) + log(x[i]); }
+    });
+    const auto functions = kernel("functions", [](InOut<float> y, In<float> x) {
+        const auto i = global_index();
+        y[i] = sin(x[i]) + exp(x[i]) + pow(abs(x[i]) + 1.0f, 1.5f) + floor(x[i]) + cbrt(x[i]);
+    });
+    const auto constants = kernel("constants", [](Out<float> y) {
+        y[global_index()] = 1.0f / min(Val<float>(3.0f) * 0.0f, 0.0f) + exp(Val<float>(100.0f));
+    });
+    const auto runs = [&] {
+        feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+        const Device device = Device::open();
+        std::vector<float> host(1001);
+        for (size_t i = 0; i < host.size(); ++i) host[i] = i % 3 ? 0.5f + float(i % 20) : 0.0f;
+        const Array<float> x = device.upload(host), y = device.full<float>(1001, 7.0f);
+        guarded(ndrange(1001), y, x);
+        bool good = y.get(3) == 7.0f && y.get(20) > 2.0f && y.get(20) < 2.1f;
+        functions(ndrange(1001), y, x);
+        good = good && y.get(3) > 1.99f && y.get(3) < 2.01f;
+        constants(ndrange(5), y);
+        good = good && y.get(0) > 3e38f;
+        end(good && fegetexcept() == (FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW));
+    };
+    EXPECT_EXIT(runs(), testing::ExitedWithCode(0), "");
+#else
+    GTEST_SKIP() << "SKIPPED: the C library sets no traps here";
+#endif
 }
 
 TEST_F(Environment, TheProgramEndsWithWorkPending) {
