@@ -205,7 +205,7 @@ public:
         if (!refused.empty()) fail("LLVM refuses the code: ", refused);
         return bytes;
     }
-    /// The symbols that an object does not define.
+    /// The functions that an object calls and does not define, by their names in C.
     std::vector<std::string> undefined(const std::string& object) const {
         char* message = nullptr;
         const LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "object");
@@ -219,9 +219,9 @@ public:
         for (; !l.LLVMObjectFileIsSymbolIteratorAtEnd(binary, symbol); l.LLVMMoveToNextSymbol(symbol)) {
             const LLVMSectionIteratorRef section = l.LLVMObjectFileCopySectionIterator(binary);
             l.LLVMMoveToContainingSection(section, symbol);
-            const std::string name = l.LLVMGetSymbolName(symbol);
-            // The symbol of the source file has no section either.
-            if (l.LLVMObjectFileIsSectionIteratorAtEnd(binary, section) && !name.empty() && name != source_name)
+            std::string name = l.LLVMGetSymbolName(symbol);
+            if (prefixes_names(object) && name.starts_with('_')) name.erase(0, 1);
+            if (l.LLVMObjectFileIsSectionIteratorAtEnd(binary, section) && !name.empty() && !is_of_linker(name))
                 names.push_back(name);
             l.LLVMDisposeSectionIterator(section);
         }
@@ -235,6 +235,21 @@ public:
 
 private:
     static constexpr const char* source_name = "pumice";
+
+    /// True if names of C have an underscore before them: in Mach-O, and in COFF for x86 of 32 bits.
+    static bool prefixes_names(const std::string& object) {
+        return object.starts_with("\xcf\xfa\xed\xfe") || object.starts_with("\xce\xfa\xed\xfe") || object.starts_with("\x4c\x01");
+    }
+    /// True for a symbol without a section that is no function: the source file's, and those that assemblers, linkers and startup
+    /// code define on ELF, COFF, WebAssembly and AVR. LLVM gives further bytes behind names of 8 letters in COFF and of globals
+    /// in WebAssembly.
+    static bool is_of_linker(const std::string& name) {
+        constexpr std::string_view all[] = {
+            source_name, "_GLOBAL_OFFSET_TABLE_", ".TOC.",        "_gp_disp", ".file", "_fltused", "__SP_H__", "__SP_L__",
+            "__SREG__",  "__tmp_reg__",           "__zero_reg__", "__RAMPZ__"};
+        return std::ranges::find(all, name) != std::end(all) || name.starts_with("@feat.00") ||
+               name.starts_with("__stack_pointer");
+    }
 
     void read(const Machine& given) {
         char* message = nullptr;

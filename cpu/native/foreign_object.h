@@ -11,7 +11,7 @@ namespace pumice::cpu {
 struct ForeignObject {
     std::string bytes;
     std::string assembly;                ///< only where it is asked for
-    std::vector<std::string> undefined;  ///< symbols that the object does not define, sorted: functions of libm and libgcc
+    std::vector<std::string> undefined;  ///< functions that the object does not define, sorted: of libm and libgcc
 };
 /// Optimises LLVM text and makes an object. Functions with `alwaysinline` disappear in their callers. Throws Error, as sentences
 /// without a kernel's name, if LLVM has no such target or processor, or if the target cannot do what the text asks for.

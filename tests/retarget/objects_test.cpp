@@ -57,6 +57,63 @@ void twice_all(int32_t* arg1, int64_t arg1_n0, int64_t n0);
     EXPECT_EQ(code.assembly, "");
 }
 
+/// Names of functions as C has them, for every format of objects, and nothing that linkers and startup code define.
+TEST(Objects, NeedFunctionsOnly) {
+    const auto k = kernel("calls", [](InOut<float> x, InOut<double> y, InOut<int64_t> z) {
+        const auto i = global_index();
+        x[i] = sin(x[i]);
+        y[i] = exp(y[i]) / 3.0;
+        z[i] = z[i] / (z[i] + 1);
+    });
+    int made = 0;
+    for (const char* const triple : {"x86_64-linux-gnu",
+                                     "i686-linux-gnu",
+                                     "aarch64-linux-gnu",
+                                     "armv7-linux-gnueabihf",
+                                     "thumbv7m-none-eabi",
+                                     "riscv64-linux-gnu",
+                                     "riscv32-unknown-elf",
+                                     "powerpc64le-linux-gnu",
+                                     "powerpc64-linux-gnu",
+                                     "s390x-linux-gnu",
+                                     "mips64el-linux-gnuabi64",
+                                     "mipsel-linux-gnu",
+                                     "loongarch64-linux-gnu",
+                                     "sparc64-linux-gnu",
+                                     "wasm32-unknown-unknown",
+                                     "hexagon",
+                                     "avr",
+                                     "x86_64-apple-macosx",
+                                     "arm64-apple-macosx",
+                                     "x86_64-pc-windows-msvc",
+                                     "i686-pc-windows-msvc",
+                                     "aarch64-pc-windows-msvc",
+                                     "x86_64-w64-windows-gnu"}) {
+        SCOPED_TRACE(triple);
+        ObjectCode code;
+        try {
+            code = compile_object(k, triple);
+        } catch (const Error& e) {
+            EXPECT_NE(std::string(e.what()).find("LLVM"), std::string::npos) << e.what();  // it lacks the target
+            continue;
+        }
+        ++made;
+        std::vector<std::string> of_c;
+        for (const std::string& name : code.needs) {
+            if (name == "sinf" || name == "exp") {
+                of_c.push_back(name);
+                continue;
+            }
+            const std::string_view parts[] = {"div", "mod", "add", "mul", "rem"};  // of the compiler's library
+            EXPECT_TRUE(name.starts_with("_") &&
+                        std::ranges::any_of(parts, [&](std::string_view part) { return name.find(part) != name.npos; }))
+                << name;
+        }
+        EXPECT_EQ(of_c, (std::vector<std::string>{"exp", "sinf"}));
+    }
+    EXPECT_GT(made, 10);
+}
+
 TEST(Objects, AFunctionIsOneFunctionOfTheObject) {
     ObjectOptions options;
     options.assembly = true;
