@@ -1,14 +1,16 @@
 // Images: memory, views, layouts and samplers.
 //
-// Images have blocks of their own, of 32 MiB or of one larger image, since a page may not hold a buffer and an image of optimal
-// tiling (bufferImageGranularity). A Suballocator divides a block into ranges, as it does for arrays. To the hazard tracker an
-// image is a buffer with one byte for each level.
+// Images have blocks of memory apart from those of buffers, since a page may not hold a buffer and an image of optimal tiling
+// (bufferImageGranularity): of 32 MiB, or as large as the image that needs one, if that is larger or 32 MiB are not left. A
+// Suballocator divides a block into ranges, as it does for arrays. An image that other processes have, too, has memory of its
+// own. To the hazard tracker an image is a buffer with one byte for each level.
 //
 // Layouts: an image is in the layout GENERAL while kernels store to it, in SHADER_READ_ONLY_OPTIMAL while kernels only read it,
 // and in the layouts of transfers while it is copied. The layout after the commands recorded so far is kept with the image; a
 // command that needs another one has a barrier before it, which changes the layout and counts as a write:
 //
-//   store to img                     UNDEFINED -> GENERAL, dispatch
+//   make img: clear                  UNDEFINED -> TRANSFER_DST_OPTIMAL
+//   store to img                     TRANSFER_DST_OPTIMAL -> GENERAL, dispatch
 //   sample img                       GENERAL -> SHADER_READ_ONLY_OPTIMAL, dispatch
 //   sample img again                 dispatch
 //

@@ -22,8 +22,10 @@ namespace {
 /// Additions of terms of equal size, one after another: the relative error of the sum is then at most a few 1e-6.
 constexpr int64_t most_additions = 1 << 16;
 
-/// The number of parts of a launch. The items of a subgroup are added up first, except on the interpreter. The shadows of the
-/// parts must be small compared with the work.
+/// The number of parts into which a launch is cut, so that about `most_additions` terms are added to one float in each; a
+/// subgroup counts as one term where the backend adds up its items first (all but the interpreter). 1, that is no cut, if no
+/// array is summed, if a part would have fewer items than the shadows have elements, if the kernel has its own range, or on a
+/// stream.
 int64_t chunks_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
                   const std::vector<HostArgument>& arguments, const detail::DeviceState& device) {
     if (summed.empty() || range.rank != primal.rank || primal.range[0] || range.stream.state) return 1;

@@ -118,8 +118,11 @@ Kernel exclusive_scan() {
     });
 }
 
-// ---- radix_pass: keys and values stably by 4 bits of the key; counts of the digits, their scan, places by splits of a block
-// ----
+// ---- radix_pass: one pass of a radix sort ----
+
+/// Sorts keys, with their values, stably by one digit (4 bits). Three kernels: count the digits of each block of 256 keys; scan
+/// the counts, digit by digit, so that each block knows where its keys of a digit begin; sort each block by one bit after the
+/// other (split: zeros before ones) and write its keys there.
 constexpr int digit_bits = 4, digits = 1 << digit_bits, radix_items = 256;
 
 const auto digit_of = [](const Val<uint32_t>& key, const Val<int>& shift) { return key >> shift & uint32_t(digits - 1); };

@@ -1,4 +1,5 @@
-// The CPU device beside its peers: the table and the figures.
+// The CPU device beside its peers: the table and the figures. The limits of the machine are measured first: memory bandwidth by
+// STREAM's triad, and the peak of floating-point operations. Each case is printed as a share of them, too.
 #pragma once
 #include <string>
 

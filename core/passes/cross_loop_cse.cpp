@@ -253,8 +253,8 @@ private:
         reusing = before;
     }
 
-    /// The number of the iteration with this index, in a loop that keeps values. Modulo 2^32, also for an index the loop does
-    /// not run.
+    /// The steps (1 or -1 each) from the loop's first index to `index`: the number of the iteration with this index, from 0; for
+    /// the loop's limit, the trip count. For an index that the loop does not reach, the difference modulo 2^32.
     Value number(InstId loop, Value index) {
         const Value first = of(from.operands(from[loop])[0]);
         return like.step(loop) > 0 ? b.op(Op::sub, {index, first}) : b.op(Op::sub, {first, index});

@@ -29,8 +29,9 @@
 namespace pumice::ir {
 namespace {
 
-/// Size of the table of known places; the oldest entry is dropped first. Each access is compared with all entries, and unrolled
-/// kernels access tens of thousands of places.
+/// Most entries of the table of known places (ForwardStores), and of the list of places that are overwritten later (Overwritten).
+/// Each access is compared with all entries, and unrolled kernels access tens of thousands of places, so the oldest entry is
+/// dropped: a load or a dead store may then remain.
 constexpr size_t window = 512;
 
 /// Walks the kernel with the values known to lie in memory. Between two barriers, other items write what this item reads only

@@ -161,8 +161,8 @@ std::string InterleavedGroups::shuffled_words(const InterleavedGroup& s, const s
     return emit.shuffles.shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
 }
 
-/// Deinterleave: `v` is `stride` vectors of adjacent words; the result has, for each wanted word, a vector with that word of each
-/// lane.
+/// Emits shuffles that deinterleave: `v` names vectors of adjacent words, as many as the stride has words. Element r of the
+/// result is the vector with word r of each lane; it is "poison" where wanted[r] is false.
 std::vector<std::string> InterleavedGroups::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
                                                           const std::vector<bool>& wanted) {
     const int stride = int(v.size()), lanes = s.lanes;

@@ -49,7 +49,8 @@ namespace {
 /// lines, 12.5 to 15 with 2 KB, depending on how page boundaries and unrolled loops meet.
 constexpr int64_t bytes_ahead = 192;
 /// Prefetch distance of kernels with streaming stores, which make the latency of loads longer. The distance is no multiple of 4
-/// KB or of 1 KB (a common row length): such lines map to the set of the first-level cache that the current line is in.
+/// KB, since lines that far apart share a set of a first-level cache (64 sets of 64 bytes), and none of 1 KB, a common length of
+/// rows: a line ahead would share its set with lines of later rows.
 constexpr int64_t bytes_ahead_with_stores = 2816;
 constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t bytes_between_groups = 128 << 10;  ///< what loops load until that group: an eighth of a second-level cache

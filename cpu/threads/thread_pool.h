@@ -1,6 +1,7 @@
 // The thread pool of the CPU device. A piece of work is cut into ranges, which oneTBB's threads and the threads that wait for the
 // work take. Each priority of streams has an arena of its own (priority_arenas.h). A thread leaves a piece of work between two
 // ranges if work of a higher priority waits.
+// Textbook name: self-scheduling by an atomic counter for each part, and work stealing.
 #pragma once
 #include <array>
 #include <atomic>

@@ -1,4 +1,5 @@
-// The SPIR-V modules of a kernel for the devices that exist: which properties of a device each of them depends on.
+// The SPIR-V modules of a kernel for the devices that exist (shader variants for device classes): which properties of a device
+// each of them depends on.
 //
 //   kernel -> for each class of devices: GLSL by the options of that class
 //          -> modules, each with the properties that its text depends on

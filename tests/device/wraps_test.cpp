@@ -1,5 +1,7 @@
-// Indices that wrap: sums, differences, products and casts in 8 and 16 bits; products of 32 bits; 64 bits cut to 32. Indices that
-// are adjacent before the wrap may be far apart after it, so several elements must not be moved at once.
+// Indices (and bounds of loops and conditions) that wrap: sums, differences, products and casts in 8 and 16 bits; products of 32
+// bits; 64 bits cut to 32. Then indices at the rim of a row or tile, by min, max, % and &; and rows of uneven length with a
+// stack. In all of these the indices of neighbouring items need not be neighbours: a device must not replace their accesses by
+// one access of a vector.
 #include <algorithm>
 #include <functional>
 

@@ -71,6 +71,17 @@ TEST_P(EachPage, FilesItNamesAreThere) { expect_paths(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(all, EachPage, testing::ValuesIn(docs::all_pages()), test_name);
 
+/// Pages that comments and messages of the sources name.
+TEST(Sources, PagesTheyNameAreThere) {
+    for (const std::string& top : top_folders)
+        for (const auto& entry : fs::recursive_directory_iterator(source_folder() / top)) {
+            const std::string path = fs::relative(entry.path(), source_folder()).string();
+            if (!entry.is_regular_file() || !std::regex_search(path, std::regex(R"(\.(h|cpp|def|cmake|sh)$)"))) continue;
+            for (const std::string& page : all_matches(docs::Page(path).text(), R"(\b(docs/[A-Za-z0-9_-]+\.(?:md|json)))"))
+                EXPECT_TRUE(fs::exists(source_folder() / page)) << path << " names " << page;
+        }
+}
+
 /// The READMEs of folders, by their paths from the root.
 std::vector<std::string> folder_readmes() {
     std::vector<std::string> found;

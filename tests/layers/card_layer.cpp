@@ -1,5 +1,6 @@
-// A Vulkan layer, for tests alone, that makes a software driver look like a graphics card of cards.h. The driver still executes
-// everything. The layer stands below the validation layer, which so sees the properties of the card.
+// A Vulkan layer, for tests alone, that makes a software driver look like a graphics card (discrete GPU) of cards.h: its memory
+// heaps and types, limits and features. The driver still executes everything. The layer stands below the validation layer, which
+// so sees the properties of the card.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
