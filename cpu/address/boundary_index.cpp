@@ -20,7 +20,8 @@
 // Limits: i32 indices that step by 1 from lane to lane against a uniform limit; select by a comparison, min, max, rem, and chains
 // of these; no kernels with barriers (cpu/rows/region_interiors.cpp makes versions of their regions); the index must reach the
 // last dimension of an array access through add and sub only. Of loops: one counter an index, which moves it by a constant; steps
-// of 1 or -1; bounds that are known before the packet; no rem, == or !=, whose interiors are not the values between two limits.
+// of 1 or -1; uniform bounds that are known before the packet; no rem, == or !=, whose interiors are not the values between two
+// limits.
 // Textbook: loop versioning / index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <algorithm>
 #include <set>
@@ -53,7 +54,10 @@ const Inst* BoundaryIndices::counted_loop_of(Value v) const {
         const Inst& loop = k[id];
         if (loop.op != Op::for_ || loop.blocks[0] != k[v].block) continue;
         int steps = most_steps;
-        const auto known = [&](size_t bound) { return emit.pure.is_rematerialisable(k.operands(loop)[bound], steps, true); };
+        const auto known = [&](size_t bound) {
+            const Value v = k.operands(loop)[bound];
+            return packet.kind_of(v) == ValueKind::uniform && emit.pure.is_rematerialisable(v, steps, true);
+        };
         return unit_step(k, loop) != 0 && known(0) && known(1) ? &loop : nullptr;
     }
     return nullptr;
