@@ -1,4 +1,7 @@
-// oneTBB's threads, in one arena for each priority. No other file uses oneTBB.
+// Threads of the pool, in one arena for each priority: oneTBB's, and in a forked process threads of our own. No other file uses
+// oneTBB.
+//
+// Why: a process that is forked has none of oneTBB's threads, and oneTBB counts on them: tasks would wait for ever.
 #pragma once
 #include <memory>
 
@@ -8,7 +11,7 @@ namespace pumice::cpu {
 
 class PriorityArenas {
 public:
-    /// `threads` in all, including one from outside.
+    /// `threads` in all, including one from outside. Throws Error if a forked process gets no thread.
     explicit PriorityArenas(int threads);
     ~PriorityArenas();
 

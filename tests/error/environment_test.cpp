@@ -404,6 +404,42 @@ TEST_F(Environment, AProcessThatWasForkedUsesNoVulkanDeviceFromBefore) {
     EXPECT_EXIT(forks(), testing::ExitedWithCode(0), "");
 }
 
+/// A forked process has none of the pool's threads, which oneTBB counts on: without own ones, one child in twenty waited for
+/// ever.
+TEST_F(Environment, AForkedProcessOpensDevicesOfItsOwn) {
+#ifdef PUMICE_SANITIZED
+    GTEST_SKIP() << "SKIPPED: the fork may lack a lock of the sanitizer's allocator";
+#else
+    if (debug::device().starts_with("vulkan")) GTEST_SKIP() << "SKIPPED: the child opens no second Vulkan device";
+    const auto work = [](const Device& device) {
+        constexpr int n = 1 << 20;
+        const Array<int> a = device.zeros<int>(n);
+        const Stream stream = device.stream();
+        for (int k = 0; k < 10; ++k) plus_one(ndrange(n).on(stream), a);
+        stream.synchronize();
+        for (int k = 0; k < 10; ++k) plus_one(ndrange(n), a);
+        return a.get(n - 1) == 20;
+    };
+    const auto forks = [&] {
+        const Device before = Device::open();
+        bool good = work(before);
+        for (int k = 0; k < (debug::device() == "interp" ? 1 : 30) && good; ++k) {
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(60);
+                bool right = false;
+                { right = work(Device::open()); }
+                std::_Exit(right ? 0 : 1);
+            }
+            int status = -1;
+            good = waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
+        end(good && work(before));
+    };
+    EXPECT_EXIT(forks(), testing::ExitedWithCode(0), "");
+#endif
+}
+
 /// Vector code computes in lanes that no work-item has, and constants are folded: neither meets the traps that the program has
 /// for its own code, and these are there afterwards.
 TEST_F(Environment, TheProgramHasFloatingPointTraps) {
