@@ -199,6 +199,28 @@ TEST(Sampling, a_direction_chooses_the_face_of_a_cube_and_the_place_on_it) {
     EXPECT_EQ(out.download(), (std::vector<float>{0, 11, 23, 31, 41, 50}));
 }
 
+/// The device's own sampler mixes texels of two faces at an edge, and none of anything else.
+TEST(Sampling, OfACubeOfOnesByTheDevicesSamplerIsOne) {
+    const auto look = kernel("look_at_ones", [](Out<float> out, In<TextureCube<float>> t, In<float3> direction) {
+        auto i = global_index();
+        out[i] = t.sample(direction[i]);
+    });
+    std::vector<float3> directions;
+    for (int a = -4; a <= 4; ++a)
+        for (int b = -4; b <= 4; ++b)
+            for (int c = -4; c <= 4; ++c)
+                if (a || b || c) directions.push_back({float(a) / 4, float(b) / 4, float(c) / 4});
+    const auto count = int64_t(directions.size());
+    for (const int extent : {1, 2, 3, 8}) {
+        const auto image = device().image_cube<float>(Format::r32_float, extent);
+        for (int face = 0; face < 6; ++face) image.upload(std::vector<float>(size_t(extent * extent), 1.0f), 0, face);
+        const Array<float> out = device().zeros<float>(count);
+        look(ndrange(count), out, texture(image, {.filter = Filter::linear, .sampling = Sampling::fast}),
+             device().upload(directions));
+        for (const float texel : out.download()) EXPECT_NEAR(texel, 1.0f, 0.01f) << extent;
+    }
+}
+
 TEST(Sampling, NanAndInfinitePositionsReadATexel) {
     constexpr float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     const auto k = kernel("astray", Math::strict, [](Out<float> to, In<Texture<float>> from, In<float2> at) {
