@@ -178,9 +178,10 @@ auto gradient(const Function<std::tuple<R>, P...>& f, const X&... x) {
 template <class... R, class... P, class... X>
     requires(sizeof...(X) == sizeof...(P))
 auto jacobian(const Function<std::tuple<R...>, P...>& f, const X&... x) {
-    using T = std::common_type_t<R..., P...>;
-    static_assert((std::is_same_v<R, T> && ...) && (std::is_same_v<P, T> && ...),
-                  "pumice: a jacobian is that of a function of scalars of one floating type");
+    using T = std::tuple_element_t<0, std::tuple<R..., P...>>;
+    static_assert(
+        (std::is_floating_point_v<T> || NarrowFloat<T>) && (std::is_same_v<R, T> && ...) && (std::is_same_v<P, T> && ...),
+        "pumice: a jacobian is that of a function of scalars of one floating type");
     std::array<std::array<T, sizeof...(P)>, sizeof...(R)> rows{};
     for (std::size_t column = 0; column < sizeof...(P); ++column) {
         const auto along = [&]<std::size_t... I>(std::index_sequence<I...>) {
