@@ -46,10 +46,11 @@ private:
     std::string wanted_name(const ParameterRecord& p, uint32_t number) const {
         std::string name = text_at(p.name), path = text_at(p.path);
         if (name.empty() && path.empty()) return pumice::text("argument", number + 1);
-        if (!path.empty() && path.substr(0, name.size()) != name)
-            name += (name.empty() ? "" : "_") + path;
-        else if (!path.empty())
+        const char next = path.starts_with(name) ? path.c_str()[name.size()] : ' ';
+        if (name.empty() || next == '.' || next == '[')  // the path begins with the name
             name = path;
+        else if (!path.empty())
+            name += "_" + path;
         for (char& c : name)
             if (c == '.' || c == '[' || c == ']') c = '_';
         return name;
