@@ -387,8 +387,7 @@ bool CpuDevice::fill_vector_functions(const pumice_library& library) {
         __atomic_store_n(&opened, sleef, __ATOMIC_RELEASE);
     }
     if (!sleef) {
-        log("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths of %s is done one item after another",
-            library.name);
+        log("libsleef.so.3 (Debian's package libsleef3) is missing: vector maths of %s runs item by item", library.name);
         return false;
     }
     for (uint32_t i = 0; i < library.vector_function_count; ++i) {

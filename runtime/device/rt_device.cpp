@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "runtime/device/bundles.h"
-#include "runtime/support/rt_float_mode.h"
 
 using namespace pumice_rt;
 
@@ -169,7 +168,6 @@ void pumice_device_t::log(const char* format, ...) {
 
 pumice_status pumice_open(const char* spec, const pumice_hooks* hooks, pumice_device* device) {
     if (!device) return fail(PUMICE_ERROR_ARGUMENT, "a device is opened into no variable");
-    const FloatMode mode;  // of the threads that drivers start here, too
     pumice_hooks own = {};
     if (hooks) own = *hooks;
     const pumice_status status =

@@ -1,4 +1,5 @@
-// The floating-point mode in which native code runs, by the rules of core/support/float_mode.h of the library.
+// The floating-point mode in which native code runs, by the rules of core/support/float_mode.h of the library, whose interpreter
+// also computes with long double.
 #pragma once
 #if !defined(__SSE2__) && !defined(__aarch64__)
 #include <cfenv>
@@ -26,19 +27,8 @@ private:
     static Word get() { return __builtin_ia32_stmxcsr(); }
     static constexpr Word masks = 0x1f80;
     static Word kernels(Word mode) { return (mode & ~Word(0xe040)) | masks; }  // without FTZ, rounding, DAZ
-    bool has_traps() const { return (before & masks) != masks; }
-    void enter() {
-        __builtin_ia32_ldmxcsr(wanted);
-        if (!has_traps()) return;
-        __asm__ __volatile__("fnstcw %0" : "=m"(x87));
-        const unsigned short masked = x87 | 0x3f;
-        __asm__ __volatile__("fldcw %0" : : "m"(masked));
-    }
-    void leave() {
-        __builtin_ia32_ldmxcsr(before);
-        if (has_traps()) __asm__ __volatile__("fnclex\n\tfldcw %0" : : "m"(x87));
-    }
-    unsigned short x87 = 0;  ///< control word of long double, where the thread has traps
+    void enter() const { __builtin_ia32_ldmxcsr(wanted); }
+    void leave() const { __builtin_ia32_ldmxcsr(before); }
 #elif defined(__aarch64__)
     using Word = unsigned long;
     static Word get() {

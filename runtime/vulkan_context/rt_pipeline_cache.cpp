@@ -4,8 +4,6 @@
 // renamed, so that a reader sees an old or a new one.
 #include "runtime/vulkan_context/rt_pipeline_cache.h"
 
-#include "runtime/support/rt_float_mode.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -123,7 +121,6 @@ PipelineCache::~PipelineCache() {
 
 pumice_status PipelineCache::make(const VkComputePipelineCreateInfo& info, VkPipeline& pipeline) {
     made = true;
-    const FloatMode mode;
     return context.check(context.vk.CreateComputePipelines(context.device, handle, 1, &info, nullptr, &pipeline),
                          "vkCreateComputePipelines");
 }
