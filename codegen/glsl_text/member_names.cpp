@@ -14,16 +14,16 @@ namespace {
 // int.
 // clang-format off
 constexpr std::string_view words[] = {
-    "active", "asm", "attribute", "bool", "break", "buffer", "case", "cast", "centroid", "class", "coherent", "common", "const",
-    "continue", "default", "demote", "devicecoherent", "discard", "do", "double", "else", "enum", "extern", "external", "false",
-    "filter", "fixed", "flat", "float", "for", "goto", "half", "highp", "hitAttributeEXT", "hitObjectNV", "if", "in", "inline",
-    "inout", "input", "int", "interface", "invariant", "layout", "length", "long", "lowp", "mediump", "namespace", "noinline",
-    "nonprivate", "nonuniformEXT", "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV",
-    "pervertexEXT", "pervertexNV", "precise", "precision", "public", "queuefamilycoherent", "rayPayloadEXT", "rayQueryEXT",
-    "readonly", "resource", "restrict", "return", "sample", "shadercallcoherent", "shared", "short", "sizeof", "smooth",
-    "static", "struct", "subgroupcoherent", "subroutine", "superp", "switch", "taskPayloadSharedEXT", "template", "this",
-    "true", "typedef", "uint", "uniform", "union", "unsigned", "using", "varying", "void", "volatile", "while",
-    "workgroupcoherent", "writeonly"
+    "active", "asm", "attachmentEXT", "attribute", "bool", "break", "buffer", "case", "cast", "centroid", "class", "coherent",
+    "common", "const", "continue", "default", "demote", "devicecoherent", "discard", "do", "double", "else", "enum", "extern",
+    "external", "false", "filter", "fixed", "flat", "float", "for", "goto", "half", "highp", "hitAttributeEXT", "hitObjectNV",
+    "iattachmentEXT", "if", "in", "inline", "inout", "input", "int", "interface", "invariant", "layout", "length", "long",
+    "lowp", "mediump", "namespace", "noinline", "nonprivate", "nonuniformEXT", "noperspective", "out", "output", "partition",
+    "patch", "perprimitiveEXT", "perprimitiveNV", "pervertexEXT", "pervertexNV", "precise", "precision", "public",
+    "queuefamilycoherent", "rayPayloadEXT", "rayQueryEXT", "readonly", "resource", "restrict", "return", "sample",
+    "shadercallcoherent", "shared", "short", "sizeof", "smooth", "static", "struct", "subgroupcoherent", "subroutine", "superp",
+    "switch", "taskPayloadSharedEXT", "template", "this", "tileImageEXT", "true", "typedef", "uattachmentEXT", "uint",
+    "uniform", "union", "unsigned", "using", "varying", "void", "volatile", "while", "workgroupcoherent", "writeonly"
 };
 // clang-format on
 // Beginnings of GLSL's type and builtin names, and of names that the emitter makes.

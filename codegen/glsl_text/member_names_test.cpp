@@ -24,7 +24,8 @@ const char* const names = R"(
     nonuniformEXT spirv_instruction spirv_type devicecoherent queuefamilycoherent workgroupcoherent subgroupcoherent
     shadercallcoherent nonprivate hitAttributeEXT rayPayloadEXT callableDataEXT accelerationStructureEXT rayQueryEXT
     taskPayloadSharedEXT perprimitiveEXT pervertexEXT float16_t f16vec2 float32_t f32mat2 float64_t int8_t i8vec2 uint8_t int16_t
-    uint16_t int32_t uint32_t int64_t u64vec2 bfloat16_t coopmat fcoopmatNV tensorARM explicitInterpAMD
+    uint16_t int32_t uint32_t int64_t u64vec2 bfloat16_t coopmat fcoopmatNV attachmentEXT iattachmentEXT
+    uattachmentEXT tileImageEXT tensorARM explicitInterpAMD
     radians degrees sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow exp log exp2 log2 sqrt inversesqrt abs sign
     floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf floatBitsToInt floatBitsToUint
     intBitsToFloat uintBitsToFloat fma frexp ldexp packUnorm2x16 packHalf2x16 unpackSnorm4x8 packDouble2x32 distance dot cross
