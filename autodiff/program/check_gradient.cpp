@@ -35,8 +35,7 @@ std::string in_brackets(const std::string& name) { return name.empty() ? "" : " 
 
 /// The derivative along `direction`, by central differences of the outputs weighted with `seeds`.
 double difference(const Checked& c, const Arrays& seeds, const Arrays& direction, double step) {
-    Arrays plus, minus;
-    for (const CheckedArray& array : c.arrays) plus.push_back(array.start), minus.push_back(array.start);
+    Arrays plus = c.start, minus = c.start;
     double length = 0;
     for (size_t k = 0; k < plus.size(); ++k)
         for (size_t i = 0; i < plus[k].size(); ++i) {
@@ -70,14 +69,12 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
 
     GradientCheck worst;
     for (int d = 0; d < options.directions; ++d) {
-        Arrays seeds;
-        for (const CheckedArray& array : c.arrays) seeds.push_back(array.start);
-        Arrays direction = seeds;
+        Arrays seeds = c.start, direction = c.start;
         size_t count = 0;
         for (size_t k = 0; k < seeds.size(); ++k)
             for (size_t i = 0; i < seeds[k].size(); ++i, ++count) {
                 seeds[k][i] = double(float(uniform()));
-                direction[k][i] = (random.next() & 1 ? 1 : -1) * std::max(1.0, std::abs(c.arrays[k].start[i]));
+                direction[k][i] = (random.next() & 1 ? 1 : -1) * std::max(1.0, std::abs(c.start[k][i]));
             }
         const Arrays gradient = c.reverse(seeds);
         // Both sums may cancel, so the error is relative to the magnitude of their terms.

@@ -35,13 +35,13 @@ struct CheckedArray {
     int argument = 0;                  ///< counted from 1
     std::string name;                  ///< in a struct of arrays
     std::vector<std::string> members;  ///< the names of an element's floats and doubles
-    std::vector<double> start;         ///< these numbers, of each element
 };
 
 /// A function of some arrays, each both input and output, as the check sees it. Below, values are those of each checked array.
 struct Checked {
     std::vector<CheckedArray> arrays;
-    bool single = false;  ///< true where one of the arrays has floats
+    std::vector<std::vector<double>> start;  ///< values: the floats and doubles of all elements
+    bool single = false;                     ///< true where one of the arrays has floats
     /// Runs the function from these values. Gives the values of all checked arrays afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> run;
     /// Runs reverse mode from `start` with these shadows. Gives the shadows afterwards.
@@ -135,19 +135,17 @@ template <class Call, class... A>
 GradientCheck check_arguments(const Call& call, const GradientCheckOptions& options, const A&... arguments) {
     Checked c;
     int number = 0;
-    std::vector<std::vector<double>> start;
     const auto collect = [&]<class G>(const G& a) {
         ++number;
         if constexpr (!is_held<G>)
             each_array(a, [&]<class T, int N>(const Array<T, N>& array, const std::string& name) {
-                CheckedArray found{number, name, {}, {}};
+                CheckedArray found{number, name, {}};
                 for (const Leaf& leaf : checked_leaves(detail::element_of<T>(), number, name)) {
                     found.members.push_back(leaf.path);
                     c.single = c.single || leaf.type == Scalar::f32;
                 }
                 if (found.members.empty()) return;
-                found.start = numbers_of(array);
-                start.push_back(found.start);
+                c.start.push_back(numbers_of(array));
                 c.arrays.push_back(std::move(found));
             });
     };
@@ -176,7 +174,7 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
                 return Const(with_own_arrays(a.value));
             } else if constexpr (is_checked<G>()) {
                 size_t same = next;
-                const G value = with_values(a, start, same);
+                const G value = with_values(a, c.start, same);
                 return Duplicated<G>(value, with_values(a, seeds, next));
             } else {
                 return Const<G>(with_own_arrays(a));
