@@ -14,6 +14,8 @@ inline constexpr double scalar_instruction = 0.3;
 inline constexpr double scalar_function_instruction = 1;
 /// Cycles of one vector instruction: two a cycle issue, and some wait.
 inline constexpr double vector_instruction = 0.6;
+/// The same where nothing waits for it: the least time of a loop that is not bound by latency.
+inline constexpr double independent_vector_instruction = 0.4;
 /// Cycles of one lane of a gather, from the first-level cache.
 inline constexpr double gathered_lane = 1.3;
 /// Cycles of one lane of a gather from local or private memory, which the items have written shortly before: a gather waits for

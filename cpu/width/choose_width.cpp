@@ -9,6 +9,11 @@
 //
 // Latency-bound means: more arithmetic than `arithmetic_of_an_access` instructions for each vector that is loaded or stored, in a
 // loop or in the whole kernel. Sums and bits of integers take one cycle and do not count. A gather counts as several accesses.
+// A long loop is also latency-bound if the chain from a loop-carried value to its next one takes longer than all instructions of
+// the iteration, and the registers hold what two vectors carry and use in the loop:
+//
+//     $for(k, range(n)) { value[k] = a * value[k + 1] + b * value[k]; price *= square; }     a product each iteration: 4 cycles
+//
 // The largest number of live vectors (register pressure) says how many would be spilled; the arithmetic must outweigh these, too.
 // Four vectors need 32 registers and more arithmetic still. One item at a time (scalar_items) where that takes less time than
 // packets by the model of packet_cost.cpp.
@@ -20,9 +25,12 @@
 // memory and barriers, the width is never raised.
 // Textbook name: interleaving (the interleave count of LLVM's loop vectoriser) with a register-pressure estimate by live ranges.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/passes/cross_loop_cse.h"
 #include "cpu/access/contiguity_check.h"
+#include "cpu/packet/loop_facts.h"
 #include "cpu/plan/tuning.h"
 #include "cpu/width/choose_width.h"
 #include "cpu/width/packet_cost.h"
@@ -69,7 +77,10 @@ void WidthChoice::choose_width() {
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
     if (could && (long_line || loop_waits(4, spilled(4))))
         packet.width *= 4;
-    else if (variant.group[0] >= 2 * width && ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2))))
+    else if (variant.group[0] >= 2 * width &&
+             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) || std::ranges::any_of(order, [&](InstId id) {
+                  return is_loop(k[id].op) && waits_for_chain(id);
+              })))
         packet.width *= 2;
 }
 
@@ -136,6 +147,54 @@ bool WidthChoice::loop_waits(int vectors, int spilled) const {
         return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled,
                      four ? access_of_four : arithmetic_of_an_access, four && one_by_one);
     });
+}
+
+/// True if an innermost loop of many iterations waits for a chain of loop-carried values, and the registers hold two vectors of
+/// all that it carries and uses.
+bool WidthChoice::waits_for_chain(InstId loop) const {
+    if (packet.diverges(loop)) return false;
+    std::vector<InstId> inside;
+    each_inside(k, k[loop], [&](InstId i) { inside.push_back(i); });
+    std::set<uint32_t> used;  // vectors from outside of the loop, and loop-carried ones
+    std::set<uint32_t> made;
+    double work = 0;
+    for (const InstId id : inside) {
+        const Inst& i = k[id];
+        if (is_loop(i.op)) return false;
+        for (int r = 0; r < i.result_count; ++r) made.insert(k.result(i, r).id);
+        for (const Value v : k.operands(i))
+            if (packet.kind_of(v) == ValueKind::vector && made.count(v.id) == 0) used.insert(v.id);
+        const bool is_vector = is_pure(i.op) && packet.kind_of(k.result(i)) == ValueKind::vector;
+        if (is_vector) work += instructions_of(i);
+        if (i.memory.id != none && i.op != Op::extent) work += gathers(i) ? width : 1;
+    }
+    const double passes = target.splits_vectors ? 2 : 1, all = work * passes * tuning::independent_vector_instruction;
+    return 2 * int(used.size()) + spare_registers <= packet.vector_registers() && longest_chain(loop) > all &&
+           work * emit.loops.iterations_of(loop) > seen_ahead;
+}
+
+/// Cycles from a loop-carried vector to its next value, along the longest chain of arithmetic.
+double WidthChoice::longest_chain(InstId loop) const {
+    const Block& body = k[k[loop].owned().back()];
+    const auto next = k.operands(k[body.insts.back()]);
+    const size_t counters = body.params.size() - next.size();
+    double longest = 0;
+    for (size_t n = 0; n < next.size(); ++n) {
+        const Value carried = body.params[counters + n];
+        if (packet.kind_of(carried) != ValueKind::vector) continue;
+        std::map<uint32_t, double> since{{carried.id, 0}};  // cycles of the values that depend on it
+        each_inside(k, k[loop], [&](InstId id) {
+            const Inst& i = k[id];
+            if (!is_pure(i.op)) return;
+            double start = -1;
+            for (const Value v : k.operands(i))
+                if (const auto at = since.find(v.id); at != since.end()) start = std::max(start, at->second);
+            const bool slow = is_float(i.type) || i.op == Op::mul;
+            if (start >= 0) since[k.result(i).id] = start + instructions_of(i) * (slow ? tuning::latency : 1);
+        });
+        if (const auto at = since.find(next[n].id); at != since.end()) longest = std::max(longest, at->second);
+    }
+    return longest;
 }
 
 /// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
