@@ -107,6 +107,8 @@ struct OwnerComputesAdjoint {
     struct OwnerRange {
         std::vector<int> axes;        ///< by axis: the axis of the primal's range, or -1 for the iterations of the loop
         std::vector<int64_t> shifts;  ///< likewise: the range along the axis is that one plus the shift
+        size_t parameter = 0;         ///< the array
+        std::vector<int> array_axes;  ///< by axis: the array's axis; owners exist for its elements only
         std::vector<int> looped;      ///< the axes of the primal's range over which an owner loops
         std::function<std::pair<int64_t, int64_t>(const HostValues&)> iterations;  ///< the first one, and the one after the last
         std::function<int64_t(const HostValues&)> trips;                           ///< the iterations of one item

@@ -73,11 +73,14 @@ std::string launch_owner_computes(const DerivedLaunch& l) {
         for (size_t axis = 0; axis < owner.range.axes.size(); ++axis) {
             Extent e = owner.range.axes[axis] < 0 ? Extent{first, end} : primal[size_t(owner.range.axes[axis])];
             e.from += owner.range.shifts[axis], e.to += owner.range.shifts[axis];
+            // What items read under a condition may lie outside of the array.
+            e.from = std::max<int64_t>(e.from, 0);
+            e.to = std::min(e.to, l.known.extent(owner.range.parameter, owner.range.array_axes[axis]));
             if (e.from < INT32_MIN || e.to > INT32_MAX || e.length() > INT32_MAX) return "indices of owners exceed 32 bits";
             extents.push_back(e);
         }
         const int64_t items = items_in(extents);
-        if (items < enough_owners && items < items_in(primal) / items_an_owner)
+        if (items > 0 && items < enough_owners && items < items_in(primal) / items_an_owner)
             return text("there are ", items, " owners for ", items_in(primal), " work-items");
         double own_trips = double(items), trips = double(items_in(primal)) * double(mean_trips(owner.range, primal, l.known));
         for (const int axis : owner.range.looped) own_trips *= double(primal[size_t(axis)].length());

@@ -133,7 +133,8 @@ std::optional<OwnerComputesAdjoint> owner_computes_adjoint(const Primal& primal)
         Kernel kernel = cleaned_up(owner.run());
         const int instructions = instructions_in_loops(kernel);
         made.owners.push_back({std::move(kernel),
-                               {load.axes, load.shifts, load.looped, primal.owners.iterations(load), primal.owners.trips(load)},
+                               {load.axes, load.shifts, size_t(primal.kernel[primal.kernel[load.load].memory].argument),
+                                load.array_axes, load.looped, primal.owners.iterations(load), primal.owners.trips(load)},
                                instructions});
         if (owner.state.gave_up) return std::nullopt;
     }

@@ -83,16 +83,25 @@ void OwnerComputesEmitter::sum_by_owner(const OwnerComputes::Load& owner) {
     loops(loops, owner.looped.size(), there);
     std::vector<Value> indices;
     size_t axis = owner.axes.size();
-    for (const IndexDimension& d : owner.index)
-        indices.push_back(d.axis == IndexDimension::fixed ? elsewhere.value(there, d.value)
-                                                          : b.index(Op::global_index, int(--axis)));
+    Value exists = b.constant_bool(true);  // along the other axes by the owners' range (launch_owner_computes.cpp)
+    for (size_t d = 0; d < owner.index.size(); ++d) {
+        const bool fixed = owner.index[d].axis == IndexDimension::fixed;
+        indices.push_back(fixed ? elsewhere.value(there, owner.index[d].value) : b.index(Op::global_index, int(--axis)));
+        if (fixed) exists = b.op(Op::and_, {exists, has_index(memory, int(d), indices.back())});
+    }
     const uint32_t leaf = from[owner.load].leaf;
     state.accumulated.push_back({from[owner.load].loc, from[memory].name, Accumulation::gather});
-    for (int w = 0; w < width; ++w) {
-        const MemoryId shadow = state.shadows->of(memory, w);
-        const Value before = b.load(shadow, leaf, indices), sum = b.get(sums[size_t(w)]);
-        b.store(shadow, leaf, indices, plus(b, to, before, sum));
-    }
+    const auto add = [&] {
+        for (int w = 0; w < width; ++w) {
+            const MemoryId shadow = state.shadows->of(memory, w);
+            const Value before = b.load(shadow, leaf, indices), sum = b.get(sums[size_t(w)]);
+            b.store(shadow, leaf, indices, plus(b, to, before, sum));
+        }
+    };
+    if (owner.axes.size() == owner.index.size())
+        add();
+    else
+        emit_if(exists, add);
 }
 
 }  // namespace pumice::derive

@@ -47,10 +47,21 @@ void PairwiseLoopEmitter::reverse_loop(InstId loop, const std::function<void(Val
     });
     for (size_t n = 0; n < sums.size(); ++n) {
         const InstId load = pairs->second[n / size_t(width)];
+        const MemoryId memory = from[load].memory;
         std::vector<Value> place;
-        for (const Value v : indices_of(from, from[load])) place.push_back(v == index ? mine : kept.provided(v));
-        b.atomic(state.shadows->of(from[load].memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place,
-                 b.get(sums[n]));
+        Value exists = b.constant_bool(true);
+        for (const Value v : indices_of(from, from[load])) {
+            place.push_back(v == index ? mine : kept.provided(v));
+            exists = b.op(Op::and_, {exists, has_index(memory, int(place.size()) - 1, place.back())});
+        }
+        const auto add = [&] {
+            b.atomic(state.shadows->of(memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place, b.get(sums[n]));
+        };
+        // What all items read in all iterations exists. Under a condition this item's element may be one that none reads.
+        if (where.block_of(load) == i.blocks[0])
+            add();
+        else
+            emit_if(exists, add);
     }
 }
 

@@ -62,7 +62,7 @@ OwnerComputes::OwnerComputes(const Kernel& kernel, const Structure& where, const
         if (!contributions.known_to_run(where.block_of(loop), BlockId{0}) || !by_index.of(bounds[0]) || !by_index.of(bounds[1]))
             continue;
         each_inside(k, k[loop], [&](InstId id) {
-            Load found{id, loop, {}, {}, {}, {}, !same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])};
+            Load found{id, loop, {}, {}, {}, {}, {}, !same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])};
             const Inst& i = k[id];
             if (i.op != Op::load || k[i.memory].kind != MemoryKind::array || !analysis.active(k.result(i))) return;
             if (find(id, found) && accumulation(k, where, analysis, id) == Accumulation::atomic && contributions.computable(id))
@@ -93,10 +93,11 @@ bool OwnerComputes::find(InstId id, Load& found) const {
         else
             return false;
     }
-    for (auto d = found.index.rbegin(); d != found.index.rend(); ++d) {
+    int array_axis = 0;
+    for (auto d = found.index.rbegin(); d != found.index.rend(); ++d, ++array_axis) {
         if (d->axis == IndexDimension::fixed) continue;
         if (std::ranges::count(found.axes, d->axis)) return false;
-        found.axes.push_back(d->axis), found.shifts.push_back(d->shift);
+        found.axes.push_back(d->axis), found.shifts.push_back(d->shift), found.array_axes.push_back(array_axis);
     }
     for (int axis = 0; axis < k.rank; ++axis)
         if (!std::ranges::count(found.axes, axis)) found.looped.push_back(axis);

@@ -23,6 +23,7 @@ public:
         std::vector<IndexDimension> index;  ///< by dimension of the memory
         std::vector<int> axes;              ///< by axis of the owners' range: an axis of the primal's range, or of_loop
         std::vector<int64_t> shifts;        ///< likewise: the constant of the index
+        std::vector<int> array_axes;        ///< likewise: the axis of the array that it indexes
         std::vector<int> looped;            ///< the other axes of the primal's range
         bool guarded = false;               ///< the bounds of the loop depend on the item
     };

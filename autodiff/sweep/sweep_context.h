@@ -74,6 +74,12 @@ struct SweepContext {
         if (i.op == ir::Op::argument) return b.argument(state.shadows->param(size_t(i.immediate)), i.type);
         return ir::emit_like(b, i, operands);
     }
+    /// Whether an array has an index along one of its dimensions. An element that items read under a condition need not exist.
+    ir::Value has_index(ir::MemoryId memory, int dimension, ir::Value index) const {
+        const Scalar type = to.type_of(index);
+        const ir::Value extent = b.cast(type, b.extent(memory, from[memory].rank - 1 - dimension));
+        return b.op(ir::Op::and_, {b.op(ir::Op::ge, {index, zero(type)}), b.op(ir::Op::lt, {index, extent})});
+    }
     bool has_reverse() const { return part == SweepPart::both || part == SweepPart::reverse; }
     bool gathers() const { return primal.gather.any() && has_reverse(); }
 };

@@ -1,8 +1,11 @@
 // Owner computes: launches in which items own shadow elements, and launches that scatter because owners would be few or slow.
 #include "tests/autodiff/derivatives.h"
 
+#include <bit>
 #include <cmath>
+#include <random>
 
+#include "tests/fuzz/seeds.h"
 #include "tests/log_capture.h"
 
 using namespace pumice;
@@ -97,6 +100,126 @@ TEST(AutodiffOwners, InPrograms) {
     const double want = dot(weights, tangent.download()),
                  got = dot(da.download(), tangent_a.download()) + dot(db.download(), tangent_b.download());
     EXPECT_NEAR(got, want, 1e-4 * std::abs(want) + 1e-3) << device().name();
+}
+
+/// The middle rows of a larger array, and what surrounds them.
+template <int N> struct Padded {
+    static constexpr int pad = 5;
+    static constexpr float around = 7e-42f;  // subnormal: an addition of zero changes it where subnormals are zeros
+    Array<float, N> whole, middle;
+
+    Padded(const Device& on, std::array<int64_t, N> extents, uint64_t seed) : whole(on, padded(extents), false), middle(whole) {
+        whole.fill(around);
+        middle = whole.slice(pad, pad + extents[0]);
+        int64_t count = 1;
+        for (const int64_t e : extents) count *= e;
+        middle.copy_from(suite::numbers<float>(count, seed));
+    }
+    static std::array<int64_t, N> padded(std::array<int64_t, N> extents) {
+        extents[0] += 2 * pad;
+        return extents;
+    }
+    /// The elements around the rows are as they were.
+    bool kept() const {
+        const std::vector<float> all = whole.download();
+        const size_t rim = all.size() / size_t(whole.extents[0]) * pad;
+        for (size_t e = 0; e < rim; ++e)
+            if (std::bit_cast<uint32_t>(all[e]) != std::bit_cast<uint32_t>(around) ||
+                std::bit_cast<uint32_t>(all[all.size() - 1 - e]) != std::bit_cast<uint32_t>(around))
+                return false;
+        return true;
+    }
+};
+
+/// A product of matrices whose loads stand under conditions, because their indices may lie outside of the arrays.
+struct GuardedProduct {
+    using Made = Kernel<InOut<float, 2>, In<float, 2>, In<float, 2>, In<float, 3>, Val<int>>;
+    std::mt19937_64 random;
+    int of_x, of_z, in_x, in_z, layer, rows, columns, inner;
+    bool ahead, layered;
+    Made made;
+
+    int roll(int n) { return int(random() % uint64_t(n)); }
+    explicit GuardedProduct(uint64_t seed)
+        : random(seed * 7919),
+          of_x(roll(7) - 3),
+          of_z(roll(7) - 3),
+          in_x(roll(5) - 2),
+          in_z(roll(5) - 2),
+          layer(roll(6) - 2),
+          rows(1 + roll(9)),
+          columns(1 + roll(9)),
+          inner(1 + roll(9)),
+          ahead(roll(2) == 0),
+          layered(roll(2) == 0),
+          made(kernel("guarded_product",
+                      [this](InOut<float, 2> y, In<float, 2> x, In<float, 2> z, In<float, 3> w, Val<int> layer) {
+                          auto [i, j] = global_index<2>();
+                          const auto inside = [](const Val<int>& at, const Val<int>& extent) { return at >= 0 && at < extent; };
+                          const Val<int> row = i + of_x, column = j + of_z;
+                          const auto item = inside(row, x.size(0)) && inside(column, z.size(1));
+                          const auto of_item = ahead ? Val<bool>(item) : Val<bool>(i >= 0);
+                          $if(of_item) {
+                              Var sum = 0.0f;
+                              $for(k, range(y.size(0))) {
+                                  const Val<int> a = k + in_x, b = k + in_z;
+                                  const auto factors = item && inside(a, x.size(1)) && inside(b, z.size(0));
+                                  if (layered) {
+                                      $if(factors && inside(layer, w.size(0)) && inside(k, w.size(2))) {
+                                          sum += x(row, a) * z(b, column) * w(layer, row, k);
+                                      }
+                                  } else {
+                                      $if(factors) { sum += x(row, a) * z(b, column); }
+                                  }
+                              }
+                              y(i, j) = sum;
+                          }
+                      })) {}
+
+    std::vector<std::vector<float>> gradients(const Device& on) const {
+        const Padded<2> y(on, {rows, columns}, 1), x(on, {rows, inner}, 2), z(on, {inner, columns}, 3),
+            dy(on, {rows, columns}, 5), dx(on, {rows, inner}, 6), dz(on, {inner, columns}, 7);
+        const Padded<3> w(on, {3, rows, inner}, 4), dw(on, {3, rows, inner}, 8);
+        autodiff(Reverse, made, ndrange(rows, columns), Duplicated(y.middle, dy.middle), Duplicated(x.middle, dx.middle),
+                 Duplicated(z.middle, dz.middle), Duplicated(w.middle, dw.middle), Const(layer));
+        EXPECT_TRUE(dx.kept() && dz.kept() && dw.kept() && dy.kept()) << "elements around a shadow, on " << on.name();
+        return {dy.middle.download(), dx.middle.download(), dz.middle.download(), dw.middle.download()};
+    }
+};
+
+/// No item owns an element that is not there, where a condition keeps the primal within its arrays.
+TEST(AutodiffOwners, OfGuardedIndices) {
+    fuzz::each_seed(25, [&](uint64_t seed) {
+        const GuardedProduct product(seed);
+        SCOPED_TRACE(text("PUMICE_FUZZ_SEED=", seed, "\n", product.made.ir()));
+        const auto want = product.gradients(Device::open("interp")), got = product.gradients(device());
+        for (size_t n = 0; n < want.size(); ++n)
+            for (size_t e = 0; e < want[n].size() && !testing::Test::HasFailure(); ++e)
+                ASSERT_NEAR(got[n][e], want[n][e], 1e-5) << "shadow " << n << ", element " << e;
+    });
+}
+
+/// Forces between all pairs of items, some of which have no element.
+TEST(AutodiffOwners, OfGuardedPairs) {
+    const auto pairs = kernel("guarded_pairs", [](Out<float> y, In<float> x) {
+        const Val<int> i = global_index();
+        Var sum = 0.0f;
+        $for(j, range(y.size())) {
+            $if(j < x.size()) {
+                const auto d = x[j] - 0.1f * cast<float>(i);
+                sum += d * d * d;
+            }
+        }
+        y[i] = sum;
+    });
+    const auto gradient = [&](const Device& on) {
+        const Padded<1> y(on, {300}, 1), x(on, {290}, 2), dy(on, {300}, 3), dx(on, {290}, 4);
+        autodiff(Reverse, pairs, ndrange(300), Duplicated(y.middle, dy.middle), Duplicated(x.middle, dx.middle));
+        EXPECT_TRUE(dx.kept() && dy.kept()) << "elements around a shadow, on " << on.name();
+        return dx.middle.download();
+    };
+    const std::vector<float> want = gradient(Device::open("interp")), got = gradient(device());
+    for (size_t e = 0; e < want.size(); ++e) ASSERT_NEAR(got[e], want[e], 2e-3 * (std::abs(want[e]) + 10)) << "element " << e;
 }
 
 }  // namespace
