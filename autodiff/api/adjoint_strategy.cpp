@@ -33,7 +33,7 @@ std::span<const AdjointStrategy> adjoint_strategies() {
 std::string launch_pairwise_loops(const DerivedLaunch& l) {
     const auto* const pairwise = l.derived.pairwise.get();
     if (!pairwise) return AdjointStrategy::not_made;
-    if (l.device->backend->traits().private_sums) return "the device adds to private copies";
+    if (!l.decided && l.device->backend->traits().private_sums) return "the device adds to private copies";
     if (l.range.rank != 1) return "the range does not have the kernel's rank";
     if (!pairwise->fits(l.known, l.range.from[0], l.range.to[0])) return "the loop's bounds are not those of the range";
     pairwise->kernel.launch(l.range, l.arguments);
@@ -67,7 +67,8 @@ std::string launch_halo_gather(const DerivedLaunch& l) {
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
         --axis;
         const int64_t halo = made->before[axis] + made->after[axis];
-        if (halo > 64 + (range.to[d] - range.from[d]) / 8) return text("a halo of ", halo, " items is wide for this range");
+        if (!l.decided && halo > 64 + (range.to[d] - range.from[d]) / 8)
+            return text("a halo of ", halo, " items is wide for this range");
         range.from[d] -= made->before[axis];
         range.to[d] += made->after[axis];
         if (range.from[d] < INT32_MIN || range.to[d] > INT32_MAX || range.to[d] - range.from[d] > INT32_MAX)

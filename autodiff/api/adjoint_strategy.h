@@ -15,6 +15,7 @@ struct DerivedLaunch {
     const HostValues& known;
     const std::vector<HostArgument>& arguments;  ///< of the derivative: with shadows and tapes
     const std::shared_ptr<detail::DeviceState>& device;
+    bool decided = false;  ///< the strategy is taken if it applies, whether it pays or not
 };
 
 struct AdjointStrategy {

@@ -150,12 +150,20 @@ HostValues values_of(const std::vector<ArgumentSlot>& slots) {
     return values;
 }
 
-/// Launches the kernels of the first strategy that applies.
-void launch_strategy(const DerivedLaunch& l) {
+/// Launches the kernels of the strategy that a recorder of the program has decided on, or else of the first one that applies.
+void launch_strategy(DerivedLaunch l) {
+    detail::TraceHook* const hook = detail::trace_hook();
+    if (const std::string* const decided = hook ? hook->strategy() : nullptr) {
+        l.decided = true;
+        for (const AdjointStrategy& strategy : adjoint_strategies())
+            if (strategy.name == *decided && strategy.launch(l).empty()) return hook->chose(strategy.name);
+        l.decided = false;
+    }
     std::string others;
     for (const AdjointStrategy& strategy : adjoint_strategies()) {
         const std::string refusal = strategy.launch(l);
         if (refusal.empty()) {
+            if (hook) hook->chose(strategy.name);
             if (debug::log() && l.derived.mode != DerivativeMode::forward)
                 debug::log_line(
                     text("the reverse sweep of kernel \"", l.derived.primal->name, "\" runs by ", strategy.name, others));

@@ -82,7 +82,7 @@ std::string launch_footprint_gather(const DerivedLaunch& l) {
     std::vector<GatherLaunch> launches;
     double gathered = 0, scattered = 0;
     for (const auto& g : made->gatherers) {
-        if (l.device->backend->traits().private_sums && bytes_of_shadow(l, g.parameter) <= most_copied)
+        if (!l.decided && l.device->backend->traits().private_sums && bytes_of_shadow(l, g.parameter) <= most_copied)
             return "the device adds to private copies";
         GatherLaunch launch{&g.kernel, range, l.arguments};
         for (const AxisEnds& e : primal) add_int(launch.arguments, e.from), add_int(launch.arguments, e.to);
@@ -108,7 +108,7 @@ std::string launch_footprint_gather(const DerivedLaunch& l) {
             cost += own_visits * (cost_of_visit + cost_of_addition * double(additions)), most += own_most;
             scattered += items * double(additions);
         }
-        if (most > most_visits) return text("a texel would visit ", int64_t(most), " work-items");
+        if (!l.decided && most > most_visits) return text("a texel would visit ", int64_t(most), " work-items");
         double owned = 1;
         for (size_t axis = 0; axis < elements.size(); ++axis) {
             owned *= double(elements[axis].length());
@@ -119,7 +119,7 @@ std::string launch_footprint_gather(const DerivedLaunch& l) {
         gathered += cost + owned * cost_of_element;
         if (launch.range.rank > 0) launches.push_back(std::move(launch));
     }
-    if (gathered > scattered)
+    if (!l.decided && gathered > scattered)
         return text("its gather costs as much as ", int64_t(gathered), " additions, and there are ", int64_t(scattered));
     for (const GatherLaunch& launch : launches) launch.kernel->launch(launch.range, launch.arguments);
     const detail::NextLaunchHint hint(!l.derived.after.empty());

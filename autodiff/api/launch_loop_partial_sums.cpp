@@ -53,12 +53,12 @@ std::string launch_loop_partial_sums(const DerivedLaunch& l) {
     int64_t items = 1;
     for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
     const int64_t iterations = way->iterations(l.known);
-    if (items < least_items) return text("there are fewer than ", least_items, " work-items");
+    if (!l.decided && items < least_items) return text("there are fewer than ", least_items, " work-items");
     if (iterations < 1 || iterations > INT32_MAX / way->count) return text("the loop has ", iterations, " iterations");
     if (interchanged && range.from[0] != 0) return "the range does not start at 0";
     if (interchanged && (items > INT32_MAX / 2 / way->passed_values || (way->adds_beside && items > most_in_one)))
         return text("there are ", items, " work-items");
-    if (!interchanged && iterations * way->count > most_cells)
+    if (!l.decided && !interchanged && iterations * way->count > most_cells)
         return text("there are ", iterations * way->count, " cells, and ", most_cells, " at most pay");
 
     std::vector<HostArgument> arguments = l.arguments;

@@ -66,7 +66,7 @@ std::string launch_owner_computes(const DerivedLaunch& l) {
     }
     std::vector<Range> ranges;  // rank 0: no items
     for (const auto& owner : made->owners) {
-        if (l.device->backend->traits().private_sums && owner.instructions > most_instructions)
+        if (!l.decided && l.device->backend->traits().private_sums && owner.instructions > most_instructions)
             return text("a contribution has ", owner.instructions, " instructions, and the device adds to private copies");
         const auto [first, end] = owner.range.iterations(l.known);
         std::vector<Extent> extents;
@@ -80,11 +80,12 @@ std::string launch_owner_computes(const DerivedLaunch& l) {
             extents.push_back(e);
         }
         const int64_t items = items_in(extents);
-        if (items > 0 && items < enough_owners && items < items_in(primal) / items_an_owner)
+        if (!l.decided && items > 0 && items < enough_owners && items < items_in(primal) / items_an_owner)
             return text("there are ", items, " owners for ", items_in(primal), " work-items");
         double own_trips = double(items), trips = double(items_in(primal)) * double(mean_trips(owner.range, primal, l.known));
         for (const int axis : owner.range.looped) own_trips *= double(primal[size_t(axis)].length());
-        if (own_trips > double(most_waste) * trips) return "few work-items give to an element, and its owner would visit all";
+        if (!l.decided && own_trips > double(most_waste) * trips)
+            return "few work-items give to an element, and its owner would visit all";
         Range own = range;
         own.rank = items > 0 ? int(extents.size()) : 0, own.group_rank = 0;
         own.from = {}, own.to.fill(1);

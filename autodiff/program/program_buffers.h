@@ -61,6 +61,10 @@ public:
     }
 
     bool keeps_program() const override { return outer && outer->keeps_program(); }
+    const std::string* strategy() override { return outer ? outer->strategy() : nullptr; }
+    void chose(const std::string& strategy) override {
+        if (outer) outer->chose(strategy);
+    }
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) final;
     void allocated(const std::shared_ptr<ArrayState>& array, bool zero) final;
     void writing(const ArrayState& to, const void* from, int stream) final;

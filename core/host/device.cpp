@@ -20,6 +20,8 @@ void TraceHook::allocated(const std::shared_ptr<ArrayState>&, bool) {}
 void TraceHook::writing(const ArrayState&, const void*, int) {}
 void TraceHook::reading(const ArrayState&) {}
 void TraceHook::filling(const ArrayState&, const void*, int) {}
+const std::string* TraceHook::strategy() { return nullptr; }
+void TraceHook::chose(const std::string&) {}
 bool TraceHook::calling(const HostCall&, std::span<const HostArgument>) { return false; }
 void TraceHook::copying(const ArrayState&, const ArrayState&, int) {}
 bool TraceHook::scanning(const ArrayState&, int64_t, int64_t&) { return false; }

@@ -60,6 +60,10 @@ public:
     /// The element of the array is added to the adjoint of a traced number. Returns true if the hook has noted that, and the host
     /// must not read the array.
     virtual bool summing(const ArrayState& sum, const void* followed_by, int number);
+    /// The strategy that the next launch of a derivative takes if it applies, though another one may be faster for its sizes;
+    /// null: the launch chooses.
+    virtual const std::string* strategy();
+    virtual void chose(const std::string& strategy);  ///< before the launch of a derivative returns
 };
 
 /// This thread's hook, or null.

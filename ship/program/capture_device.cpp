@@ -100,6 +100,11 @@ public:
     bool keeps_program() const override { return true; }
     bool scanning(const detail::ArrayState& counts, int64_t most, int64_t& total) override;
     bool summing(const detail::ArrayState& sum, const void* followed_by, int number) override;
+    const std::string* strategy() override {
+        const size_t n = captured.strategies.size();
+        return settings.strategies && n < settings.strategies->size() ? &(*settings.strategies)[n] : nullptr;
+    }
+    void chose(const std::string& strategy) override { captured.strategies.push_back(strategy); }
 
     // ---- ProgramCapture ----
     Device device() override { return *opened; }

@@ -25,6 +25,9 @@ struct CaptureSettings {
     bool has_sizes = false;       ///< the commands must be the same for all sizes
     std::vector<Size> sizes;      ///< the program's, with the values of this capture as `example`
     std::vector<int64_t> totals;  ///< of scans, in order; further ones get the last
+    /// The strategies of derivatives, in the order of their launches: what the first capture chose, for the sizes that the
+    /// program gives as examples. Null in the first capture.
+    const std::vector<std::string>* strategies = nullptr;
 };
 
 /// Runs the program and gives its commands. Throws Error for what cannot be shipped.

@@ -55,8 +55,9 @@ struct CapturedProgram {
     std::vector<CapturedCommand> commands;
     std::vector<ScalarExpression> expressions;
     std::vector<CapturedResult> results;
-    std::vector<bool> written;    ///< by argument of the entry
-    std::vector<int64_t> totals;  ///< the totals that scans were given
+    std::vector<bool> written;            ///< by argument of the entry
+    std::vector<int64_t> totals;          ///< the totals that scans were given
+    std::vector<std::string> strategies;  ///< of the launches of derivatives, in order
     size_t primal = 0;
     int sums = 0;
 };

@@ -82,6 +82,7 @@ EntryRecords entry_of(const ProgramItem& program, Entry entry, uint32_t device, 
     CaptureSettings settings;
     settings.for_cpu = device == EntryRecord::on_cpu, settings.has_sizes = !sizes.empty();
     size_t scans = 0;
+    std::vector<std::string> strategies;
     for (size_t k = 0; k < capture_count; ++k) {
         settings.sizes = sizes;
         for (size_t v = 0; v < sizes.size(); ++v) settings.sizes[v].example = size_in(sizes[v], k, v);
@@ -90,6 +91,7 @@ EntryRecords entry_of(const ProgramItem& program, Entry entry, uint32_t device, 
         captures.push_back(capture(program, entry, settings));
         if (k == 0) {
             scans = captures[0].totals.size();
+            strategies = captures[0].strategies, settings.strategies = &strategies;
             for (size_t t = 0; t < scans; ++t) variables.push_back({"", {}});
         }
         for (size_t v = 0; v < sizes.size(); ++v) variables[v].values.push_back(settings.sizes[v].example);

@@ -124,6 +124,19 @@ inline const auto particles = [](Array<float>& sums, Array<Particle>& p, const A
     total(ndrange(1), sums.slice(1, 2), turned.flat());
 };
 
+/// Two layers of products. Whether items own the elements of a shadow depends on the sizes, if the program is not shipped.
+inline const auto product = kernel("product", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
+    auto [i, j] = global_index<2>();
+    Var sum = 0.0f;
+    $for(k, range(a.size(1))) { sum += a(i, k) * b(k, j); }
+    c(i, j) = sum;
+});
+inline const auto layers = [](Array<float, 2>& y, Array<float, 2>& x, Array<float, 2>& first, Array<float, 2>& second) {
+    Array<float, 2> middle = x.device().empty<float>({x.size(0), first.size(1)});
+    product(ndrange(x.size(0), first.size(1)), middle, x, first);
+    product(ndrange(x.size(0), second.size(1)), y, middle, second);
+};
+
 /// A stencil: processors and graphics cards have different adjoints of it.
 inline const auto smooth = kernel("smooth", Math::strict, [](Out<float, 2> to, In<float, 2> from) {
     auto [i, j] = global_index<2>();

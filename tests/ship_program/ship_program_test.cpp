@@ -311,6 +311,43 @@ TEST(ShipProgram, StencilHasTheDevicesOwnAdjoint) {
     }
 }
 
+/// The strategy of a reverse sweep, which otherwise depends on the sizes, is one for all sizes.
+TEST(ShipProgram, GradientsOfProductsOfMatricesAreForEverySize) {
+    const pumice::Device& device = devices().full;
+    for (const auto& [n, m, k] : {std::array<int64_t, 3>{20, 12, 8}, {65, 13, 132}, {5, 3, 2}, {300, 3, 2}, {5, 90, 2}}) {
+        const shipped_programs::layers program(devices().small, n, k, m);
+        ASSERT_TRUE(program) << pumice_error();
+        const Floats x0 = wave(n * m, 0.7f), first0 = wave(m * k, 0.3f), second0 = wave(k * k, 0.1f), seeds = wave(n * k, 0.2f);
+        auto y = device.zeros<float>({n, k}), dy = device.upload(seeds, {n, k}), x = device.upload(x0, {n, m}),
+             dx = device.zeros<float>({n, m}), first = device.upload(first0, {m, k}), d_first = device.zeros<float>({m, k}),
+             second = device.upload(second0, {k, k}), d_second = device.zeros<float>({k, k});
+        pumice::autodiff(pumice::Reverse, shipped::layers, pumice::Duplicated(y, dy), pumice::Duplicated(x, dx),
+                         pumice::Duplicated(first, d_first), pumice::Duplicated(second, d_second));
+        const auto made = [](int64_t rows, int64_t columns, const Floats& values) {
+            const int64_t extents[] = {rows, columns};
+            auto a = devices().small.array<float>(extents);
+            EXPECT_TRUE(a.write(values.data(), int64_t(values.size()))) << pumice_error();
+            return a;
+        };
+        const auto none = [](int64_t count) { return Floats(size_t(count), 0.0f); };
+        const auto r_y = made(n, k, none(n * k)), r_dy = made(n, k, seeds), r_x = made(n, m, x0), r_dx = made(n, m, none(n * m)),
+                   r_first = made(m, k, first0), r_d_first = made(m, k, none(m * k)), r_second = made(k, k, second0),
+                   r_d_second = made(k, k, none(k * k));
+        ASSERT_TRUE(program.gradient(r_y, r_dy, r_x, r_dx, r_first, r_d_first, r_second, r_d_second)) << pumice_error();
+        const auto expect_near = [&](const auto& got, const Floats& want, const char* what) {
+            Floats values(want.size());
+            EXPECT_TRUE(got.read(values.data(), int64_t(values.size()))) << pumice_error();
+            const float most = *std::ranges::max_element(want);
+            for (size_t e = 0; e < want.size() && !testing::Test::HasFailure(); ++e)
+                EXPECT_NEAR(values[e], want[e], 1e-5f * most) << what << ", element " << e << ", n = " << n;
+        };
+        expect_near(r_y, y.flat().download(), "y");
+        expect_near(r_dx, dx.flat().download(), "dx");
+        expect_near(r_d_first, d_first.flat().download(), "d_first");
+        expect_near(r_d_second, d_second.flat().download(), "d_second");
+    }
+}
+
 TEST(ShipProgram, IndirectRangesRunOverTheCountsOfEachRun) {
     const pumice::Device& device = devices().full;
     for (const int64_t n : {100, 25, 333, 5000}) {

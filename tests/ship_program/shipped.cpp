@@ -28,6 +28,11 @@ PUMICE_SHIP(ship::program("smoothed", shipped::smoothed,
                           ship::in<float>("from", {ship::size("rows", 20), 2 * ship::size("half", 12)}), ship::size("rows", 20),
                           2 * ship::size("half", 12))
                 .gradient());
+PUMICE_SHIP(ship::program("layers", shipped::layers, ship::out<float>("y", {ship::size("n", 20), ship::size("k", 8)}),
+                          ship::in<float>("x", {ship::size("n", 20), ship::size("m", 12)}),
+                          ship::in<float>("first", {ship::size("m", 12), ship::size("k", 8)}),
+                          ship::in<float>("second", {ship::size("k", 8), ship::size("k", 8)}))
+                .gradient());
 PUMICE_SHIP(ship::program("counted", shipped::counted, ship::inout<float>("y", {ship::size("n", 100)}),
                           ship::in<float>("x", {ship::size("n", 100)}))
                 .gradient());
