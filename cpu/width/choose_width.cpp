@@ -78,9 +78,8 @@ void WidthChoice::choose_width() {
     if (could && (long_line || loop_waits(4, spilled(4))))
         packet.width *= 4;
     else if (variant.group[0] >= 2 * width &&
-             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) || std::ranges::any_of(order, [&](InstId id) {
-                  return is_loop(k[id].op) && waits_for_chain(id);
-              })))
+             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) ||
+              std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits_for_chain(id); })))
         packet.width *= 2;
 }
 
@@ -175,19 +174,25 @@ bool WidthChoice::waits_for_chain(InstId loop) const {
 
 /// Cycles from a loop-carried vector to its next value, along the longest chain of arithmetic.
 double WidthChoice::longest_chain(InstId loop) const {
-    const Block& body = k[k[loop].owned().back()];
-    const auto next = k.operands(k[body.insts.back()]);
-    const size_t counters = body.params.size() - next.size();
+    const Block &first = k[k[loop].owned().front()], &body = k[k[loop].owned().back()];
+    const Inst& end = k[body.insts.back()];
+    if (end.op != Op::yield) return 0;  // a jump
+    const auto next = k.operands(end);
+    const size_t counters = k[loop].op == Op::for_ ? 1 : 0;
     double longest = 0;
     for (size_t n = 0; n < next.size(); ++n) {
-        const Value carried = body.params[counters + n];
+        const Value carried = first.params[counters + n];
         if (packet.kind_of(carried) != ValueKind::vector) continue;
         std::map<uint32_t, double> since{{carried.id, 0}};  // cycles of the values that depend on it
         each_inside(k, k[loop], [&](InstId id) {
             const Inst& i = k[id];
+            const auto operands = k.operands(i);
+            if (i.op == Op::test)  // the body of a while sees its values
+                for (size_t v = 0; v < body.params.size(); ++v)
+                    if (const auto at = since.find(operands[v + 1].id); at != since.end()) since[body.params[v].id] = at->second;
             if (!is_pure(i.op)) return;
             double start = -1;
-            for (const Value v : k.operands(i))
+            for (const Value v : operands)
                 if (const auto at = since.find(v.id); at != since.end()) start = std::max(start, at->second);
             const bool slow = is_float(i.type) || i.op == Op::mul;
             if (start >= 0) since[k.result(i).id] = start + instructions_of(i) * (slow ? tuning::latency : 1);
