@@ -110,6 +110,7 @@ public:
     void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
     void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
     void synchronize() override;
+    bool records_commands() const override { return queue.recorder() != nullptr; }
     bool may_measure() const override { return !context.wrapped; }
     void name_memory(Allocation& memory, int64_t offset, const std::string& name) override;
 

@@ -76,7 +76,7 @@ void ProgramTape::settle() {
     dropped = 0;
     const detail::DeviceState* last = nullptr;
     for (const ProgramBuffer& b : buffers)
-        if (b.device.get() != last) b.device->backend->synchronize(), last = b.device.get();
+        if (b.device.get() != last) wait_for(*b.device), last = b.device.get();
 }
 
 /// Runs the commands [from, to). Releases buffers that no later command before `end` uses.

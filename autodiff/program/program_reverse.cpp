@@ -28,7 +28,7 @@ void ProgramTape::reverse() {
     find_live();
     detail::ScopedTraceHook aside(outer);
     if (streams_used)  // the reverse sweep runs on the default stream
-        for (const ProgramBuffer& b : buffers) b.device->backend->synchronize();
+        for (const ProgramBuffer& b : buffers) wait_for(*b.device);
     for (const BufferSpan& s : seeds)
         for (int w = 0; w < width; ++w) {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);

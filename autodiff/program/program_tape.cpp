@@ -96,7 +96,7 @@ bool ProgramTape::launch(const KernelBase& kernel, const Range& range, std::span
     c.range = range;
     if (range.stream.state) {  // saved copies and the reverse sweep use the default stream
         streams_used = true;
-        range.stream.state->device->backend->synchronize();
+        wait_for(*range.stream.state->device);
         c.range.stream = Stream();
     }
     keep_arguments(c, arguments);
@@ -122,7 +122,7 @@ bool ProgramTape::launch(const KernelBase& kernel, const Range& range, std::span
         if (c.signature.params.empty() && is_varied(c.spans[i])) c.ended.push_back(c.spans[i]);
         overwrite(c.spans[i], c);
     }
-    if (range.stream.state && !c.saved.empty()) range.stream.state->device->backend->synchronize();
+    if (range.stream.state && !c.saved.empty()) wait_for(*range.stream.state->device);
     after_launch(*primal, c.spans, c.signature);
     for (size_t i = 0; i < c.spans.size(); ++i) c.varied[i] = c.varied[i] || is_varied(c.spans[i]);
     push(std::move(c));
@@ -167,7 +167,7 @@ void ProgramTape::write(const BufferSpan& to, std::span<const std::byte> data, i
     // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
     set_varied(to, c.cut);
     push(std::move(c));
-    if (streaming && saved_bytes > before) streaming->backend->synchronize();
+    if (streaming && saved_bytes > before) wait_for(*streaming);
 }
 
 void ProgramTape::fill(const BufferSpan& to, std::span<const std::byte> value) {
@@ -191,7 +191,7 @@ void ProgramTape::copy(const BufferSpan& from, const BufferSpan& to, const Devic
     open_group(c, {&written, 1});
     overwrite(to, c);
     streams_used = streams_used || streaming;
-    if (streaming && !c.saved.empty()) streaming->backend->synchronize();
+    if (streaming && !c.saved.empty()) wait_for(*streaming);
     set_varied(to, varies);
     push(std::move(c));
 }

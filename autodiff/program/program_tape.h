@@ -48,6 +48,10 @@ public:
     void reverse();
 
 private:
+    /// Commands that are recorded for later run in order, so that there is nothing to wait for.
+    static void wait_for(detail::DeviceState& device) {
+        if (!device.backend->records_commands()) device.backend->synchronize();
+    }
     // Recording: program_tape.cpp.
     bool launch(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
     void call(const detail::HostCall& call, std::span<const HostArgument> arguments, std::vector<BufferSpan> spans,

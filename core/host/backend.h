@@ -193,6 +193,8 @@ public:
     }
     /// Submits and waits for all work of all streams; throws their errors.
     virtual void synchronize() = 0;
+    /// This thread's commands go into a command buffer of the application, in order, and run later: nothing can wait for them.
+    virtual bool records_commands() const { return false; }
 };
 
 }  // namespace internal

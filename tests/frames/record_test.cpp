@@ -538,11 +538,16 @@ TEST_F(Record, ADerivativeOfAKernel) {
     EXPECT_EQ(dx.download(), std::vector<float>(64, 12.0f));
 }
 
-TEST_F(Record, AProgramAndItsReverse) {
+/// All of its tape, or two states of it, from which the reverse sweep runs the program again; on the default stream or another.
+class RecordPrograms : public Record, public testing::WithParamInterface<std::tuple<bool, bool>> {};
+
+TEST_P(RecordPrograms, AProgramAndItsReverse) {
+    const auto [checkpoints, streams] = GetParam();
     const Device device = wrap();
+    const Stream stream = device.stream();
     const auto steps = [&](const Array<float>& state, const Array<float>& force) {
-        for (int step = 0; step < 4; ++step) {
-            saxpy(ndrange(64), state, force, 0.25f);
+        for (int step = 0; step < 9; ++step) {
+            saxpy(streams ? ndrange(64).on(stream) : ndrange(64), state, force, 0.25f);
             const Array<float> next = device.empty<float>(64);
             square(ndrange(64), next, state);
             state.copy_from(next);
@@ -550,7 +555,10 @@ TEST_F(Record, AProgramAndItsReverse) {
     };
     const auto gradient = [&](const Array<float>& force, const Array<float>& shadow) {
         const Array<float> state = device.full<float>(64, 0.5f), adjoint = device.full<float>(64, 1.0f);
-        autodiff(Reverse, steps, Duplicated(state, adjoint), Duplicated(force, shadow));
+        if (checkpoints)
+            autodiff(Reverse.checkpoints(2), steps, Duplicated(state, adjoint), Duplicated(force, shadow));
+        else
+            autodiff(Reverse, steps, Duplicated(state, adjoint), Duplicated(force, shadow));
     };
     const Array<float> force = device.full<float>(64, 0.75f), expected = device.zeros<float>(64), got = device.zeros<float>(64);
     gradient(force, expected);
@@ -571,5 +579,6 @@ TEST_F(Record, AProgramAndItsReverse) {
     commands.execute();
     EXPECT_EQ(got.download(), expected.download());
 }
+INSTANTIATE_TEST_SUITE_P(All, RecordPrograms, testing::Combine(testing::Bool(), testing::Bool()));
 
 }  // namespace
