@@ -159,16 +159,16 @@ template <class T, int N> std::ostream& operator<<(std::ostream& out, const Arra
     return out << (array.state ? detail::text_of(*array.state, array.extents) : "an array that was never allocated");
 }
 
-template <class T> Array<T, 1> Device::empty(int64_t n) const { return {*this, {n}, false}; }
+template <class T, ElementCount N> Array<T, 1> Device::empty(N n) const { return {*this, {int64_t(n)}, false}; }
 template <class T, std::size_t N> Array<T, int(N)> Device::empty(const int64_t (&e)[N]) const {
     return {*this, detail::to_array(e), false};
 }
-template <class T> Array<T, 1> Device::zeros(int64_t n) const { return {*this, {n}, true}; }
+template <class T, ElementCount N> Array<T, 1> Device::zeros(N n) const { return {*this, {int64_t(n)}, true}; }
 template <class T, std::size_t N> Array<T, int(N)> Device::zeros(const int64_t (&e)[N]) const {
     return {*this, detail::to_array(e), true};
 }
-template <class T> Array<T, 1> Device::full(int64_t n, T value) const {
-    Array<T, 1> a = empty<T>(n);
+template <class T, ElementCount N> Array<T, 1> Device::full(N n, T value) const {
+    Array<T, 1> a = empty<T>(int64_t(n));
     a.fill(value);
     return a;
 }

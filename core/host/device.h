@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -135,6 +136,9 @@ struct DeviceInfo {
     std::vector<Feature> features;  ///< the supported ones
 };
 
+/// A number of elements. Braces are extents, so that zeros<T>({n}) and zeros<T>({rows, columns}) are alike.
+template <class N> concept ElementCount = std::convertible_to<N, int64_t>;
+
 /// A handle to an opened device. Copies share the device, and so do two opens of the same one. Several threads may use devices,
 /// streams, arrays and kernels at once; the order of their work on one stream is then unspecified.
 class Device {
@@ -171,13 +175,13 @@ public:
     template <class T> Array<T, 1> upload(const std::vector<T>& host) const;
     template <class T, std::size_t N> Array<T, int(N)> upload(const std::vector<T>& host, const int64_t (&extents)[N]) const;
     /// The elements are uninitialised.
-    template <class T> Array<T, 1> empty(int64_t n) const;
+    template <class T, ElementCount N> Array<T, 1> empty(N n) const;
     template <class T, std::size_t N> Array<T, int(N)> empty(const int64_t (&extents)[N]) const;
     /// All bytes of the elements are 0.
-    template <class T> Array<T, 1> zeros(int64_t n) const;
+    template <class T, ElementCount N> Array<T, 1> zeros(N n) const;
     template <class T, std::size_t N> Array<T, int(N)> zeros(const int64_t (&extents)[N]) const;
     /// Every element has this value.
-    template <class T> Array<T, 1> full(int64_t n, T value) const;
+    template <class T, ElementCount N> Array<T, 1> full(N n, T value) const;
     template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
 
     // Images (core/host/image.h); extents in texels, dimension 0 the slowest. T has the channels of the format: float, int or

@@ -9,7 +9,45 @@ using suite::device;
 
 namespace {
 
+/// What is said to a global object whose constructor uses a kernel and a function that are defined after it.
+struct Early {
+    Early();
+    std::string kernel, function;
+} const early;
+
 const auto add_one = kernel("add_one", [](InOut<int> a) { a[global_index()] += 1; });
+const auto twice = function("twice", [](Val<int> x) { return x + x; });
+
+Early::Early() {
+    try {
+        add_one.ir();
+    } catch (const Error& e) { kernel = e.what(); }
+    try {
+        twice.ir();
+    } catch (const Error& e) { function = e.what(); }
+}
+
+TEST(Host, AGlobalKernelBeforeItsDefinitionIsAnError) {
+    EXPECT_TRUE(early.kernel.starts_with("a kernel is used before its definition has run")) << early.kernel;
+    EXPECT_TRUE(early.function.starts_with("a function is used before its definition has run")) << early.function;
+    EXPECT_EQ(twice(3), 6);
+}
+
+/// A number of elements of any type, alone or in braces, which are extents.
+TEST(Host, ArraysAreMadeFromNumbersAndFromExtents) {
+    const Device d = device();
+    const int n = 5;
+    const size_t large = 6;
+    const Array<float, 1> one[] = {d.zeros<float>(n), d.zeros<float>({n}), d.full<float>({n}, 1.5f), d.full(n, 1.5f),
+                                   d.empty<float>({n})};
+    for (const auto& a : one) EXPECT_EQ(a.size(), 5);
+    EXPECT_EQ(one[2].download(), one[3].download());
+    EXPECT_EQ(d.zeros<int>(large).size(), 6);
+    EXPECT_EQ(d.full<int>(uint8_t(3), 7).download(), std::vector<int>(3, 7));
+    const Array<int, 2> table = d.zeros<int>({n, 3});
+    EXPECT_EQ(table.size(0), 5);
+    EXPECT_EQ(table.size(1), 3);
+}
 
 TEST(Host, UploadsDownloadsAndDeviceCopies) {
     const std::vector<int> host = suite::iota<int>(1000);
