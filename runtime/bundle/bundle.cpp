@@ -278,7 +278,9 @@ pumice_status Bundle::open(const void* bytes, uint64_t size, const char* name) {
 
 pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
     BundleHeader header;
-    if (size < sizeof header) return fail(PUMICE_ERROR_BUNDLE, "it has %llu bytes, less than a header", (unsigned long long)size);
+    SectionRecord section;
+    if (size < sizeof header + sizeof section)
+        return fail(PUMICE_ERROR_BUNDLE, "it has %llu bytes, less than a header", (unsigned long long)size);
     memcpy(&header, bytes, sizeof header);
     if (memcmp(header.magic, bundle_magic, sizeof bundle_magic) != 0)
         return fail(PUMICE_ERROR_BUNDLE, "it does not begin like a bundle of Pumice");
@@ -290,11 +292,11 @@ pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
                     (unsigned long long)size, (unsigned long long)header.bytes);
     if (checksum(bytes + sizeof header, size - sizeof header) != header.checksum)
         return fail(PUMICE_ERROR_BUNDLE, "its checksum is wrong: it is damaged or edited");
-    if (header.section_count > 1024 || sizeof header + header.section_count * sizeof(SectionRecord) > size)
-        return broken("the number of sections", header.section_count, 1024);
+    memcpy(&section, bytes + sizeof header, sizeof section);  // the first one begins where the table ends
+    if (section.offset != sizeof header + header.section_count * sizeof section)
+        return broken("the number of sections", header.section_count, (section.offset - sizeof header) / sizeof section);
     uint64_t taken = 0;
     for (uint32_t i = 0; i < header.section_count; ++i) {
-        SectionRecord section;
         memcpy(&section, bytes + sizeof header + i * sizeof section, sizeof section);
         if (section.record_bytes == 0 || section.count > UINT32_MAX || section.offset > size ||
             section.count > (size - section.offset) / section.record_bytes)

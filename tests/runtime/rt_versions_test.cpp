@@ -153,6 +153,18 @@ TEST(BundleVersions, otherVersionsAreRefused) {
     }
 }
 
+/// No byte of a bundle can be edited, also none of its header, which the checksum leaves out.
+TEST(BundleVersions, editedHeadersAreRefused) {
+    const Bytes kept_bytes = read(kept(1));
+    for (size_t at = 0; at < sizeof(BundleHeader); ++at)
+        for (const int bits : {1, 2, 13, 0x80, 0xff}) {
+            Bytes bytes = kept_bytes;
+            bytes[at] = char(bytes[at] ^ bits);
+            Bundle bundle(no_hooks);
+            EXPECT_EQ(bundle.open(bytes.data(), bytes.size(), "test"), PUMICE_ERROR_BUNDLE) << "byte " << at << " ^ " << bits;
+        }
+}
+
 /// As an earlier version would write them: without the last fields, which are then 0.
 TEST(BundleVersions, missingFieldsAreZero) {
     File file = parse(read(kept(1)));
