@@ -11,7 +11,8 @@
 // of it until they meet. Mirror images have the opposite slope and an interval of their own; both get the wider interval, so that
 // they begin in the order of their middles.
 // The ends are widened by the rounding of the device, which computes them in f32.
-// Cost: a few dozen operations of the host. Limits: f32 holds the items along the axis; more than two intervals are refused.
+// Cost: a few dozen operations of the host. Limits: f32 holds the items along the axis; more than two intervals are refused, and
+// periods far shorter than an item.
 // Textbook name: the convex hull of intervals.
 #include "autodiff/strategy/item_footprint.h"
 
@@ -27,6 +28,8 @@ using namespace ir;
 
 namespace {
 
+/// Items of a period, at least: the gather loops over the periods in the range, also over those without an item.
+constexpr double least_period = 0.5;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// The interval of items of one sign of the slope.
@@ -204,6 +207,7 @@ std::string footprint_of(const Kernel& k, const AffineBase& base, std::span<cons
     join_touching(items);
     if (items.empty()) return found = {}, "";
     if (!Merger(items, base.reflected).merge(found)) return "the items of an element are no interval";
+    if (found.period > 0 && found.period < least_period) return "the elements repeat more than once an item";
     if (!widen(found, double(start), last, double(elements))) return "positions are too coarse in f32";
     count_visits(found, base.reflected, double(start), last);
     return "";

@@ -196,6 +196,9 @@ TEST_F(TexelGather, of_lines) {
         gathers(3, 200, -3.2f, 4.1f), gathers(1, 40, -1.5f, 1.5f), gathers(2, 50, -2, 3), gathers(1, 1, 0, 1);
         gathers(40, 11, 0, 1), gathers(33, 32, 0, 1), gathers(8, 40, 7, 9), gathers(8, 40, 100.25f, 101);
         gathers(6, 300, -60, 61);
+        // The picture repeats far more often than there are items.
+        EXPECT_FALSE(gathers(1, 100, 0, 3e6f) && s.wrap == Wrap::repeat);
+        gathers(2, 100, 0, 150), gathers(1, 3, 0, 1e8f), gathers(2, 100, -5, 1e11f);
     });
 }
 
@@ -492,7 +495,7 @@ private:
         const float span = float(end[a] - first[a]);
         const Val<int> whole = roll(6) ? i[a] : roll(2) ? Val<int>(2 * i[a]) : Val<int>(7 - i[a]);
         const Val<float> x = cast<float>(whole);
-        const float scale = roll(8) == 0 ? 3 : real(0.2, 1.2);
+        const float scale = roll(8) == 0 ? 3 : roll(30) == 0 ? real(100, 1e7) : real(0.2, 1.2);
         switch (roll(7)) {
             case 0: return (x + 0.5f) / span;
             case 1: return 1.0f - (x + 0.5f) / span * scale;
