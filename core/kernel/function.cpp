@@ -62,6 +62,10 @@ FunctionBase::FunctionBase(detail::FunctionBody body) : state(std::make_shared<S
 }
 
 std::shared_ptr<const ir::Kernel> FunctionBase::recorded() const {
+    if (!state)  // a global object consists of zeros until its definition runs
+        throw Error(
+            "a function is used before its definition has run: a global object whose constructor uses a function stands after "
+            "it, in the same file");
     std::lock_guard lock(state->mutex);
     if (!state->recorded) state->recorded = as_kernel(state->body);
     return state->recorded;

@@ -155,7 +155,22 @@ KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::
     state->number = ++kernel_numbers;
 }
 
-const std::string& KernelBase::name() const { return state->name; }
+namespace {
+
+/// A global object consists of zeros until its definition runs.
+void require_defined(const std::shared_ptr<KernelBase::State>& state) {
+    if (!state)
+        throw Error(
+            "a kernel is used before its definition has run: a global object whose constructor uses a kernel stands after "
+            "it, in the same file");
+}
+
+}  // namespace
+
+const std::string& KernelBase::name() const {
+    require_defined(state);
+    return state->name;
+}
 
 namespace {
 
@@ -209,6 +224,7 @@ void KernelBase::refuse_number(size_t parameter, double real) const {
 }
 
 void KernelBase::name_parameters(size_t count, std::span<const std::string_view> names) const {
+    require_defined(state);
     const auto refuse = [&](const auto&... parts) {
         fail("kernel \"", state->name, "\" (", where(state->location), ") ", parts...);
     };
@@ -244,6 +260,7 @@ void refuse_while_recording(const std::string& name) {
 }  // namespace
 
 std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
+    require_defined(state);
     refuse_while_recording(state->name);
     std::lock_guard lock(state->mutex);
     if (!state->recorded) {
@@ -278,6 +295,7 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded_without_images() const {
 }
 
 std::shared_ptr<void> KernelBase::kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const {
+    require_defined(state);
     std::lock_guard lock(state->kept_mutex);
     const auto there = state->kept.find(name);
     if (there != state->kept.end()) return there->second;
@@ -372,6 +390,7 @@ const std::shared_ptr<Executable>& detail::executable_of(const KernelBase& kerne
 }
 
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
+    require_defined(state);
     trace::Span span("host", "launch");
     if (span) span.add_lasting("kernel", detail::lasting_name(state->name, state->traced_name));
     const ir::Kernel* kernel = state->plain.load(std::memory_order_acquire);
