@@ -471,32 +471,6 @@ TEST(Emit, short_packets_run_two_in_a_row) {
               0);
 }
 
-// A chain of products takes the latency of a product an iteration, which a second vector fills; a short loop, or one with more
-// work than the chain takes, does not wait for it, and neither does one on a processor that runs vectors in two passes.
-TEST(Emit, long_loops_that_wait_for_a_chain_take_two_vectors) {
-    const auto two_vectors = [](int iterations, int loads, bool splits = false) {
-        std::string body =
-            text("%2 = load arg2[%0] : i32\n%3 = constant 0 : i32\n%4 = constant 1 : i32\n%5 = constant ", iterations,
-                 " : i32\n%6 = for %7 = %3 to %5 step %4 carry (%8 = %2) : i32 {\n%9 = mul %8, %8 : i32\n");
-        int last = 9, next = 10;
-        for (int n = 0; n < loads; ++n) {  // what they load meets the chain once
-            body += text("%", next, " = constant ", n + 1, " : i32\n%", next + 1, " = add %7, %", next, " : i32\n%", next + 2,
-                         " = load arg2[%", next + 1, "] : i32\n%", next + 3, " = xor %", next + 2, ", %", n == 0 ? 2 : next - 1,
-                         " : i32\n");
-            next += 4;
-        }
-        if (loads > 0) body += text("%", last = next, " = xor %9, %", next - 1, " : i32\n");
-        body += text("yield %", last, "\n}\nstore arg1[%0], %6 : i32\n");
-        return count(emitted(body, 8, {256, 1, 1}, false, Isa::avx2, splits), "mul <16 x i32>") > 0;
-    };
-    EXPECT_TRUE(two_vectors(300, 0));
-    EXPECT_TRUE(two_vectors(300, 1));
-    EXPECT_TRUE(two_vectors(300, 4));
-    EXPECT_FALSE(two_vectors(300, 4, true));
-    EXPECT_FALSE(two_vectors(5, 0));
-    EXPECT_FALSE(two_vectors(300, 20));
-}
-
 // A loop of unknown length stays rolled in the partial packet of a long row, peeled or not; a short row may end in any packet.
 TEST(Emit, loops_at_the_ends_of_long_rows_stay_rolled) {
     const ir::Kernel k = lowered(

@@ -32,6 +32,7 @@
 #include "cpu/access/contiguity_check.h"
 #include "cpu/packet/loop_facts.h"
 #include "cpu/plan/tuning.h"
+#include "cpu/plan/unroll_and_jam.h"
 #include "cpu/width/choose_width.h"
 #include "cpu/width/packet_cost.h"
 
@@ -78,8 +79,7 @@ void WidthChoice::choose_width() {
     if (could && (long_line || loop_waits(4, spilled(4))))
         packet.width *= 4;
     else if (variant.group[0] >= 2 * width &&
-             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) ||
-              std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits_for_chain(id); })))
+             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) || any_loop_waits_for_chain()))
         packet.width *= 2;
 }
 
@@ -146,6 +146,13 @@ bool WidthChoice::loop_waits(int vectors, int spilled) const {
         return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled,
                      four ? access_of_four : arithmetic_of_an_access, four && one_by_one);
     });
+}
+
+/// True if a loop waits for a chain, and no rows run together, which have a chain each (cpu/plan/unroll_and_jam.cpp).
+bool WidthChoice::any_loop_waits_for_chain() const {
+    const auto& order = packet.uniformity.structure().order();
+    const bool any = std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits_for_chain(id); });
+    return any && (variant.group[1] < 2 || !target.rules.has(Rule::unroll_and_jam) || rows_worth_jamming(k) == 1);
 }
 
 /// True if an innermost loop of many iterations waits for a chain of loop-carried values, and the registers hold two vectors of

@@ -20,6 +20,7 @@ private:
     bool has_long_lanes() const;
     bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
     bool loop_waits(int vectors, int spilled) const;
+    bool any_loop_waits_for_chain() const;
     bool waits_for_chain(ir::InstId loop) const;
     double longest_chain(ir::InstId loop) const;
     bool gathers(const ir::Inst& i) const;

@@ -12,6 +12,9 @@
 #include "core/language/functions.h"
 #include "core/language/indices.h"
 #include "core/language/memory.h"
+#include "core/support/error.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/plan/lower_for_cpu.h"
 #include "cpu/runtime/cpu.h"
 
 namespace pumice::cpu {
@@ -212,6 +215,36 @@ TEST(WidePackets, count_bytes_in_loops) {
             ASSERT_EQ(got[p], expected) << "pattern " << p << " of " << n;
         }
     }
+}
+
+// A chain of products takes the latency of a product an iteration, which a second vector fills. Not so in a short loop, where the
+// iteration has more work than the chain takes, or on a processor that runs vectors in two passes.
+TEST(ChooseWidth, long_loops_that_wait_for_a_chain_take_two_vectors) {
+    const auto two_vectors = [](int iterations, int loads, bool splits_vectors = false) {
+        std::string body =
+            text("%2 = load arg2[%0] : i32\n%3 = constant 0 : i32\n%4 = constant 1 : i32\n%5 = constant ", iterations,
+                 " : i32\n%6 = for %7 = %3 to %5 step %4 carry (%8 = %2) : i32 {\n%9 = mul %8, %8 : i32\n");
+        int last = 9, next = 10;
+        for (int n = 0; n < loads; ++n) {  // what they load meets the chain once
+            body += text("%", next, " = constant ", n + 1, " : i32\n%", next + 1, " = add %7, %", next, " : i32\n%", next + 2,
+                         " = load arg2[%", next + 1, "] : i32\n%", next + 3, " = xor %", next + 2, ", %", n == 0 ? 2 : next - 1,
+                         " : i32\n");
+            next += 4;
+        }
+        if (loads > 0) body += text("%", last = next, " = xor %9, %", next - 1, " : i32\n");
+        const ir::Kernel kernel =
+            ir::parse(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1]) files [\"k.cpp\"] {\n",
+                           "%0 = global_index 0 : i32\n", body, "yield %", last, "\n}\nstore arg1[%0], %6 : i32\nreturn\n}\n"));
+        Target target;
+        target.width = 8, target.isa = Isa::avx2, target.splits_vectors = splits_vectors;
+        return emit_llvm(lower(kernel, false), target, {{256, 1, 1}}).text.find("mul <16 x i32>") != std::string::npos;
+    };
+    EXPECT_TRUE(two_vectors(300, 0));
+    EXPECT_TRUE(two_vectors(300, 1));
+    EXPECT_TRUE(two_vectors(300, 4));
+    EXPECT_FALSE(two_vectors(300, 4, true));
+    EXPECT_FALSE(two_vectors(5, 0));
+    EXPECT_FALSE(two_vectors(300, 20));
 }
 
 }  // namespace
