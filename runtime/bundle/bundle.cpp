@@ -290,11 +290,10 @@ pumice_status Bundle::read(const uint8_t* bytes, uint64_t size) {
     if (header.bytes != size)
         return fail(PUMICE_ERROR_BUNDLE, "it has %llu bytes, and its header says %llu: it is truncated or edited",
                     (unsigned long long)size, (unsigned long long)header.bytes);
-    if (checksum(bytes + sizeof header, size - sizeof header) != header.checksum)
-        return fail(PUMICE_ERROR_BUNDLE, "its checksum is wrong: it is damaged or edited");
     memcpy(&section, bytes + sizeof header, sizeof section);  // the first one begins where the table ends
-    if (section.offset != sizeof header + header.section_count * sizeof section)
-        return broken("the number of sections", header.section_count, (section.offset - sizeof header) / sizeof section);
+    if (section.offset != sizeof header + header.section_count * sizeof section ||
+        checksum(bytes + sizeof header, size - sizeof header) != header.checksum)
+        return fail(PUMICE_ERROR_BUNDLE, "its checksum or table is wrong: it is damaged or edited");
     uint64_t taken = 0;
     for (uint32_t i = 0; i < header.section_count; ++i) {
         memcpy(&section, bytes + sizeof header + i * sizeof section, sizeof section);

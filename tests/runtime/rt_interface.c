@@ -401,7 +401,7 @@ static void bundles(pumice_device d, const char* path) {
         memcpy(copy, rt_shipped_library.bundle, rt_shipped_library.bundle_bytes);
         copy[500] ^= 1;
         FAILS(pumice_bundle_open(copy, rt_shipped_library.bundle_bytes, &library), PUMICE_ERROR_BUNDLE,
-              "its checksum is wrong: it is damaged or edited (in the bundle in memory)");
+              "its checksum or table is wrong: it is damaged or edited (in the bundle in memory)");
         copy[500] ^= 1;
         CHECK(pumice_bundle_open(copy, rt_shipped_library.bundle_bytes - 1, &library) == PUMICE_ERROR_BUNDLE);
         CHECK(strstr(pumice_error(), ": it is truncated or edited (in the bundle in memory)"));
