@@ -108,8 +108,7 @@ std::optional<TapeBound> TapePlan::bound(BlockId block, Scalar type) const {
     return sum;
 }
 
-/// The bound of all iterations of the loop. At least one iteration is counted: a tape must have elements even where nothing is
-/// pushed.
+/// The bound of all iterations of the loop, at least 1: a tape must have elements even where nothing is pushed.
 std::optional<TapeBound> TapePlan::repeated(InstId id, TapeBound&& inside) const {
     TapeBound all;
     all.exact = inside.exact;
@@ -127,7 +126,8 @@ std::optional<TapeBound> TapePlan::repeated(InstId id, TapeBound&& inside) const
     all.more = [kernel = std::make_shared<const Kernel>(k), from = v[0], to = v[1], step = v[2],
                 inside = std::move(inside)](const HostValues& known) {
         const auto value = [&](Value v) { return wide_integer(kernel->type_of(v), bits_of(*kernel, v, known)); };
-        const int64_t n = std::max<int64_t>(trips(value(from), value(to), value(step)), 1);
+        const int64_t n = trips(value(from), value(to), value(step));
+        if (n < 1) return int64_t(1);
         const int64_t each = std::min(inside.number + (inside.more ? inside.more(known) : 0), most);
         return capped(n, each);
     };
