@@ -135,7 +135,8 @@ template <int N> struct Padded {
 struct GuardedProduct {
     using Made = Kernel<InOut<float, 2>, In<float, 2>, In<float, 2>, In<float, 3>, Val<int>>;
     std::mt19937_64 random;
-    int of_x, of_z, in_x, in_z, layer, rows, columns, inner;
+    int of_x, of_z, in_x, in_z, layer, rows, columns, inner,
+        beyond;  ///< beyond: items of the range beyond the arrays, along each axis
     bool ahead, layered;
     Made made;
 
@@ -150,6 +151,7 @@ struct GuardedProduct {
           rows(1 + roll(9)),
           columns(1 + roll(9)),
           inner(1 + roll(9)),
+          beyond(roll(2) ? 0 : roll(7)),
           ahead(roll(2) == 0),
           layered(roll(2) == 0),
           made(kernel("guarded_product",
@@ -158,8 +160,8 @@ struct GuardedProduct {
                           const auto inside = [](const Val<int>& at, const Val<int>& extent) { return at >= 0 && at < extent; };
                           const Val<int> row = i + of_x, column = j + of_z;
                           const auto item = inside(row, x.size(0)) && inside(column, z.size(1));
-                          const auto of_item = ahead ? Val<bool>(item) : Val<bool>(i >= 0);
-                          $if(of_item) {
+                          const auto stores = inside(i, y.size(0)) && inside(j, y.size(1));
+                          $if(ahead ? stores && item : stores) {
                               Var sum = 0.0f;
                               $for(k, range(y.size(0))) {
                                   const Val<int> a = k + in_x, b = k + in_z;
@@ -180,8 +182,8 @@ struct GuardedProduct {
         const Padded<2> y(on, {rows, columns}, 1), x(on, {rows, inner}, 2), z(on, {inner, columns}, 3),
             dy(on, {rows, columns}, 5), dx(on, {rows, inner}, 6), dz(on, {inner, columns}, 7);
         const Padded<3> w(on, {3, rows, inner}, 4), dw(on, {3, rows, inner}, 8);
-        autodiff(Reverse, made, ndrange(rows, columns), Duplicated(y.middle, dy.middle), Duplicated(x.middle, dx.middle),
-                 Duplicated(z.middle, dz.middle), Duplicated(w.middle, dw.middle), Const(layer));
+        autodiff(Reverse, made, ndrange(rows + beyond, columns + beyond), Duplicated(y.middle, dy.middle),
+                 Duplicated(x.middle, dx.middle), Duplicated(z.middle, dz.middle), Duplicated(w.middle, dw.middle), Const(layer));
         EXPECT_TRUE(dx.kept() && dz.kept() && dw.kept() && dy.kept()) << "elements around a shadow, on " << on.name();
         return {dy.middle.download(), dx.middle.download(), dz.middle.download(), dw.middle.download()};
     }

@@ -137,6 +137,28 @@ inline const auto layers = [](Array<float, 2>& y, Array<float, 2>& x, Array<floa
     product(ndrange(x.size(0), second.size(1)), y, middle, second);
 };
 
+/// Loops over the same elements in all items, whose shadows are summed up in cells for many items, and forces of pairs.
+inline const auto dense = kernel("dense", [](Out<float> y, In<float, 2> x, In<float> z) {
+    auto i = global_index();
+    Var sum = 0.0f;
+    $for(k, range(z.size())) { sum += x(i, k) * z[k]; }
+    y[i] = sum;
+});
+inline const auto forces = kernel("forces", [](Out<float> y, In<float> x) {
+    auto i = global_index();
+    Var sum = 0.0f;
+    $for(j, range(x.size())) {
+        auto d = x[j] - x[i];
+        sum += d / (1.0f + d * d);
+    }
+    y[i] = sum;
+});
+inline const auto dense_forces = [](Array<float>& y, Array<float, 2>& x, Array<float>& z) {
+    Array<float> middle = x.device().empty<float>(x.size(0));
+    dense(ndrange(x.size(0)), middle, x, z);
+    forces(ndrange(x.size(0)), y, middle);
+};
+
 /// A stencil: processors and graphics cards have different adjoints of it.
 inline const auto smooth = kernel("smooth", Math::strict, [](Out<float, 2> to, In<float, 2> from) {
     auto [i, j] = global_index<2>();

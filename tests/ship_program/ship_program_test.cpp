@@ -348,6 +348,42 @@ TEST(ShipProgram, GradientsOfProductsOfMatricesAreForEverySize) {
     }
 }
 
+/// The same for sums in cells, which pay for many items, and for pairs; the examples have few items, or many.
+template <class Program> void expect_gradient_of_forces(const std::vector<std::pair<int64_t, int64_t>>& sizes) {
+    const pumice::Device& device = devices().full;
+    for (const auto& [n, k] : sizes) {
+        const Program program(devices().small, n, k);
+        ASSERT_TRUE(program) << pumice_error();
+        const Floats x0 = wave(n * k, 0.7f), z0 = wave(k, 0.3f), seeds = wave(n, 0.2f);
+        auto y = device.zeros<float>(n), dy = device.upload(seeds), x = device.upload(x0, {n, k}),
+             dx = device.zeros<float>({n, k}), z = device.upload(z0), dz = device.zeros<float>(k);
+        pumice::autodiff(pumice::Reverse, shipped::dense_forces, pumice::Duplicated(y, dy), pumice::Duplicated(x, dx),
+                         pumice::Duplicated(z, dz));
+        const int64_t extents[] = {n, k};
+        const auto r_x = devices().small.array<float>(extents), r_dx = devices().small.array<float>(extents);
+        const Floats none(size_t(n * k), 0.0f);
+        EXPECT_TRUE(r_x.write(x0.data(), n * k) && r_dx.write(none.data(), n * k)) << pumice_error();
+        const auto r_y = on_runtime(Floats(size_t(n))), r_dy = on_runtime(seeds), r_z = on_runtime(z0),
+                   r_dz = on_runtime(Floats(size_t(k)));
+        ASSERT_TRUE(program.gradient(r_y, r_dy, r_x, r_dx, r_z, r_dz)) << pumice_error();
+        const auto expect_near = [&](const Floats& got, const Floats& want, const char* what) {
+            float most = 0;
+            for (const float w : want) most = std::max(most, std::abs(w));
+            for (size_t e = 0; e < want.size() && !testing::Test::HasFailure(); ++e)
+                EXPECT_NEAR(got[e], want[e], 1e-4f * most) << what << ", element " << e << ", n = " << n << ", k = " << k;
+        };
+        expect_near(back(r_y), y.download(), "y");
+        expect_near(back(r_dz), dz.download(), "dz");
+        Floats got(size_t(n * k));
+        EXPECT_TRUE(r_dx.read(got.data(), n * k)) << pumice_error();
+        expect_near(got, dx.flat().download(), "dx");
+    }
+}
+TEST(ShipProgram, GradientsOfSumsInCellsAreForEverySize) {
+    expect_gradient_of_forces<shipped_programs::few_forces>({{8, 5}, {30, 20}, {255, 6}, {256, 7}, {1000, 5}});
+    expect_gradient_of_forces<shipped_programs::many_forces>({{175, 5}, {255, 60}, {256, 7}, {700, 20}, {1500, 6}});
+}
+
 TEST(ShipProgram, IndirectRangesRunOverTheCountsOfEachRun) {
     const pumice::Device& device = devices().full;
     for (const int64_t n : {100, 25, 333, 5000}) {

@@ -33,6 +33,14 @@ PUMICE_SHIP(ship::program("layers", shipped::layers, ship::out<float>("y", {ship
                           ship::in<float>("first", {ship::size("m", 12), ship::size("k", 8)}),
                           ship::in<float>("second", {ship::size("k", 8), ship::size("k", 8)}))
                 .gradient());
+PUMICE_SHIP(ship::program("few_forces", shipped::dense_forces, ship::out<float>("y", {ship::size("n", 30)}),
+                          ship::in<float>("x", {ship::size("n", 30), ship::size("k", 20)}),
+                          ship::in<float>("z", {ship::size("k", 20)}))
+                .gradient());
+PUMICE_SHIP(ship::program("many_forces", shipped::dense_forces, ship::out<float>("y", {ship::size("n", 700)}),
+                          ship::in<float>("x", {ship::size("n", 700), ship::size("k", 20)}),
+                          ship::in<float>("z", {ship::size("k", 20)}))
+                .gradient());
 PUMICE_SHIP(ship::program("counted", shipped::counted, ship::inout<float>("y", {ship::size("n", 100)}),
                           ship::in<float>("x", {ship::size("n", 100)}))
                 .gradient());
