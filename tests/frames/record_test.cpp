@@ -542,7 +542,7 @@ TEST_F(Record, ADerivativeOfAKernel) {
 class RecordPrograms : public Record, public testing::WithParamInterface<std::tuple<bool, bool>> {};
 
 TEST_P(RecordPrograms, AProgramAndItsReverse) {
-    const auto [checkpoints, streams] = GetParam();
+    const bool checkpoints = std::get<0>(GetParam()), streams = std::get<1>(GetParam());
     const Device device = wrap();
     const Stream stream = device.stream();
     const auto steps = [&](const Array<float>& state, const Array<float>& force) {

@@ -314,7 +314,8 @@ TEST(ShipProgram, StencilHasTheDevicesOwnAdjoint) {
 /// The strategy of a reverse sweep, which otherwise depends on the sizes, is one for all sizes.
 TEST(ShipProgram, GradientsOfProductsOfMatricesAreForEverySize) {
     const pumice::Device& device = devices().full;
-    for (const auto& [n, m, k] : {std::array<int64_t, 3>{20, 12, 8}, {65, 13, 132}, {5, 3, 2}, {300, 3, 2}, {5, 90, 2}}) {
+    for (const auto& size : {std::array<int64_t, 3>{20, 12, 8}, {65, 13, 132}, {5, 3, 2}, {300, 3, 2}, {5, 90, 2}}) {
+        const int64_t n = size[0], m = size[1], k = size[2];
         const shipped_programs::layers program(devices().small, n, k, m);
         ASSERT_TRUE(program) << pumice_error();
         const Floats x0 = wave(n * m, 0.7f), first0 = wave(m * k, 0.3f), second0 = wave(k * k, 0.1f), seeds = wave(n * k, 0.2f);
@@ -351,12 +352,13 @@ TEST(ShipProgram, GradientsOfProductsOfMatricesAreForEverySize) {
 /// The same for sums in cells, which pay for many items, and for pairs; the examples have few items, or many.
 template <class Program> void expect_gradient_of_forces(const std::vector<std::pair<int64_t, int64_t>>& sizes) {
     const pumice::Device& device = devices().full;
-    for (const auto& [n, k] : sizes) {
+    for (const auto& size : sizes) {
+        const int64_t n = size.first, k = size.second;
         const Program program(devices().small, n, k);
         ASSERT_TRUE(program) << pumice_error();
         const Floats x0 = wave(n * k, 0.7f), z0 = wave(k, 0.3f), seeds = wave(n, 0.2f);
-        auto y = device.zeros<float>(n), dy = device.upload(seeds), x = device.upload(x0, {n, k}),
-             dx = device.zeros<float>({n, k}), z = device.upload(z0), dz = device.zeros<float>(k);
+        auto y = device.zeros<float>(n), dy = device.upload(seeds), z = device.upload(z0), dz = device.zeros<float>(k);
+        auto x = device.upload(x0, {n, k}), dx = device.zeros<float>({n, k});
         pumice::autodiff(pumice::Reverse, shipped::dense_forces, pumice::Duplicated(y, dy), pumice::Duplicated(x, dx),
                          pumice::Duplicated(z, dz));
         const int64_t extents[] = {n, k};
