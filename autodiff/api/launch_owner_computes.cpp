@@ -73,7 +73,7 @@ std::string launch_owner_computes(const DerivedLaunch& l) {
         for (size_t axis = 0; axis < owner.range.axes.size(); ++axis) {
             Extent e = owner.range.axes[axis] < 0 ? Extent{first, end} : primal[size_t(owner.range.axes[axis])];
             e.from += owner.range.shifts[axis], e.to += owner.range.shifts[axis];
-            // What items read under a condition may lie outside of the array.
+            // A load under a condition may have indices outside of the array in other items.
             e.from = std::max<int64_t>(e.from, 0);
             e.to = std::min(e.to, l.known.extent(owner.range.parameter, owner.range.array_axes[axis]));
             if (e.from < INT32_MIN || e.to > INT32_MAX || e.length() > INT32_MAX) return "indices of owners exceed 32 bits";

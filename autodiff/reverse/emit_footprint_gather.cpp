@@ -230,19 +230,15 @@ void FootprintGatherEmitter::gather(const FootprintGather::Owner& owner) {
         Elsewhere at;
         loops(loops, size_t(from.rank), at);
     }
-    const auto add = [&] {
+    Value exists = b.constant_bool(true);  // along the other axes by the range of the gather (launch_footprint_gather.cpp)
+    for (size_t d = 0; d < dimensions.size(); ++d)
+        if (dimensions[d].fixed) exists = b.op(Op::and_, {exists, has_index(owner.memory, int(d), indices[d])});
+    emit_if(exists, [&] {
         for (const auto& [key, sum] : sums) {
             const MemoryId shadow = state.shadows->of(owner.memory, key.second);
             b.store(shadow, key.first, indices, b.op(Op::add, {b.load(shadow, key.first, indices), b.get(sum)}));
         }
-    };
-    Value exists = b.constant_bool(true);  // along the other axes by the range of the gather (launch_footprint_gather.cpp)
-    for (size_t d = 0; d < dimensions.size(); ++d)
-        if (dimensions[d].fixed) exists = b.op(Op::and_, {exists, has_index(owner.memory, int(d), indices[d])});
-    if (to.rank == int(dimensions.size()))
-        add();
-    else
-        emit_if(exists, add);
+    });
 }
 
 }  // namespace pumice::derive

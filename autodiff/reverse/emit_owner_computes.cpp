@@ -91,17 +91,13 @@ void OwnerComputesEmitter::sum_by_owner(const OwnerComputes::Load& owner) {
     }
     const uint32_t leaf = from[owner.load].leaf;
     state.accumulated.push_back({from[owner.load].loc, from[memory].name, Accumulation::gather});
-    const auto add = [&] {
+    emit_if(exists, [&] {
         for (int w = 0; w < width; ++w) {
             const MemoryId shadow = state.shadows->of(memory, w);
             const Value before = b.load(shadow, leaf, indices), sum = b.get(sums[size_t(w)]);
             b.store(shadow, leaf, indices, plus(b, to, before, sum));
         }
-    };
-    if (owner.axes.size() == owner.index.size())
-        add();
-    else
-        emit_if(exists, add);
+    });
 }
 
 }  // namespace pumice::derive

@@ -57,7 +57,8 @@ void PairwiseLoopEmitter::reverse_loop(InstId loop, const std::function<void(Val
         const auto add = [&] {
             b.atomic(state.shadows->of(memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place, b.get(sums[n]));
         };
-        // What all items read in all iterations exists. Under a condition this item's element may be one that none reads.
+        // A load in every iteration reads the elements of all items. A load under a condition may leave out this item's
+        // element, which then need not exist.
         if (where.block_of(load) == i.blocks[0])
             add();
         else

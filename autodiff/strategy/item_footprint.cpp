@@ -207,7 +207,7 @@ std::string footprint_of(const Kernel& k, const AffineBase& base, std::span<cons
     join_touching(items);
     if (items.empty()) return found = {}, "";
     if (!Merger(items, base.reflected).merge(found)) return "the items of an element are no interval";
-    if (found.period > 0 && found.period < least_period) return "the elements repeat more than once an item";
+    if (found.period > 0 && found.period < least_period) return "the elements repeat more than twice an item";
     if (!widen(found, double(start), last, double(elements))) return "positions are too coarse in f32";
     count_visits(found, base.reflected, double(start), last);
     return "";

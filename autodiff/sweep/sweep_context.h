@@ -74,7 +74,8 @@ struct SweepContext {
         if (i.op == ir::Op::argument) return b.argument(state.shadows->param(size_t(i.immediate)), i.type);
         return ir::emit_like(b, i, operands);
     }
-    /// Whether an array has an index along one of its dimensions. An element that items read under a condition need not exist.
+    /// True if the array is long enough for the index along this dimension. A load under a condition may be of an element that
+    /// does not exist.
     ir::Value has_index(ir::MemoryId memory, int dimension, ir::Value index) const {
         const Scalar type = to.type_of(index);
         const ir::Value extent = b.cast(type, b.extent(memory, from[memory].rank - 1 - dimension));

@@ -9,7 +9,7 @@ using suite::device;
 
 namespace {
 
-/// What is said to a global object whose constructor uses a kernel and a function that are defined after it.
+/// A global object whose constructor uses a kernel and a function that are defined after it, and the errors that it gets.
 struct Early {
     Early();
     std::string kernel, function;
