@@ -9,9 +9,9 @@
 // A piece is at most a quarter of the ring, so that the host's copy and the device's copy overlap (pipelining). If the ring is
 // full, take() waits for the device, except where that wait could deadlock: after a host call, or while another thread holds the
 // piece. A block of its own is allocated then. The ring begins with 1 MiB, since host memory that a card reaches is slow to make
-// (0.3 ms a MiB on an NVIDIA H100), and grows where that is too small. StagingBlocks keeps up to 64 MiB of such blocks for single
-// copies, first fit within a factor of 4. Cost: one copy more than mapped memory. Limits: pieces are freed in the order of their
-// age.
+// (0.3 ms a MiB on an NVIDIA H100), and grows where that is too small. Asynchronous reads and recorded commands hold their
+// memory longer and do not use the ring: StagingBlocks lends them a block each and keeps up to 64 MiB of returned blocks, first
+// fit within a factor of 4. Cost: one copy more than mapped memory. Limits: pieces are freed in the order of their age.
 #include "vulkan/staging.h"
 
 #include <algorithm>

@@ -78,6 +78,7 @@ template <class T, std::size_t N> struct BatchDuplicated {
     T value;
     std::array<T, N> shadows;
     explicit BatchDuplicated(const T& value, const T (&shadows)[N]) : value(value), shadows(std::to_array(shadows)) {}
+    explicit BatchDuplicated(const T& value, const std::array<T, N>& shadows) : value(value), shadows(shadows) {}
 };
 /// A struct that holds arrays and scalars, with a struct of shadows: its arrays are Duplicated where the shadow has an array,
 /// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents).

@@ -1,9 +1,9 @@
 // Shadow memory in the reverse sweep: the adjoints of loads, stores and atomics.
 //
 // The adjoint of a load is added to the shadow of its element: plainly, atomically, or as a part of a sum over all items
-// (accumulation.h). A store consumes the shadow of its element. The zero is held back until another access may meet the element,
-// and at the latest until the next barrier, construct or end of a block. For a[i] = f(a[i]) the addition that follows replaces
-// the zero, and one load and one store remain.
+// (accumulation.h). A store consumes the shadow of its element: its adjoint is read from the shadow, which is then set to zero.
+// The store of this zero is delayed until another access may meet the element, and at the latest until the next barrier,
+// construct or end of a block. For a[i] = f(a[i]) the addition that follows replaces the zero, and one load and one store remain.
 //
 //     %x = load a[%i]          %d = load da[%i]
 //     %y = sin %x              store da[%i], %d * (cos %x)         one store: no zero, no addition

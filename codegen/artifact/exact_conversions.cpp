@@ -3,7 +3,7 @@
 //   %5 = OpConvertSToF %float %4        OpDecorate %5 NoContraction
 //                                       %5 = OpConvertSToF %float %4
 //
-// Why: Mesa folds float(double(x)) and int(float(i)) to x and i, without the rounding of the inner conversion; it does not fold
+// Why: Mesa folds double(float(x)) and int(float(i)) to x and i, without the rounding of the inner conversion; it does not fold
 // decorated conversions. One pass over the words collects the decorations, which are inserted before the first decoration or
 // type.
 // Cost: linear, three words a conversion. Limits: the SPIR-V specification allows the decoration on arithmetic only, so this is

@@ -11,8 +11,9 @@ namespace pumice::interp {
 /// One access: the epoch, the item of the group that ran then, and the instruction.
 ///
 /// `when` is an epoch: a logical clock that advances at the start of every group and at every barrier of every launch of a
-/// device. Groups run one after another, so an epoch identifies a launch, a group, and the barriers that the group has passed.
-/// Accesses of different items in one epoch are unordered, and nothing has to be cleared between launches. Zero: no access.
+/// device. The interpreter runs groups one after another, so an epoch tells the launch, the group, and the barriers that the
+/// group has passed. Two accesses of different items are unordered if their epochs are equal, or belong to different groups of
+/// one launch. Epochs are not used twice, so nothing has to be cleared between launches. Zero: no access.
 struct ShadowAccess {
     uint32_t when = 0;
     uint32_t item : 10 = 0;

@@ -61,13 +61,17 @@ FunctionBase::FunctionBase(detail::FunctionBody body) : state(std::make_shared<S
     state->body = std::make_shared<const detail::FunctionBody>(std::move(body));
 }
 
+const std::shared_ptr<const detail::FunctionBody>& FunctionBase::body() const {
+    if (!state) detail::fail_undefined("function");
+    return state->body;
+}
+
+const std::string& FunctionBase::name() const { return body()->name; }
+
 std::shared_ptr<const ir::Kernel> FunctionBase::recorded() const {
-    if (!state)  // a global object consists of zeros until its definition runs
-        throw Error(
-            "a function is used before its definition has run: a global object whose constructor uses a function stands after "
-            "it, in the same file");
+    const std::shared_ptr<const detail::FunctionBody>& recordable = body();  // throws where there is no state
     std::lock_guard lock(state->mutex);
-    if (!state->recorded) state->recorded = as_kernel(state->body);
+    if (!state->recorded) state->recorded = as_kernel(recordable);
     return state->recorded;
 }
 

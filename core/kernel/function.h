@@ -143,14 +143,14 @@ template <class Rule, class... A> concept RuleTakes = std::is_invocable_v<Rule, 
 /// The base of all device functions, without parameter types. Handles share one function.
 class FunctionBase {
 public:
-    const std::string& name() const { return state->body->name; }
+    const std::string& name() const;
     /// The function as a kernel of one work-item with the same parameters. It stores the results to an array "result", whose
     /// element has a member "r0", "r1", ... for each scalar. Throws Error naming the line of a misuse.
     std::shared_ptr<const ir::Kernel> recorded() const;
     /// The text of recorded().
     std::string ir() const;
     /// The body, which kernels record when they call the function.
-    const std::shared_ptr<const detail::FunctionBody>& body() const { return state->body; }
+    const std::shared_ptr<const detail::FunctionBody>& body() const;
 
 protected:
     explicit FunctionBase(detail::FunctionBody body);

@@ -147,6 +147,11 @@ KernelBase::KernelBase(std::string name, KernelOptions options, detail::SourceLo
     state->number = ++kernel_numbers;
 }
 
+void detail::fail_undefined(const char* what) {
+    fail("a ", what, " is used before its definition has run: a global object whose constructor uses a ", what,
+         " stands after it, in the same file");
+}
+
 KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::make_shared<State>()) {
     if (!recorded) throw Error("a kernel is made of no IR: the pointer is null");
     detail::check_name("kernel", recorded->name);
@@ -157,12 +162,8 @@ KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::
 
 namespace {
 
-/// A global object consists of zeros until its definition runs.
 void require_defined(const std::shared_ptr<KernelBase::State>& state) {
-    if (!state)
-        throw Error(
-            "a kernel is used before its definition has run: a global object whose constructor uses a kernel stands after "
-            "it, in the same file");
+    if (!state) detail::fail_undefined("kernel");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace detail {
 
 /// Throws Error if the name of `what` ("kernel") is invalid.
 void check_name(const char* what, const std::string& name);
+/// Throws the Error of a global `what` ("kernel") that is used before its definition has run. Until then it consists of zeros.
+[[noreturn]] void fail_undefined(const char* what);
 
 }  // namespace detail
 

@@ -252,6 +252,14 @@ private:
     explicit Val(detail::HandleSource&& source) : Members(source) {}
 };
 
+namespace detail {
+/// Its members are those of a Var without an initial value: the message stands alone, before those of the members' constructors.
+template <class T> struct missing_initial_value {
+    static_assert(never<T>, "pumice: a Var needs an initial value: write Var x = v; or Var<float3> x = float3{};");
+    static VarSource& source;
+};
+}  // namespace detail
+
 template <detail::Composite T> class Var<T>
     : public structure<T>::template members<Var>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
     using Members = typename structure<T>::template members<Var>;
@@ -260,9 +268,7 @@ public:
     template <class A>
         requires detail::CompositeOperandOf<A, T>
     Var(const A& a, PUMICE_AT) : Var(detail::Operand<T>(a, pm_file, pm_line)) {}
-    template <class U = T> Var() {
-        static_assert(detail::never<U>, "pumice: a Var needs an initial value: write Var x = v; or Var<float3> x = float3{};");
-    }
+    template <class U = T> Var() : Members(detail::missing_initial_value<U>::source) {}
     explicit Var(detail::VarSource& source) : Members(source) {}
     Var(const Var& other, PUMICE_AT) : Var(detail::Operand<T>(other, pm_file, pm_line)) {}
 

@@ -162,7 +162,7 @@ TEST(AutodiffPrograms, ProgramsThatReturnArrays) {
     EXPECT_EQ(tangent.download(), std::vector<float>{20});
     EXPECT_EQ(same.download(), std::vector<float>{30});
     Array<float> d1 = device().zeros<float>(4), d2 = device().zeros<float>(4);
-    autodiff(Reverse, loss, BatchDuplicated(x, {d1, d2}));
+    autodiff(Reverse, loss, BatchDuplicated(x, std::array{d1, d2}));
     EXPECT_EQ(d2.download(), (std::vector<float>{2, 4, 6, 8}));
 }
 

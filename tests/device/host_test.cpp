@@ -12,7 +12,7 @@ namespace {
 /// A global object whose constructor uses a kernel and a function that are defined after it, and the errors that it gets.
 struct Early {
     Early();
-    std::string kernel, function;
+    std::string kernel, function, called;
 } const early;
 
 const auto add_one = kernel("add_one", [](InOut<int> a) { a[global_index()] += 1; });
@@ -25,11 +25,15 @@ Early::Early() {
     try {
         twice.ir();
     } catch (const Error& e) { function = e.what(); }
+    try {
+        pumice::kernel("calls_twice", [](Out<int> a) { a[global_index()] = twice(a.size(0)); }).ir();
+    } catch (const Error& e) { called = e.what(); }
 }
 
 TEST(Host, AGlobalKernelBeforeItsDefinitionIsAnError) {
     EXPECT_TRUE(early.kernel.starts_with("a kernel is used before its definition has run")) << early.kernel;
     EXPECT_TRUE(early.function.starts_with("a function is used before its definition has run")) << early.function;
+    EXPECT_NE(early.called.find("a function is used before its definition has run"), std::string::npos) << early.called;
     EXPECT_EQ(twice(3), 6);
 }
 
