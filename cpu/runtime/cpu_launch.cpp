@@ -21,10 +21,11 @@ namespace {
 constexpr double worth_sharing_ns = 15'000, worth_sharing_awake_ns = 8'000, range_ns = 4'000;
 
 /// Loop tiling of transposes, where rows of one array are columns of another: groups are run by patches of this many items along
-/// the axes. Of the array whose rows lie along axis 1, a patch takes 32 long pieces of rows: no more than the hardware prefetcher
-/// can follow. Of the array whose rows lie along axis 0, it takes two cache lines of each of many rows. The long pieces begin at
-/// page borders where the array's rows do, since the prefetcher stops at a page of 1024 floats. With alignment peeling, a group begins early and loads elements of its
-/// predecessor again; these are still cached if pieces are shorter, hence `peeled_patch_rows`.
+/// the axes. Of the array whose rows lie along axis 1, a patch takes long pieces of 32 rows: no more than the hardware
+/// prefetcher can follow. Of the array whose rows lie along axis 0, it takes two cache lines of each of many rows. The long
+/// pieces begin at page borders where the array's rows do, since the prefetcher stops at a page of 1024 floats. With alignment
+/// peeling, a group begins early and loads elements of its predecessor again; these are still cached if pieces are shorter,
+/// hence `peeled_patch_rows`.
 constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 1024;
 
 // Work of fewer nanoseconds is timed once in `times_a_measurement`: the clock costs some 50 ns.
