@@ -106,12 +106,16 @@ function(pumice_ship_tool name tool program sources libraries)
     if(PUMICE_HOST_CXX)
         set(host_compiler -DCMAKE_CXX_COMPILER=${PUMICE_HOST_CXX})
     endif()
-    add_custom_command(OUTPUT ${folder}/${name}_ship
-        COMMAND ${CMAKE_COMMAND} -S ${PUMICE_SHIP_FOLDER}/host_tool -B ${folder} -DNAME=${name} "-DSOURCES=${joined}"
-            -Dpumice_DIR=${PUMICE_HOST_PACKAGE} ${host_compiler}
-        COMMAND ${CMAKE_COMMAND} --build ${folder}
-        DEPENDS ${absolute} COMMENT "Building the tool of ${name} for this machine" VERBATIM)
-    set(${tool} ${folder}/${name}_ship PARENT_SCOPE)
+    set(arguments -DNAME=${name} "-DSOURCES=${joined}" -Dpumice_DIR=${PUMICE_HOST_PACKAGE} ${host_compiler})
+    file(GENERATE OUTPUT ${folder}_arguments.txt CONTENT "${arguments}")  # is not written again while they are the same
+    add_custom_command(OUTPUT ${folder}/configured
+        COMMAND ${CMAKE_COMMAND} -S ${PUMICE_SHIP_FOLDER}/host_tool -B ${folder} ${arguments}
+        COMMAND ${CMAKE_COMMAND} -E touch ${folder}/configured
+        DEPENDS ${folder}_arguments.txt COMMENT "Configuring the tool of ${name} for this machine" VERBATIM)
+    # The build of the tool runs in every build: it alone knows which headers the sources include.
+    add_custom_target(${name}_ship_tool COMMAND ${CMAKE_COMMAND} --build ${folder} DEPENDS ${folder}/configured
+        BYPRODUCTS ${folder}/${name}_ship COMMENT "Building the tool of ${name} for this machine" VERBATIM)
+    set(${tool} ${name}_ship_tool ${folder}/${name}_ship PARENT_SCOPE)
     set(${program} ${folder}/${name}_ship PARENT_SCOPE)
 endfunction()
 
