@@ -7,7 +7,7 @@
 #   LEVELS      native code: x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or riscv64; default: all of the target's processor.
 #               "none": no native code
 #   NO_VULKAN   leaves the SPIR-V out
-#   LIBRARIES   what the files link besides pumice::pumice
+#   LIBRARIES   what the files link besides pumice::pumice. In a cross build: libraries of headers alone
 #
 # In a cross build the tool is built by the host's compiler, with the host's Pumice: set PUMICE_HOST_PACKAGE to the folder of its
 # pumice-config.cmake, and PUMICE_HOST_CXX to the compiler if it is not c++.
@@ -102,14 +102,27 @@ function(pumice_ship_tool name tool program sources libraries)
     endif()
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_host)
     string(REPLACE ";" "|" joined "${absolute}")
-    set(host_compiler "")
-    if(PUMICE_HOST_CXX)
-        set(host_compiler -DCMAKE_CXX_COMPILER=${PUMICE_HOST_CXX})
+    # What the sources see in this folder: include folders and definitions, those of the libraries, too.
+    add_library(${name}_ship_options INTERFACE)
+    target_link_libraries(${name}_ship_options INTERFACE ${libraries})
+    get_directory_property(includes INCLUDE_DIRECTORIES)
+    get_directory_property(definitions COMPILE_DEFINITIONS)
+    target_include_directories(${name}_ship_options INTERFACE ${includes})
+    target_compile_definitions(${name}_ship_options INTERFACE ${definitions})
+    set(seen "$<TARGET_PROPERTY:${name}_ship_options,INTERFACE_")
+    set(arguments -DNAME=${name} "-DSOURCES=${joined}" -Dpumice_DIR=${PUMICE_HOST_PACKAGE}
+        "-DINCLUDES=$<JOIN:${seen}INCLUDE_DIRECTORIES>,|>" "-DDEFINITIONS=$<JOIN:${seen}COMPILE_DEFINITIONS>,|>")
+    if(CMAKE_CXX_STANDARD)
+        list(APPEND arguments -DCMAKE_CXX_STANDARD=${CMAKE_CXX_STANDARD})
     endif()
-    set(arguments -DNAME=${name} "-DSOURCES=${joined}" -Dpumice_DIR=${PUMICE_HOST_PACKAGE} ${host_compiler})
+    if(PUMICE_HOST_CXX)
+        list(APPEND arguments -DCMAKE_CXX_COMPILER=${PUMICE_HOST_CXX})
+    endif()
+    # The environment of a cross build often names the compiler of the target.
+    set(host_environment ${CMAKE_COMMAND} -E env --unset=CC --unset=CXX --unset=CPPFLAGS --unset=CFLAGS --unset=CXXFLAGS --unset=LDFLAGS)
     file(GENERATE OUTPUT ${folder}_arguments.txt CONTENT "${arguments}")  # is not written again while they are the same
     add_custom_command(OUTPUT ${folder}/configured
-        COMMAND ${CMAKE_COMMAND} -S ${PUMICE_SHIP_FOLDER}/host_tool -B ${folder} ${arguments}
+        COMMAND ${host_environment} ${CMAKE_COMMAND} -S ${PUMICE_SHIP_FOLDER}/host_tool -B ${folder} ${arguments}
         COMMAND ${CMAKE_COMMAND} -E touch ${folder}/configured
         DEPENDS ${folder}_arguments.txt COMMENT "Configuring the tool of ${name} for this machine" VERBATIM)
     # The build of the tool runs in every build: it alone knows which headers the sources include.
