@@ -157,11 +157,12 @@ enum class ExpressionOp : uint32_t {
     count
 };
 
-// Functions of C's <math.h>, by their names for double; those for float end in f. New ones are appended.
-constexpr const char* unary_functions[] = {"exp",   "exp2",  "expm1", "log",  "log2", "log10", "log1p", "sin",
+// Functions of C's <math.h>, by their names for double; those for float end in f. New ones are appended. Arrays of characters, since
+// the loader would have to relocate pointers.
+constexpr char unary_functions[][6] = {"exp",   "exp2",  "expm1", "log",  "log2", "log10", "log1p", "sin",
                                            "cos",   "tan",   "asin",  "acos", "atan", "sinh",  "cosh",  "tanh",
                                            "asinh", "acosh", "atanh", "erf",  "erfc", "floor", "ceil",  "trunc"};
-constexpr const char* binary_functions[] = {"pow", "atan2", "hypot"};
+constexpr char binary_functions[][6] = {"pow", "atan2", "hypot"};
 constexpr uint32_t unary_count = sizeof unary_functions / sizeof *unary_functions;
 constexpr uint32_t binary_count = sizeof binary_functions / sizeof *binary_functions;
 

@@ -106,6 +106,7 @@ constexpr size_t most_reporting = 4096;
 constexpr int64_t bytes_a_part = 256 << 10;
 
 pumice_status CpuDevice::open() {
+    if (!watch_forks()) return fail(PUMICE_ERROR_MEMORY, "cpu cannot be opened: the process has no memory for a handler of forks");
     const int asked = atoi(environment("PUMICE_CPU_THREADS"));
     RT_TRY(pool.start(hooks.threads > 0 ? hooks.threads : asked));
     cache_bytes = bytes_in_caches(pool.threads());
@@ -220,6 +221,9 @@ pumice_status CpuDevice::submit(pumice_stream stream, Command& command) {
         drain();
         return run(command);
     }
+    if (static_cast<CpuStream*>(stream)->is_of_parent())
+        return fail(PUMICE_ERROR_LOST, "a stream of %s was made before this process was forked, and its thread does not exist here",
+                    name);
     const size_t arguments = command.launch.argument_count * sizeof(Launch::Argument);
     Command* const own = static_cast<Command*>(pumice_rt::allocate(hooks, sizeof(Command) + arguments));
     if (!own) return fail(PUMICE_ERROR_MEMORY, "work cannot be given to a stream of %s: the system gives no more memory", name);
@@ -255,6 +259,7 @@ pumice_status CpuDevice::create_stream(int priority, pumice_stream* stream) {
 
 void CpuDevice::release_stream(pumice_stream stream) {
     CpuStream* const own = static_cast<CpuStream*>(stream);
+    if (own->is_of_parent()) return;
     own->wait(own->submitted_so_far());  // before the stream leaves the list, so that other calls wait for it, too
     {
         const Lock lock(stream_mutex);
@@ -367,6 +372,7 @@ pumice_status CpuDevice::synchronize() { return settle(); }
 
 void CpuDevice::close() {
     report(this, settle());
+    if (pool.is_of_parent()) return;  // the objects stay: destroying a condition waits for threads that the child lacks
     for (CpuStream* const stream : streams) stream->stop(), stream->let_go();  // that were not released
     for (const CpuLibrary& library : libraries) pumice_rt::release(hooks, library.codes, library.bytes);
     pumice_rt::release(hooks, ring, ring::words * sizeof *ring);

@@ -64,11 +64,13 @@ uint64_t CpuStream::submit(Command* command) {
 }
 
 uint64_t CpuStream::submitted_so_far() {
+    if (is_of_parent()) return 0;  // the parent may have forked while its thread held the mutex
     const Lock lock(mutex);
     return submitted;
 }
 
 void CpuStream::wait(uint64_t number) {
+    if (is_of_parent()) return;
     const Lock lock(mutex);
     if (finished >= number) return;
     __atomic_fetch_add(&waiters, 1, __ATOMIC_SEQ_CST);
@@ -78,11 +80,13 @@ void CpuStream::wait(uint64_t number) {
 }
 
 bool CpuStream::done(uint64_t number) {
+    if (is_of_parent()) return true;
     const Lock lock(mutex);
     return finished >= number;
 }
 
 pumice_status CpuStream::take_error(bool quietly) {
+    if (is_of_parent()) return PUMICE_OK;
     const Lock lock(mutex);
     const pumice_status status = error;
     error = PUMICE_OK;

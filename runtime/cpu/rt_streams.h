@@ -11,6 +11,7 @@
 // Limits: a launch that meets another one of its priority in the pool runs on its own thread alone.
 #pragma once
 #include "runtime/device/rt_device.h"
+#include "runtime/support/forks.h"
 
 namespace pumice_rt {
 
@@ -54,6 +55,8 @@ struct CpuStream : pumice_stream_t {
     /// `threads`: those of the device, which its gate counts with.
     CpuStream(pumice_device on, int with, RunCommand* runs, StreamGate& of, int threads);
     pumice_status start();
+    /// True in a child after a fork, which lacks the thread: the work so far is the parent's.
+    bool is_of_parent() const { return forks != made_in; }
     /// Runs all commands and ends the thread; events of the stream are then reached.
     void stop();
     // The handle, events and waits of other streams hold the stream; the last one destroys it.
@@ -74,6 +77,7 @@ private:
     RunCommand* const run;
     StreamGate& gate;
     const int threads;
+    const uint32_t made_in = forks;
     Mutex mutex;
     Condition changed;
     Command *first = nullptr, *last = nullptr;

@@ -56,7 +56,7 @@ void ThreadPool::run(int n, Body* function, void* with, int priority) {
     if (n <= 0) return;
     if (hooks.parallel && n > 1 && count > 1) return hooks.parallel(hooks.user, n, function, with);
     Job& job = jobs[priority];
-    if (n == 1 || count == 1 || pthread_mutex_trylock(&job.alone.handle) != 0) {
+    if (n == 1 || count == 1 || is_of_parent() || pthread_mutex_trylock(&job.alone.handle) != 0) {
         for (int part = 0; part < n; ++part) function(with, part);
         return;
     }

@@ -7,9 +7,11 @@
 // second caller meanwhile runs its parts alone, so that calls from several threads never wait for each other. Threads take parts
 // of the most urgent job, and a part may end early for a more urgent one: the job's caller, or a thread that comes back, takes it
 // again.
-// Cost: about a microsecond while the threads watch, some ten to wake them. Limits: the caller of a job stays with it.
+// Cost: about a microsecond while the threads watch, some ten to wake them. Limits: the caller of a job stays with it; in a child
+// after a fork it is alone.
 // Textbook name: self-scheduling (guided by the caller, which chooses the parts) with a central counter.
 #pragma once
+#include "runtime/support/forks.h"
 #include "runtime/support/hook_memory.h"
 #include "runtime/support/lock.h"
 #include "runtime/support/status.h"
@@ -31,6 +33,8 @@ public:
     pumice_status start(int asked);
 
     int threads() const { return count; }
+    /// True in a child after a fork, which lacks the threads.
+    bool is_of_parent() const { return forks != made_in; }
     /// True while threads watch for work, so that a short job is worth sharing.
     bool awake() const { return hooks.parallel || __atomic_load_n(&watching, __ATOMIC_RELAXED) > 0; }
     void run(int parts, Body* body, void* context, int priority);
@@ -67,6 +71,7 @@ private:
     bool open() const { return urgent(-1); }
 
     const pumice_hooks& hooks;
+    const uint32_t made_in = forks;
     int count = 1, started = 0;
     pthread_t* handles = nullptr;
     Mutex mutex;  ///< guards sleeping and waking

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/device/bundles.h"
+#include "runtime/support/rt_float_mode.h"
 
 using namespace pumice_rt;
 
@@ -168,6 +169,7 @@ void pumice_device_t::log(const char* format, ...) {
 
 pumice_status pumice_open(const char* spec, const pumice_hooks* hooks, pumice_device* device) {
     if (!device) return fail(PUMICE_ERROR_ARGUMENT, "a device is opened into no variable");
+    const FloatMode mode;  // of the driver, too, and of the threads that start here
     pumice_hooks own = {};
     if (hooks) own = *hooks;
     const pumice_status status =

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/support/rt_float_mode.h"
+
 namespace pumice_rt::vulkan {
 namespace {
 
@@ -121,6 +123,7 @@ PipelineCache::~PipelineCache() {
 
 pumice_status PipelineCache::make(const VkComputePipelineCreateInfo& info, VkPipeline& pipeline) {
     made = true;
+    const FloatMode mode;  // lavapipe compiles on this thread
     return context.check(context.vk.CreateComputePipelines(context.device, handle, 1, &info, nullptr, &pipeline),
                          "vkCreateComputePipelines");
 }

@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "rt_shipped.h"
 
@@ -199,6 +201,54 @@ static void wrong(pumice_device d, pumice_device other) {
     pumice_array_release(&y), pumice_array_release(&ints);
 }
 
+/* A forked process has the device and its arrays, one thread, and no stream of its parent. */
+static void forks(pumice_device d) {
+    pumice_stream s, own;
+    pumice_event e;
+    pumice_array x = make(d, PUMICE_U32, items), y = make(d, PUMICE_F32, items);
+    OK(pumice_stream_create(d, 0, &s));
+    OK(rt_shipped_mix(d, on(items, NULL), &x, 3));
+    OK(pumice_array_fill(&y, "abcd", s));
+    OK(rt_shipped_spin(d, on(4, s), &y, 300000)); /* pending */
+    OK(pumice_record(d, s, &e));
+    const pid_t forked = fork();
+    if (forked == 0) {
+        alarm(60); /* for a wait that does not end */
+        failures = 0;
+        OK(rt_shipped_mix(d, on(items, NULL), &x, 4));
+        CHECK(first_of(&x) == 3 * 31 + 4);
+        CHECK(rt_shipped_mix(d, on(items, s), &x, 4) == PUMICE_ERROR_LOST);
+        CHECK(strstr(pumice_error(), "was made before this process was forked, and its thread does not exist here"));
+        CHECK(pumice_array_fill(&x, "abcd", s) == PUMICE_ERROR_LOST);
+        OK(pumice_synchronize(d));
+        OK(pumice_event_wait(e));
+        OK(pumice_wait_for(d, NULL, e));
+        OK(pumice_stream_create(d, 0, &own));
+        OK(pumice_wait_for(d, own, e));
+        OK(rt_shipped_mix(d, on(items, own), &x, 5));
+        CHECK(first_of(&x) == (3 * 31 + 4) * 31 + 5);
+        pumice_array_release(&x), pumice_array_release(&y);
+        pumice_event_release(e);
+        pumice_stream_release(own), pumice_stream_release(s);
+        pumice_close(d);
+        OK(pumice_open("cpu", NULL, &d));
+        x = make(d, PUMICE_U32, items);
+        OK(rt_shipped_mix(d, on(items, NULL), &x, 6));
+        CHECK(first_of(&x) == 6);
+        pumice_array_release(&x);
+        pumice_close(d);
+        _exit(failures != 0);
+    }
+    int status = -1;
+    CHECK(waitpid(forked, &status, 0) == forked);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(rt_shipped_mix(d, on(items, s), &x, 7)); /* the parent goes on */
+    CHECK(first_of(&x) == 3 * 31 + 7);
+    pumice_event_release(e);
+    pumice_stream_release(s);
+    pumice_array_release(&x), pumice_array_release(&y);
+}
+
 /* ---- several threads ---- */
 
 typedef struct {
@@ -282,6 +332,11 @@ int main(void) {
         priorities(d, hooks.threads);
         releases(d);
         wrong(d, other);
+#ifndef __SANITIZE_THREAD__ /* it ends a forked process that starts a thread */
+        forks(d);
+#else
+        (void)forks;
+#endif
         pumice_close(d), pumice_close(other);
     }
     if (failures) printf("%d checks failed\n", failures);

@@ -1,4 +1,5 @@
 // The runtime's Vulkan back end when something fails: the pipeline cache's file, and the faults of the cards in tests/layers.
+#include <fenv.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,6 +272,28 @@ TEST(RuntimeCards, LostDeviceIsAnErrorFromThenOn) {
     pumice_event_release(event);
     pumice_array_release(&array);
     pumice_close(device);
+}
+
+// ---- floating-point traps ----
+
+/// A driver on the processor divides by zero in its own code, and its threads inherit the mode of the thread that starts them.
+TEST(RuntimeTraps, DeviceOpensAndRunsWithTrapsOfTheApplication) {
+#if defined(__GLIBC__) && defined(__x86_64__)
+    const auto runs = [] {
+        constexpr int traps = FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW;
+        feenableexcept(traps);
+        TestDevice on;
+        TestBundle bundle(on.properties());
+        bundle.add(pumice::kernel("invert", [](InOut<float> a) { a[global_index()] = 1.0f / a[global_index()]; }));
+        TestArray<float> a(on, std::vector<float>(1000, 0.0f), PUMICE_F32);
+        const bool good = launch(on, bundle.get(), 0, pumice_range_1(1000), {argument(a.array)}) == PUMICE_OK;
+        _exit(good && a.read()[999] > 1e30f && fegetexcept() == traps ? 0 : 1);
+    };
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own: this one may have opened a device
+    EXPECT_EXIT(runs(), testing::ExitedWithCode(0), "");
+#else
+    GTEST_SKIP() << "SKIPPED: the C library sets no traps here";
+#endif
 }
 
 // ---- forks ----
