@@ -157,11 +157,11 @@ enum class ExpressionOp : uint32_t {
     count
 };
 
-// Functions of C's <math.h>, by their names for double; those for float end in f. New ones are appended. Arrays of characters, since
+// Functions of C's <math.h>, by their names for double; those for float end in f. New ones are appended. Arrays of characters:
 // the loader would have to relocate pointers.
 constexpr char unary_functions[][6] = {"exp",   "exp2",  "expm1", "log",  "log2", "log10", "log1p", "sin",
-                                           "cos",   "tan",   "asin",  "acos", "atan", "sinh",  "cosh",  "tanh",
-                                           "asinh", "acosh", "atanh", "erf",  "erfc", "floor", "ceil",  "trunc"};
+                                       "cos",   "tan",   "asin",  "acos", "atan", "sinh",  "cosh",  "tanh",
+                                       "asinh", "acosh", "atanh", "erf",  "erfc", "floor", "ceil",  "trunc"};
 constexpr char binary_functions[][6] = {"pow", "atan2", "hypot"};
 constexpr uint32_t unary_count = sizeof unary_functions / sizeof *unary_functions;
 constexpr uint32_t binary_count = sizeof binary_functions / sizeof *binary_functions;

@@ -2,6 +2,7 @@
 #include "runtime/vulkan_context/rt_functions.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 namespace pumice_rt::vulkan {
@@ -26,9 +27,20 @@ template <class Get> const char* load(const char* names, void* table, Get&& get)
     return missing;
 }
 
+/// True in a program that is linked statically. It has no dynamic linker of its own: drivers would load a second C library.
+bool is_static_program() {
+    const auto has_linker = [](dl_phdr_info* program, size_t, void*) {
+        for (int i = 0; i < program->dlpi_phnum; ++i)
+            if (program->dlpi_phdr[i].p_type == PT_INTERP) return 2;
+        return 1;  // the first one is the program itself
+    };
+    return dl_iterate_phdr(has_linker, nullptr) == 1;
+}
+
 }  // namespace
 
 pumice_status load_global(GlobalFunctions& functions) {
+    if (is_static_program()) return fail(PUMICE_ERROR_DEVICE, "a program that is linked statically cannot load Vulkan drivers");
     const char* const names[] = {"libvulkan.so.1", "libvulkan.so"};
     void* symbol = nullptr;
     for (const char* name : names) {

@@ -175,7 +175,7 @@ void make_plan(const Facts& f, const Switches& switches, DevicePlan& plan) {
 const char* property_name(uint64_t bits) {
     static const struct {
         uint64_t bit;
-        const char* name;
+        char name[46];  // no pointer, which the loader would have to relocate
     } names[] = {{property::int8, "shaderInt8 with storageBuffer8BitAccess"},
                  {property::int16, "shaderInt16 with storageBuffer16BitAccess"},
                  {property::int64, "shaderInt64"},
