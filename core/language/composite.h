@@ -193,6 +193,16 @@ template <class T> struct VectorInfix : found_through<T>::type {
     {
         return emit_each<T>(ir::Op::neg, {&a}, a.location);
     }
+    friend auto operator+(Operand<T> a)
+        requires(structure<T>::is_vector)
+    {
+        return Val<T>(a);
+    }
+    friend auto operator~(Operand<T> a)
+        requires(integer)
+    {
+        return emit_each<T>(ir::Op::not_, {&a}, a.location);
+    }
 };
 #undef PUMICE_INFIX
 /// The operators of matrices: see matrix.h.

@@ -173,14 +173,18 @@ template <class T, class Body> void for_(detail::LoopRange<T> range, Body&& body
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wdollar-in-identifier-extension"
 #endif
-// Nested scopes have distinct names, made of their lines, to avoid -Wshadow warnings.
+// Nested scopes have distinct names, which are numbered, to avoid -Wshadow warnings: also where they stand in one line.
 #define PM_JOIN_(a, b) a##b
 #define PM_JOIN(a, b) PM_JOIN_(a, b)
-#define PM_SCOPE PM_JOIN(pm_scope_, __LINE__)
-#define $if(...) for (::pumice::detail::IfScope PM_SCOPE(__VA_ARGS__); PM_SCOPE.live(); PM_SCOPE.leave())
-#define $elif(...) for (::pumice::detail::ElifScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
-#define $else for (::pumice::detail::ElseScope PM_SCOPE; PM_SCOPE.live(); PM_SCOPE.leave())
-#define $while(...) for (::pumice::detail::WhileScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
+#define PM_SCOPE PM_JOIN(pm_scope_, __COUNTER__)
+#define PM_IF(scope, ...) for (::pumice::detail::IfScope scope(__VA_ARGS__); scope.live(); scope.leave())
+#define PM_ELIF(scope, ...) for (::pumice::detail::ElifScope scope; scope.live() && scope.open(__VA_ARGS__); scope.leave())
+#define PM_ELSE(scope) for (::pumice::detail::ElseScope scope; scope.live(); scope.leave())
+#define PM_WHILE(scope, ...) for (::pumice::detail::WhileScope scope; scope.live() && scope.open(__VA_ARGS__); scope.leave())
+#define $if(...) PM_IF(PM_SCOPE, __VA_ARGS__)
+#define $elif(...) PM_ELIF(PM_SCOPE, __VA_ARGS__)
+#define $else PM_ELSE(PM_SCOPE)
+#define $while(...) PM_WHILE(PM_SCOPE, __VA_ARGS__)
 #define $for(name, ...) for ([[maybe_unused]] auto name : __VA_ARGS__)
 #define $break ::pumice::break_()
 #define $continue ::pumice::continue_()

@@ -48,16 +48,16 @@ private:
     /// identity.
     Value identity(const Inst& i, const std::vector<Value>& v) {
         const Scalar type = to.type_of(v[0]);
-        const bool twice = v.size() == 2 && v[0] == v[1] && !is_float(type);
+        const bool equal = v.size() == 2 && v[0] == v[1], twice = equal && !is_float(type);
         switch (i.op) {
             case Op::sub:
             case Op::xor_: return twice ? zero(type) : Value{};  // x - x = x ^ x = 0
             case Op::eq:
             case Op::le:
             case Op::ge: return twice ? b.constant_bool(true) : Value{};  // x == x
-            case Op::ne:
+            case Op::ne: return twice ? b.constant_bool(false) : Value{};  // x != x
             case Op::lt:
-            case Op::gt: return twice ? b.constant_bool(false) : Value{};  // x != x
+            case Op::gt: return equal ? b.constant_bool(false) : Value{};  // x < x: of a NaN, too
             case Op::neg:
             case Op::not_: return operand_of(v[0], i.op);  // --x = x, !!x = x
             case Op::select: return select(v);

@@ -23,6 +23,11 @@
 //     gather <8 x float> (%x + %j)                         =>   %x0 = load float, ptr %p0
 //                                                               ... and 7 more of each, and insertions
 //
+// Gathers of elements of one or two bytes, which no processor has, load the aligned words of four bytes around them where gathers
+// are fast (word_gathers). Such a word lies in the page of its element, so the load cannot fault:
+//
+//     gather <16 x i8> (%p)     =>     %word = gather <16 x i32> (%p & ~3);  %x = trunc (%word >> 8 * (%p & 3))
+//
 // Limits: kernels with few such accesses have no calls; nor have kernels of which all functions must be inlined
 // (CodeUse::function).
 // Textbook name: function outlining (LLVM: IROutliner, MachineOutliner); if-conversion of loads to a safe address; scalarisation
@@ -98,6 +103,27 @@ bool MaskedAccesses::scalarises(const Inst& i, const Address& a) {
                      k[i.memory].kind != MemoryKind::private_ && target.isa != Isa::none && target.isa != Isa::avx512 &&
                      !target.fast_gathers && target.rules.has(Rule::scalarised_gathers);
     return may && !is_outlined(i, a);
+}
+
+/// True for a gather of elements of one or two bytes that loads the words around them. Not of memory that the items have written
+/// shortly before: a load of a word waits for a store into it.
+bool MaskedAccesses::gathers_words(const Inst& i, const Address& a) const {
+    return width > 1 && a.how == Address::How::scattered && size_of(i.type) < 4 && k[i.memory].kind == MemoryKind::array &&
+           target.fast_gathers && target.rules.has(Rule::word_gathers);
+}
+
+/// The elements of the active lanes, as integers.
+std::string MaskedAccesses::gathered_words(const Inst& i, const Address& a) {
+    const std::string pointers = out.vector_type("ptr"), addresses = out.vector_type("i64"), words = out.vector_type("i32"),
+                      given = out.let(text("ptrtoint ", pointers, " ", a.pointer, " to ", addresses)),
+                      aligned = out.let(text("and ", addresses, " ", given, ", ", out.splat("i64", "-4"))),
+                      at = out.let(text("inttoptr ", addresses, " ", aligned, " to ", pointers)),
+                      loaded = masked_read("i32", {a.how, at, 4}, packet.mask_text(packet.running)),
+                      low = emit.casts.convert("trunc", addresses, given, words),
+                      byte = out.let(text("and ", words, " ", low, ", ", out.splat("i32", "3"))),
+                      bits = out.let(text("shl ", words, " ", byte, ", ", out.splat("i32", "3"))),
+                      shifted = out.let(text("lshr ", words, " ", loaded, ", ", bits));
+    return emit.casts.convert("trunc", words, shifted, out.vector_type(text("i", 8 * size_of(i.type))));
 }
 
 /// The address of the adjacent elements from which all lanes have loaded their index; "" if there is none, or if something
@@ -180,7 +206,8 @@ std::string MaskedAccesses::masked_load(const Inst& i, const Address& a) {
     const std::string scalar = out.memory_type(i.type);
     // Halves as integers: where LLVM 15 has no masked load of them, it makes a broadcast that it cannot select.
     const std::string element = i.type == Scalar::f16 ? "i16" : scalar;
-    return emit.casts.convert("bitcast", out.vector_type(element), masked_access(i, a, element), out.vector_type(scalar));
+    const std::string loaded = gathers_words(i, a) ? gathered_words(i, a) : masked_access(i, a, element);
+    return emit.casts.convert("bitcast", out.vector_type(element), loaded, out.vector_type(scalar));
 }
 
 /// Loads an element in each lane of a mask, and 0 in the others.

@@ -24,6 +24,8 @@ private:
     bool is_scalarised(const ir::Inst& i, const Address& a) const;
     bool loads_without_branches(const ir::Inst& i, const Address& a) const;
     std::string where_active(const Address& a);
+    bool gathers_words(const ir::Inst& i, const Address& a) const;
+    std::string gathered_words(const ir::Inst& i, const Address& a);
     bool is_outlined(const ir::Inst& i, const Address& a);
     std::string index_row(ir::InstId gather) const;
     std::string masked_access(const ir::Inst& i, const Address& a, const std::string& element, const std::string& value = "");

@@ -107,10 +107,7 @@ struct Llvm {
         std::string absent;
         for (const int version : versions) {
             if (!asked.empty() && asked != text(version)) continue;
-            if ((library = loaded(version))) {
-                if (take_functions(version)) break;
-            } else if (const char* const why = dlerror(); absent.empty() && why)
-                absent = why;
+            if ((library = loaded(version, absent)) && take_functions(version)) break;
         }
         if (!complete) {
             if (unavailable.empty()) unavailable = missing(asked, absent);
@@ -126,13 +123,19 @@ struct Llvm {
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
     }
 
-    /// RTLD_LOCAL keeps these symbols from drivers with an LLVM of their own (lavapipe).
-    static void* loaded(int version) {
+    /// RTLD_LOCAL keeps these symbols from drivers with an LLVM of their own (lavapipe). `absent`: the loader's first error; that
+    /// of a file that is there and cannot be loaded comes before those of missing files.
+    static void* loaded(int version, std::string& absent) {
         for (const std::string& name : {text("libLLVM.so.", version, ".1"), text("libLLVM-", version, ".so.1"),
-                                        text("libLLVM-", version, ".so"), text("libLLVM.so.", version)})
+                                        text("libLLVM-", version, ".so"), text("libLLVM.so.", version)}) {
             if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+            const char* const error = dlerror();
+            const std::string why = error ? error : "";
+            if (absent.empty() || (is_missing(absent) && !is_missing(why))) absent = why;
+        }
         return nullptr;
     }
+    static bool is_missing(const std::string& error) { return error.find("No such file") != error.npos; }
     /// Returns false, with the reason in `unavailable`, if the library lacks a function.
     bool take_functions(int version) {
         const char* lacks = nullptr;
@@ -156,6 +159,8 @@ struct Llvm {
     }
     static std::string missing(const std::string& asked, const std::string& absent) {
         const auto [oldest, newest] = std::minmax_element(std::begin(versions), std::end(versions));
+        if (asked.empty() && !is_missing(absent))
+            return text("LLVM is installed and cannot be loaded (", absent, ").");
         if (asked.empty())
             return text("No LLVM of version ", *oldest, " to ", *newest, " is installed (", absent,
                         "); Debian has version 19 in the package libllvm19.");

@@ -40,8 +40,9 @@ bool is_keyword(const std::string& name) {
 
 /// Words that nothing can have as its name: keywords, and types and macros of C's headers.
 bool is_reserved(const std::string& name) {
-    static constexpr const char* words[] = {"errno",   "NULL",    "int8_t",   "int16_t",  "int32_t",
-                                            "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+    static constexpr const char* words[] = {"errno",    "NULL",     "int8_t",   "int16_t", "int32_t", "int64_t",  "uint8_t",
+                                            "uint16_t", "uint32_t", "uint64_t", "EOF",     "NAN",     "alloca",   "assert",
+                                            "offsetof", "setjmp",   "va_arg",   "va_copy", "va_end",  "va_start", "INFINITY"};
     for (const char* const word : words)
         if (name == word) return true;
     return is_keyword(name);

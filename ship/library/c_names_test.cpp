@@ -36,6 +36,7 @@ TEST(ParameterNames, NamesThatTheFunctionsUseAndMacrosGetAnUnderscore) {
 TEST(FunctionNames, WordsGetAPrefix) {
     EXPECT_EQ(function_name("saxpy.adjoint"), "saxpy_adjoint");
     EXPECT_EQ(function_name("errno"), "kernel_errno");
+    EXPECT_EQ(function_name("assert"), "kernel_assert");
     EXPECT_EQ(function_name("int32_t"), "kernel_int32_t");
     EXPECT_EQ(function_name("forward"), "forward");
     EXPECT_EQ(program_function_name("forward"), "program_forward");

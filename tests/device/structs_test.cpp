@@ -93,14 +93,14 @@ TEST(Structs, FloatVectors) {
 
 const auto integer_vectors = kernel("integer_vectors", [](InOut<int3> a, In<uint2> b) {
     auto i = global_index();
-    a[i] = (a[i] + i) % 5 - 1;
-    a[i].z = cast<int>((b[i] >> 1u).x ^ b[i].y);
+    a[i] = ~((a[i] + i) % -+Val<int3>(5) - 1);
+    a[i].z = cast<int>((b[i] >> 1u).x ^ ~(~b[i]).y);
 });
 
 TEST(Structs, IntegerVectors) {
     Array<int3> a = device().upload(std::vector<int3>{{1, 2, 3}, {10, -20, 30}});
     integer_vectors(ndrange(2), a, device().upload(std::vector<uint2>{{6, 1}, {9, 2}}));
-    EXPECT_EQ(a.download(), (std::vector<int3>{{0, 1, 2}, {0, -5, 6}}));
+    EXPECT_EQ(a.download(), (std::vector<int3>{{-1, -2, 2}, {-1, 4, 6}}));
 }
 
 const auto advance = kernel("advance", [](InOut<Cell> cells) {

@@ -28,7 +28,7 @@ declare -A outside_headers=(
 has_word() { [[ " $2 " == *" $1 "* ]]; }
 
 # The standard library's headers have no slash and no dot; of C's and the system's, these.
-system_headers=" stdarg.h stdio.h stdbool.h time.h pthread.h locale.h errno.h math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h cpuid.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
+system_headers=" link.h stdarg.h stdio.h stdbool.h time.h pthread.h locale.h errno.h math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h cpuid.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
 # The includes of a file, with the opening delimiter: "core/ir/ir.h is ours, <vulkan/vulkan.h is not.

@@ -25,9 +25,8 @@ std::string reason() {
     if (kind() == "build") return "Pumice was built without LLVM's headers (Debian has them in the package llvm-19-dev).";
     if (kind() == "empty") return "The library libLLVM 21 of this machine lacks the function LLVMDisposeMessage.";
     const std::string file = std::string(std::getenv("LD_LIBRARY_PATH")) + "/libLLVM.so.";
-    if (kind() == "one") return "LLVM 21, which PUMICE_CPU_LLVM asks for, is not installed (" + file + "21: file too short).";
-    return "No LLVM of version 15 to 22 is installed (" + file +
-           "19: file too short); Debian has version 19 in the package libllvm19.";
+    if (kind() == "one") return "LLVM 21, which PUMICE_CPU_LLVM asks for, is not installed (" + file + "21.1: file too short).";
+    return "LLVM is installed and cannot be loaded (" + file + "19.1: file too short).";
 }
 
 TEST(NoLlvm, DeviceListNamesTheMissingLibrary) {

@@ -26,7 +26,9 @@ const auto words = kernel("words", [](Out<float> y, In<Sample> s, Val<int> n) {
         t += select(m == 3, 1.0f, 2.0f);
         require(m >= 0, "m is {}", m);
     }
-    $if(t < 0.0f) { $return; }
+    // clang-format off: constructs in one line
+    $if(t < 0.0f) { $if(t < -1.0f) { $while(m > 0) { $if(m == 1) { --m; } $else { --m; } } } $elif(m > 0) { --m; } $return; }
+    // clang-format on
     y[i] = t;
 });
 const auto wave = function("wave", [](Val<float> x) { return exp(x) * sin(x); });
