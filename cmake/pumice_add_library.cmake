@@ -51,7 +51,7 @@ function(pumice_add_library name)
     add_library(${name} ${kind} ${out}/${name}_library.c ${native})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF C_VISIBILITY_PRESET default
         PUMICE_BUNDLE ${out}/${name}.pumice)
-    target_include_directories(${name} PUBLIC ${out})
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${out}>)
     target_link_libraries(${name} PUBLIC ${runtime} PRIVATE pumice::rt_math)
 endfunction()
 

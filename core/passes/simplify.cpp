@@ -54,7 +54,7 @@ private:
             case Op::xor_: return twice ? zero(type) : Value{};  // x - x = x ^ x = 0
             case Op::eq:
             case Op::le:
-            case Op::ge: return twice ? b.constant_bool(true) : Value{};  // x == x
+            case Op::ge: return twice ? b.constant_bool(true) : Value{};   // x == x
             case Op::ne: return twice ? b.constant_bool(false) : Value{};  // x != x
             case Op::lt:
             case Op::gt: return equal ? b.constant_bool(false) : Value{};  // x < x: of a NaN, too

@@ -21,7 +21,7 @@ namespace pumice::cpu {
 namespace {
 
 /// Rules that are turned off, since with them this kernel would run one item at a time, or load short vectors.
-constexpr const char* without = "scalar_items,lane_rows";
+constexpr const char* without = "scalar_items,lane_rows,word_gathers";
 
 constexpr int items = 100, accesses = 80, row = 3 * accesses + 5;
 
@@ -99,6 +99,45 @@ TEST(OutlinedAccesses, have_the_results_of_others) {
         check_results<int8_t>(d), check_results<int16_t>(d), check_results<int32_t>(d), check_results<int64_t>(d);
 }
 
+/// Elements of one and two bytes, at the first and last places of arrays that begin at any address, in full and partial packets.
+TEST(WordGathers, load_the_elements_of_arrays_that_begin_anywhere) {
+    const auto look_up = [](auto zero) {
+        using T = decltype(zero);
+        return kernel("look_up", [](Out<T> out, In<T> table, In<int> at, In<int> taken) {
+            const auto i = global_index();
+            Val<T> one = table[at[i]];
+            $if(taken[i] != 0) { out[i] = table[at[at[i]]] + one; }
+            $else { out[i] = one; }
+        });
+    };
+    const auto check = [&](const pumice::Device& device, auto zero) {
+        using T = decltype(zero);
+        constexpr int items = 67, shift = 9;
+        const auto kernel = look_up(zero);
+        std::vector<T> table(items + shift);
+        std::vector<int> at(items), taken(items);
+        for (size_t n = 0; n < table.size(); ++n) table[n] = T(37 * n + 201);
+        for (int n = 0; n < items; ++n) at[size_t(n)] = (n * 29 + 66) % items, taken[size_t(n)] = n % 5 != 2;
+        const Array<T> whole = device.upload(table), out = device.zeros<T>(items);
+        for (int begin = 0; begin <= shift; ++begin) {
+            kernel(ndrange(items), out, whole.slice(begin, begin + items), device.upload(at), device.upload(taken));
+            const std::vector<T> got = out.download();
+            for (size_t n = 0; n < size_t(items); ++n) {
+                const auto of = [&](int place) { return table[size_t(begin + place)]; };
+                const int place = at[n];
+                EXPECT_EQ(got[n], taken[n] ? T(of(at[size_t(place)]) + of(place)) : of(place)) << device.name() << n;
+            }
+        }
+    };
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const debug::Override rules("PUMICE_CPU_WITHOUT", "scalar_items,lane_rows");
+    for (const char* level : {"x86-64-v3", "x86-64-v4"})
+        if (host_machine().triple.starts_with("x86_64") && features_lacking(machine_named(level)).empty()) {
+            const pumice::Device device(std::make_shared<CpuDevice>(0, 1, false, machine_named(level)));
+            check(device, int8_t()), check(device, uint8_t()), check(device, int16_t()), check(device, uint16_t());
+        }
+}
+
 /// Gathers under a mask that LLVM takes apart have no mask in the text; those of the processor do.
 TEST(BranchlessGathers, load_a_zero_in_inactive_lanes) {
     const auto rows = kernel("rows", [](Out<int> out, In<uint8_t> bytes, In<int> words, In<int> start, In<int> length) {
@@ -124,7 +163,8 @@ TEST(BranchlessGathers, load_a_zero_in_inactive_lanes) {
     };
     const char* const whole = "splat (i1 true)";
     EXPECT_EQ(gathers("x86-64-v3", "interleaving", whole), 2);
-    EXPECT_EQ(gathers("x86-64-v4", "interleaving", whole), 1);  // of bytes
+    EXPECT_EQ(gathers("x86-64-v4", "word_gathers", whole), 1);     // of bytes
+    EXPECT_EQ(gathers("x86-64-v4", "interleaving", "v16i32"), 2);  // of the words around the bytes, too
     EXPECT_EQ(gathers("x86-64-v3", "branchless_gathers", whole), 0);
     EXPECT_EQ(gathers("x86-64-v3", "branchless_gathers", "masked.gather"), 2);
 }

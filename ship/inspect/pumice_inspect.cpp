@@ -3,7 +3,9 @@
 // The keys are those of the schema; most have the names that dump() writes into a manifest (docs/dump.md). Arguments count from
 // 1. `offset` and keys that end in `bytes` are in bytes, or formulas of a program's sizes as text ("4 * n + 8"). `elements`
 // counts elements, or words where `unit` says so.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -335,6 +337,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "pumice-inspect: %s\n", pumice_error());
         return 1;
     }
-    std::puts(BundlePrinter(bundle).manifest().dump(2).c_str());
-    return 0;
+    if (std::puts(BundlePrinter(bundle).manifest().dump(2).c_str()) >= 0 && std::fflush(stdout) == 0) return 0;
+    std::fprintf(stderr, "pumice-inspect: the output cannot be written: %s\n", std::strerror(errno));
+    return 1;
 }
