@@ -91,6 +91,7 @@ struct Device {
     PFN_vkDestroyDevice destroy{};
     PFN_vkGetBufferMemoryRequirements buffer_requirements{};
     PFN_vkGetBufferMemoryRequirements2 buffer_requirements2{};
+    PFN_vkGetMemoryFdPropertiesKHR fd_properties{};
     PFN_vkAllocateMemory allocate{};
     PFN_vkFreeMemory release{};
     PFN_vkMapMemory map{};
@@ -263,6 +264,16 @@ VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferM
                                                 VkMemoryRequirements2* needs) {
     device_of(device).buffer_requirements2(device, info, needs);
     needs->memoryRequirements.memoryTypeBits = types_of_buffers();
+}
+
+/// Memory that the driver takes from a descriptor is memory of each type of the card.
+VKAPI_ATTR VkResult VKAPI_CALL fd_properties(VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, int fd,
+                                             VkMemoryFdPropertiesKHR* memory) {
+    Device& device = device_of(handle);
+    const VkResult result = device.fd_properties(handle, type, fd, memory);
+    if (result == VK_SUCCESS)
+        memory->memoryTypeBits = memory->memoryTypeBits >> device.driver_memory_type & 1 ? types_of_buffers() : 0;
+    return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice handle, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks,
@@ -447,6 +458,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     ask(made.get, *device, made.destroy, "vkDestroyDevice");
     ask(made.get, *device, made.buffer_requirements, "vkGetBufferMemoryRequirements");
     ask(made.get, *device, made.buffer_requirements2, "vkGetBufferMemoryRequirements2");
+    ask(made.get, *device, made.fd_properties, "vkGetMemoryFdPropertiesKHR");
     ask(made.get, *device, made.allocate, "vkAllocateMemory");
     ask(made.get, *device, made.release, "vkFreeMemory");
     ask(made.get, *device, made.map, "vkMapMemory");
@@ -482,6 +494,7 @@ PFN_vkVoidFunction of_devices(const std::string& name) {
         {"vkGetBufferMemoryRequirements", plain(buffer_requirements)},
         {"vkGetBufferMemoryRequirements2", plain(buffer_requirements2)},
         {"vkGetBufferMemoryRequirements2KHR", plain(buffer_requirements2)},
+        {"vkGetMemoryFdPropertiesKHR", plain(fd_properties)},
         {"vkAllocateMemory", plain(allocate)},
         {"vkFreeMemory", plain(release)},
         {"vkMapMemory", plain(map)},
@@ -500,8 +513,8 @@ PFN_vkVoidFunction of_devices(const std::string& name) {
     return found == ours.end() ? nullptr : found->second;
 }
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
-    if (const auto ours = of_devices(name)) return ours;
-    return device_of(device).get(device, name);
+    const PFN_vkVoidFunction drivers = device_of(device).get(device, name), ours = of_devices(name);
+    return drivers && ours ? ours : drivers;
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, const char* name) {
