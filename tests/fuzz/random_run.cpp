@@ -225,7 +225,8 @@ struct Devices {
 /// The interpreter and the device under test. Programs share them, so that kernels of the library are compiled once. After 64
 /// programs they are opened anew, because the caches for their kernels would take all memory.
 Devices devices() {
-    static std::unique_ptr<Devices> shared;
+    // Never destroyed: the validation layer 1.4 of Debian 13 makes static objects at any time, which are gone before ours.
+    static auto& shared = *new std::unique_ptr<Devices>;
     static int programs = 0;
     if (programs++ % 64 == 0) {
         shared.reset();
