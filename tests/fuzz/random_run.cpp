@@ -223,25 +223,33 @@ struct Devices {
 };
 
 /// The interpreter and the device under test. Programs share them, so that kernels of the library are compiled once. After 64
-/// programs they are opened anew, because the caches for their kernels would take all memory.
-Devices devices() {
-    // Never destroyed: the validation layer 1.4 of Debian 13 makes static objects at any time, which are gone before ours.
-    static auto& shared = *new std::unique_ptr<Devices>;
-    static int programs = 0;
-    if (programs++ % 64 == 0) {
-        shared.reset();
-        kept_device->close();
-        shared = std::make_unique<Devices>();
+/// programs they are opened anew, because the caches for their kernels would take all memory. After the last test they are
+/// closed: the validation layer 1.4 of Debian 13 crashes if a device is open when its static objects are destroyed.
+class SharedDevices : public testing::Environment {
+public:
+    Devices get() {
+        if (programs++ % 64 == 0) {
+            shared.reset();
+            kept_device->close();
+            shared.emplace();
+        }
+        return *shared;
     }
-    return *shared;
-}
+    void TearDown() override { shared.reset(); }
+
+private:
+    std::optional<Devices> shared;
+    int programs = 0;
+};
+auto* const shared_devices =
+    static_cast<SharedDevices*>(testing::AddGlobalTestEnvironment(new SharedDevices));  // GoogleTest owns it
 
 }  // namespace
 
 std::optional<Failure> check(const Program& given) {
     const auto program = std::make_shared<const Program>(given);
     const RandomKernel kernel(program), twin(program, true);
-    const auto [interp, device] = devices();
+    const auto [interp, device] = shared_devices->get();
     std::vector<Outcome> want, got;
     std::vector<std::vector<Outcome>> shaken;
     try {

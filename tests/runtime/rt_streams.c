@@ -9,6 +9,14 @@
 
 #include "rt_shipped.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RT_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define RT_THREAD_SANITIZER
+#endif
+
 static int failures = 0;
 
 #define CHECK(condition)                                                                                                      \
@@ -332,7 +340,7 @@ int main(void) {
         priorities(d, hooks.threads);
         releases(d);
         wrong(d, other);
-#ifndef __SANITIZE_THREAD__ /* it ends a forked process that starts a thread */
+#ifndef RT_THREAD_SANITIZER /* it ends a forked process that starts a thread */
         forks(d);
 #else
         (void)forks;
