@@ -159,8 +159,7 @@ struct Llvm {
     }
     static std::string missing(const std::string& asked, const std::string& absent) {
         const auto [oldest, newest] = std::minmax_element(std::begin(versions), std::end(versions));
-        if (asked.empty() && !is_missing(absent))
-            return text("LLVM is installed and cannot be loaded (", absent, ").");
+        if (asked.empty() && !is_missing(absent)) return text("LLVM is installed and cannot be loaded (", absent, ").");
         if (asked.empty())
             return text("No LLVM of version ", *oldest, " to ", *newest, " is installed (", absent,
                         "); Debian has version 19 in the package libllvm19.");
