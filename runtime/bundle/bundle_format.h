@@ -189,7 +189,7 @@ constexpr uint64_t int8 = 1ull << 0, int16 = 1ull << 1, int64 = 1ull << 2, float
     barriers = 1ull << 32,           ///< memory barriers work in divergent control flow
     ordered_atomics = 1ull << 33,    ///< atomics order all memory
     all_iterations = 1ull << 34,     ///< loops run to their end
-    no_idle_lanes = 1ull << 35,      ///< lanes without an item do not keep loops running
+    no_idle_lanes = 1ull << 35,      ///< lanes without an item do not keep loops running; wanted by older bundles
     signed_order = 1ull << 36,       ///< signed 64-bit comparisons are right
     unsigned_to_float = 1ull << 37,  ///< u32 to f32 rounds once
     precise_unrolled = 1ull << 38,   ///< NoContraction holds in unrolled loops
@@ -197,6 +197,7 @@ constexpr uint64_t int8 = 1ull << 0, int16 = 1ull << 1, int64 = 1ull << 2, float
     conversions = 1ull << 40,        ///< rounding conversions are kept
     rounded_division = 1ull << 41,   ///< division and square root round correctly
     locks = 1ull << 42,              ///< a work-item may spin on a lock
+    idle_lanes = 1ull << 43,         ///< no subgroup has items of two rows: where lanes without an item leave, no item does
     // Float modes of f32, as FloatModes of the library
     float_specials = 1ull << 48, float_subnormals = 1ull << 49, float_to_even = 1ull << 50,
                    cheap_private = 1ull << 51,  ///< private memory costs less than recomputation

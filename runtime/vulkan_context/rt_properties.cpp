@@ -59,7 +59,7 @@ uint64_t correctness(const Facts& f, const Switches& switches) {
     // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS ends an item's loops after 65,535 iterations.
     if (!lavapipe && !switches.loops) p |= property::all_iterations;
     // Mesa 22's gallivm keeps a loop running while a lane without an item of the group is in it.
-    if (!(lavapipe && mesa == 22)) p |= property::no_idle_lanes;
+    p |= lavapipe && mesa == 22 ? property::idle_lanes : property::no_idle_lanes;
     // Mesa's NIR folded signed 64-bit comparisons of widened integers: seen in 22.3, correct in 25.0.
     if (mesa == 0 || mesa >= 25) p |= property::signed_order;
     // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, float to half to float in 25.0.

@@ -22,7 +22,7 @@ constexpr uint64_t subgroup_operations = has::subgroup_basic | has::subgroup_vot
 constexpr uint64_t integers = has::int8 | has::int16 | has::int64 | has::byte_storage | has::short_storage;
 constexpr uint64_t floats = has::float16 | has::float64;
 constexpr uint64_t atomics64 = has::int64_atomics | has::local_int64_atomics;
-constexpr uint64_t works = has::barriers | has::all_iterations | has::no_idle_lanes | has::signed_order | has::unsigned_to_float |
+constexpr uint64_t works = has::barriers | has::all_iterations | has::signed_order | has::unsigned_to_float |
                            has::precise_unrolled | has::bit_merges | has::conversions | has::locks | has::scalar_layout;
 constexpr uint64_t float_modes = has::float_specials | has::float_subnormals | has::float_to_even | has::double_specials;
 constexpr uint64_t ordered_subgroups = has::linear_subgroups | has::packed_subgroups;
@@ -39,19 +39,20 @@ constexpr uint64_t classes[] = {
     (integers | floats | atomics64 | works | float_modes | subgroup_operations | has::subgroup_int64 | ordered_subgroups |
      has::float_atomics) &
         ~(has::signed_order | has::conversions),
-    // lavapipe of Mesa 22, which keeps no subnormals, and of Mesa 25 and later.
+    // lavapipe of Mesa 25 and later, and of Mesa 22, which keeps no subnormals. Where lanes without an item return, items are
+    // lost on a driver whose subgroups hold items of several rows, so idle_lanes is a property that a module wants.
+    integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
+        has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::signed_order | has::unsigned_to_float |
+        has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout | has::cheap_private,
     integers | floats | atomics64 | has::float_specials | has::float_to_even | subgroup_operations | has::subgroup_int64 |
         has::linear_subgroups | has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::unsigned_to_float |
-        has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout | has::cheap_private,
-    integers | floats | atomics64 | float_modes | subgroup_operations | has::subgroup_int64 | has::linear_subgroups |
-        has::float_atomics | has::local_float_atomics | has::ordered_atomics | has::no_idle_lanes | has::signed_order |
-        has::unsigned_to_float | has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout |
-        has::cheap_private,
+        has::precise_unrolled | has::rounded_division | has::locks | has::scalar_layout | has::cheap_private | has::idle_lanes,
     // SwiftShader: no 64-bit integers' atomics, no subgroup arithmetic of 64 bits.
     (integers & ~has::int64) | works | subgroup_operations | ordered_subgroups | has::rounded_division | has::cheap_private,
     // Any device of Vulkan 1.2.
     works & ~(has::signed_order | has::unsigned_to_float | has::precise_unrolled | has::bit_merges | has::conversions |
               has::scalar_layout),
+    has::ordered_atomics | has::locks | has::idle_lanes,
     has::ordered_atomics | has::locks,
     0,
 };
@@ -64,7 +65,7 @@ Options options_for(uint64_t p, size_t parameters, bool shifted) {
     o.int64_atomics = is(has::int64_atomics) && is(has::int64),
     o.local_int64_atomics = is(has::local_int64_atomics) && is(has::int64);
     o.memory_barriers = !is(has::ordered_atomics);
-    o.idle_lanes = !is(has::no_idle_lanes);
+    o.idle_lanes = is(has::idle_lanes);
     o.ordered_as_unsigned = !is(has::signed_order);
     o.unsigned_rounds_twice = !is(has::unsigned_to_float);
     o.unrolled_imprecise = !is(has::precise_unrolled);

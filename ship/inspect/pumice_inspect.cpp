@@ -57,6 +57,7 @@ const char* property_name(int bit) {
         case 33: return "works:ordered_atomics";
         case 34: return "works:all_iterations";
         case 35: return "works:no_idle_lanes";
+        case 43: return "works:idle_lanes";
         case 36: return "works:signed_order";
         case 37: return "works:unsigned_to_float";
         case 38: return "works:precise_unrolled";

@@ -29,7 +29,8 @@ uint64_t properties_of(const library::DevicePlan& p) {
     all |= bit(o.subgroups & pumice::codegen::Subgroups::int64, property::subgroup_int64);
     all |= bit(o.linear_subgroups, property::linear_subgroups) | bit(o.packed_subgroups, property::packed_subgroups);
     all |= bit(o.memory_barriers, property::barriers) | bit(!o.memory_barriers, property::ordered_atomics);
-    all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!o.idle_lanes, property::no_idle_lanes);
+    all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!o.idle_lanes, property::no_idle_lanes) |
+           bit(o.idle_lanes, property::idle_lanes);
     all |= bit(!o.ordered_as_unsigned, property::signed_order) | bit(!o.unsigned_rounds_twice, property::unsigned_to_float);
     all |= bit(!o.unrolled_imprecise, property::precise_unrolled) | bit(!o.parted_merges, property::bit_merges);
     all |= bit(!o.exact_conversions, property::conversions) | bit(o.rounded_division, property::rounded_division);

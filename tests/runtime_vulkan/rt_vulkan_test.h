@@ -34,7 +34,7 @@ inline codegen::Options options_for(uint64_t p) {
     codegen::Options o;
     o.float_atomics = has(property::float_atomics), o.local_float_atomics = has(property::local_float_atomics);
     o.int64_atomics = has(property::int64_atomics), o.local_int64_atomics = has(property::local_int64_atomics);
-    o.memory_barriers = has(property::barriers), o.idle_lanes = !has(property::no_idle_lanes);
+    o.memory_barriers = has(property::barriers), o.idle_lanes = has(property::idle_lanes);
     o.ordered_as_unsigned = !has(property::signed_order), o.unsigned_rounds_twice = !has(property::unsigned_to_float);
     o.unrolled_imprecise = !has(property::precise_unrolled), o.parted_merges = !has(property::bit_merges);
     o.exact_conversions = !has(property::conversions), o.rounded_division = has(property::rounded_division);
