@@ -57,7 +57,6 @@ const char* property_name(int bit) {
         case 33: return "works:ordered_atomics";
         case 34: return "works:all_iterations";
         case 35: return "works:no_idle_lanes";
-        case 43: return "works:idle_lanes";
         case 36: return "works:signed_order";
         case 37: return "works:unsigned_to_float";
         case 38: return "works:precise_unrolled";
@@ -65,6 +64,7 @@ const char* property_name(int bit) {
         case 40: return "works:conversions";
         case 41: return "works:rounded_division";
         case 42: return "works:locks";
+        case 43: return "works:idle_lanes";
         case 48: return "shaderSignedZeroInfNanPreserveFloat32";
         case 49: return "shaderDenormPreserveFloat32";
         case 50: return "shaderRoundingModeRTEFloat32";

@@ -1,4 +1,6 @@
 // Variables and values.
+#include <limits>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -144,6 +146,20 @@ TEST(Language, TheTypeOfAValIsDeduced) {
     k(ndrange(1), y, device().upload(std::vector<float3>{{1, 2, 3}}), n);
     EXPECT_EQ(y.download(), (std::vector<float>{5, 12, 13}));
     EXPECT_EQ(n.get(0), 3);
+}
+
+/// lavapipe knows that x > x is false, takes the zero for a constant, and then divides wrongly.
+TEST(Language, AQuotientByAZeroThatNoItemSelects) {
+    const auto k = kernel("by_zero", Math::strict, [](Out<float> y, In<float> x) {
+        const auto i = global_index();
+        const auto one = x[i], other = x[i + 1];
+        y[2 * i] = one / select(one > one, other, 0.0f);
+        y[2 * i + 1] = one / select(one < one, other, 0.0f);
+    });
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    Array<float> y = device().zeros<float>(4);
+    k(ndrange(2), y, device().upload(std::vector<float>{3.0f, -4.0f, 5.0f}));
+    EXPECT_EQ(y.download(), (std::vector<float>{infinity, infinity, -infinity, -infinity}));
 }
 
 }  // namespace
