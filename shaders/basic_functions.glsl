@@ -185,33 +185,6 @@ bool pm_isnan(double x) {
     return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
 }
 
-// x * 0, 0 / x and x / 0, of either zero.
-float pm_times_zero(float x, float zero) {
-    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u;
-    return uintBitsToFloat((bits & 0x7fffffffu) >= 0x7f800000u ? 0x7fc00000u : sign);
-}
-double pm_times_zero(double x, double zero) {
-    uint bits = unpackDouble2x32(x).y, sign = (bits ^ unpackDouble2x32(zero).y) & 0x80000000u;
-    return packDouble2x32(uvec2(0u, (bits & 0x7fffffffu) >= 0x7ff00000u ? 0x7ff80000u : sign));
-}
-float pm_zero_over(float x, float zero) {
-    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u, size = bits & 0x7fffffffu;
-    return uintBitsToFloat(size == 0u || size > 0x7f800000u ? 0x7fc00000u : sign);
-}
-double pm_zero_over(double x, double zero) {
-    uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(zero).y) & 0x80000000u;
-    return packDouble2x32(uvec2(0u, pm_isnan(x) || ((unpackDouble2x32(x).y & 0x7fffffffu) | unpackDouble2x32(x).x) == 0u ? 0x7ff80000u : sign));
-}
-float pm_over_zero(float x, float zero) {
-    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u, size = bits & 0x7fffffffu;
-    return uintBitsToFloat(size == 0u || size > 0x7f800000u ? 0x7fc00000u : 0x7f800000u | sign);
-}
-double pm_over_zero(double x, double zero) {
-    uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(zero).y) & 0x80000000u;
-    bool nan = pm_isnan(x) || ((unpackDouble2x32(x).y & 0x7fffffffu) | unpackDouble2x32(x).x) == 0u;
-    return packDouble2x32(uvec2(0u, nan ? 0x7ff80000u : 0x7ff00000u | sign));
-}
-
 // Where a driver's own conversion rounds twice. A set last bit stands for all that the shift loses.
 float pm_float_of_unsigned(uint x) {
     return int(x) < 0 ? 2.0 * float(int((x >> 1) | (x & 1u))) : float(int(x));
@@ -247,21 +220,6 @@ double pm_copysign(double x, double y) {
     return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)));
 }
 
-// Zero, which compilers cannot know: no device has 2^31 workgroups along an axis. See Options::parted_merges.
-uint pm_zero() {
-    return gl_NumWorkGroups.x >> 31;
-}
-// The half itself, whose rounding compilers cannot drop. See Options::exact_conversions.
-float16_t pm_rounded_half(float16_t h) {
-    return unpackFloat2x16(packFloat2x16(f16vec2(h, h)) ^ pm_zero()).x;
-}
-float pm_copysign_and_zero(float x, float y) {
-    return uintBitsToFloat(((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u)) + pm_zero());
-}
-double pm_copysign_and_zero(double x, double y) {
-    uvec2 bits = unpackDouble2x32(x);
-    return packDouble2x32(uvec2(bits.x, ((bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)) + pm_zero()));
-}
 
 // Truncates and saturates; NaN gives 0. Those from f32 to 32 bits are in float_functions.glsl.
 int64_t pm_f32_to_i64(float x) {

@@ -91,6 +91,7 @@ TEST(Key, DependsOnEveryInputOfTheCode) {
         [](Options& o) { o.unsigned_rounds_twice = true; },
         [](Options& o) { o.unrolled_imprecise = true; },
         [](Options& o) { o.parted_merges = true; },
+        [](Options& o) { o.folded_zeros = true; },
         [](Options& o) { o.exact_conversions = true; },
         [](Options& o) { o.rounded_division = true; },
         [](Options& o) { o.byte_storage = false; },

@@ -72,6 +72,10 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` to a wrong vpternlog (llvm-project issue
     // 157929).
     options.parted_merges = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+    // llvmpipe's builder takes a product with a constant zero for zero, also of an infinity or a NaN, a sum with one for the
+    // other operand, also -0 + 0, and a quotient by one for undefined (lp_build_mul, lp_build_add and lp_build_div in
+    // lp_bld_arit.c).
+    options.folded_zeros = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader (of Chromium 156) stores an infinity to a half-precision image as a NaN.
     plan.half_infinities = s.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     options.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;

@@ -285,6 +285,13 @@ TEST(DevicePlan, MesaAndNvidiaDropConversions) {
     EXPECT_TRUE(make_plan(s, {}).options.exact_conversions);
 }
 
+TEST(DevicePlan, ZerosAreHiddenFromLavapipe) {
+    Snapshot s = unified();
+    EXPECT_FALSE(make_plan(s, {}).options.folded_zeros);
+    s.driver_id = VK_DRIVER_ID_MESA_LLVMPIPE;
+    EXPECT_TRUE(make_plan(s, {}).options.folded_zeros);
+}
+
 TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).options.ordered_as_unsigned);

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "codegen/glsl/foldable_values.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
@@ -36,6 +37,15 @@ bool is_strict(const Kernel& k, const Inst& i) {
 
 bool strict_by_call(const Options& options) {
     return std::ranges::any_of(options.by_address, [](bool address) { return address; });
+}
+
+bool is_float_zero(const Kernel& k, Value v) {
+    uint64_t bits = 0;
+    return is_float(k.type_of(v)) && k.constant(v, bits) && bits << (65 - 8 * size_of(k.type_of(v))) == 0;
+}
+
+std::string hidden_zero(Scalar type, std::string_view zero) {
+    return type == Scalar::f16 ? text("float16_t(pm_hidden(float(", zero, ")))") : text("pm_hidden(", zero, ")");
 }
 
 namespace {
@@ -214,13 +224,50 @@ std::string with_rounded_halves(const Kernel& k, const Inst& i, std::string patt
     return pattern;
 }
 
+/// `$0 ? 0.0 : -1.0` with a zero that the driver cannot know; "" for any other instruction.
+std::string hidden_zero_selection(const Kernel& k, const Inst& i, const std::vector<bool>& foldable) {
+    if (i.op != Op::select) return "";
+    const auto operands = k.operands(i);
+    for (size_t o = 1; o < 3; ++o) {
+        if (!foldable[operands[3 - o].id] || !is_float_zero(k, operands[o])) continue;
+        const std::string hidden = hidden_zero(i.type, text("$", o));
+        return o == 1 ? text("$0 ? ", hidden, " : $2") : text("$0 ? $1 : ", hidden);
+    }
+    return "";
+}
+
+/// The pattern of a product, quotient, fma, or strict sum, whose foldable operands are hidden from the driver.
+std::string with_hidden_zeros(const Kernel& k, const Inst& i, const std::vector<bool>& foldable, std::string pattern) {
+    const bool sums = (i.op == Op::add || i.op == Op::sub || i.op == Op::fma) && is_strict(k, i);
+    const bool multiplies = i.op == Op::mul || i.op == Op::div || i.op == Op::fma;
+    if (!is_float(i.type) || (!sums && !multiplies)) return pattern;
+    const auto operands = k.operands(i);
+    for (size_t o = 0; o < operands.size(); ++o) {
+        uint64_t bits = 0;
+        const bool is_used = o < 2 ? sums || multiplies : sums;
+        if (!is_used || !foldable[operands[o].id] || k.constant(operands[o], bits)) continue;
+        const std::string number = i.type == Scalar::f16 ? text("float($", o, ")") : text("$", o);
+        const std::string hidden = text("pm_hidden(", number, ")");
+        for (size_t at = 0; (at = pattern.find(number, at)) != std::string::npos; at += hidden.size())
+            pattern.replace(at, number.size(), hidden);
+    }
+    return pattern;
+}
+
 }  // namespace
 
 InstructionPatterns::InstructionPatterns(const Kernel& kernel, const Options& options)
-    : k(kernel), options(options), most_extents(bounds_of_extents(kernel, options)) {}
+    : k(kernel),
+      options(options),
+      most_extents(bounds_of_extents(kernel, options)),
+      foldable(options.folded_zeros ? foldable_values(kernel) : std::vector<bool>()) {}
 
 std::string InstructionPatterns::pattern_of(const Inst& i) const {
-    const std::string pattern = options.exact_conversions ? with_rounded_halves(k, i, exact_pattern(i)) : exact_pattern(i);
+    if (options.folded_zeros)
+        if (std::string selection = hidden_zero_selection(k, i, foldable); !selection.empty()) return selection;
+    std::string pattern = exact_pattern(i);
+    if (options.exact_conversions) pattern = with_rounded_halves(k, i, std::move(pattern));
+    if (options.folded_zeros) pattern = with_hidden_zeros(k, i, foldable, std::move(pattern));
     // The sign of a bf16 needs no rounding.
     const bool rounds = i.type == Scalar::bf16 && is_scalar_op(i.op) && i.op != Op::neg;
     return rounds ? rounded_to_bf16(pattern) : pattern;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/glsl/codegen.h"
@@ -21,6 +22,11 @@ bool is_strict(const ir::Kernel& k, const ir::Inst& i);
 /// calls.
 bool strict_by_call(const Options& options);
 
+/// True for a constant zero of a floating-point type, of either sign.
+bool is_float_zero(const ir::Kernel& k, ir::Value v);
+/// The zero as a number that the driver cannot know (Options::folded_zeros).
+std::string hidden_zero(ir::Scalar type, std::string_view zero);
+
 /// Selects the text of an instruction.
 class InstructionPatterns {
 public:
@@ -36,6 +42,7 @@ private:
     const ir::Kernel& k;
     const Options& options;
     const std::vector<int64_t> most_extents;  ///< by memory; empty: unknown
+    const std::vector<bool> foldable;         ///< by value, under Options::folded_zeros
 };
 
 }  // namespace pumice::codegen

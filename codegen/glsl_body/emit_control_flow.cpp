@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include "codegen/glsl/instruction_patterns.h"
 #include "codegen/glsl_body/parallel_copy.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -60,6 +61,20 @@ bool leads_up(const Kernel& k, Value step) {
 
 }  // namespace
 
+/// What a variable of a construct is assigned. Mesa makes of a branch between a zero and one or minus one the conversion of a
+/// bool, and loses the zero's sign.
+Expression ControlFlowEmitter::carried(Value v) {
+    Expression e = values.use(v);
+    if (options.folded_zeros && is_float_zero(k, v)) e.text = hidden_zero(k.type_of(v), e.text), e.precedence = postfix;
+    return e;
+}
+
+std::vector<Expression> ControlFlowEmitter::carried(std::span<const Value> initial) {
+    std::vector<Expression> all;
+    for (const Value v : initial) all.push_back(carried(v));
+    return all;
+}
+
 /// A parallel copy, sequentialised: all targets take the values that their sources had before the first assignment.
 void ControlFlowEmitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
     std::vector<Value> to;
@@ -67,7 +82,7 @@ void ControlFlowEmitter::assign(std::span<const Value> targets, std::span<const 
     std::vector<Assignment> copies;
     for (size_t n = 0; n < targets.size(); ++n) {
         if (values.name(targets[n]).empty()) continue;  // the result is unused
-        Expression source = values.use(sources[n]);
+        Expression source = carried(sources[n]);
         if (source.text == values.name(targets[n])) continue;
         to.push_back(targets[n]);
         copies.push_back({values.variable_of(targets[n]), source.variables});
@@ -177,7 +192,7 @@ void ControlFlowEmitter::for_statement(const Inst& i) {
     const auto operands = k.operands(i);
     const Block& body = k[i.blocks[0]];
     std::vector<Value> results = results_of(k, i);
-    const std::vector<Expression> initial = values.use_all(operands.subspan(3));
+    const std::vector<Expression> initial = carried(operands.subspan(3));
     // GLSL evaluates bound and step in every iteration, so they must be names or constants.
     const std::string from = values.use(operands[0]).text;
     const std::string to = values.use_named(operands[1]).text;
@@ -210,7 +225,7 @@ void ControlFlowEmitter::for_statement(const Inst& i) {
 /// (true)` with the test block's statements at its start.
 void ControlFlowEmitter::while_statement(const Inst& i) {
     std::vector<Value> results = results_of(k, i);
-    const std::vector<Expression> initial = values.use_all(k.operands(i));
+    const std::vector<Expression> initial = carried(k.operands(i));
     values.flush(none);
     values.new_variables(results, initial);
     const Block& test = k[i.blocks[0]];

@@ -23,6 +23,8 @@ public:
     void terminator(const ir::Inst& i);
 
 private:
+    Expression carried(ir::Value v);
+    std::vector<Expression> carried(std::span<const ir::Value> initial);
     void assign(std::span<const ir::Value> targets, std::span<const ir::Value> sources);
     std::string step_text(const ir::Inst& i, ir::Value index, const std::string& to, const std::string& step);
     std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;

@@ -47,6 +47,7 @@ Golden read(const fs::path& path) {
     g.options.linear_subgroups = g.head.find("linear_subgroups") != std::string::npos;
     g.options.packed_subgroups = g.head.find("packed_subgroups") != std::string::npos;
     g.options.parted_merges = g.head.find("parted_merges") != std::string::npos;
+    g.options.folded_zeros = g.head.find("folded_zeros") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
     g.options.pairs = g.head.find("pairs") != std::string::npos;
     g.options.byte_storage = g.head.find("words") == std::string::npos;

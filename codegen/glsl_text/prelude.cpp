@@ -24,6 +24,7 @@ namespace pumice::codegen {
 
 // shaders/NAME.glsl, embedded at build time.
 extern const char* const basic_functions_text;
+extern const char* const zeros_text;
 extern const char* const float_functions_text;
 extern const char* const exact_doubles_text;
 extern const char* const double_functions_text;
@@ -118,6 +119,7 @@ struct Prelude {
     Prelude() {
         cut(basic_functions_text);
         // Each file uses functions of the files before it.
+        cut(zeros_text);
         cut(float_functions_text);
         cut(float_text);
         cut(exact_doubles_text);
@@ -178,7 +180,7 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types, bool part
             redefined = true;
         }
         const auto [first, last] = prelude.by_name.equal_range(name);
-        if (first == last) library_bug(text("shaders/basic_functions.glsl has no function ", name));
+        if (first == last) library_bug(text("shaders/ has no function ", name));
         for (auto f = first; f != last; ++f) {
             const PreludeFunction& function = prelude.functions[f->second];
             if (wanted[f->second]) continue;
