@@ -220,6 +220,18 @@ double pm_copysign(double x, double y) {
     return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)));
 }
 
+// Zero, which compilers cannot know: no device has 2^31 workgroups along an axis. See Options::parted_merges and
+// Options::folded_zeros.
+uint pm_zero() {
+    return gl_NumWorkGroups.x >> 31;
+}
+float pm_copysign_and_zero(float x, float y) {
+    return uintBitsToFloat(((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u)) + pm_zero());
+}
+double pm_copysign_and_zero(double x, double y) {
+    uvec2 bits = unpackDouble2x32(x);
+    return packDouble2x32(uvec2(bits.x, ((bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)) + pm_zero()));
+}
 
 // Truncates and saturates; NaN gives 0. Those from f32 to 32 bits are in float_functions.glsl.
 int64_t pm_f32_to_i64(float x) {

@@ -1,5 +1,5 @@
-// Functions with zeros, for what drivers do wrongly with zeros that they know, and a zero that they cannot know. The rules are
-// those of basic_functions.glsl, whose functions these use.
+// Functions for what drivers do wrongly with zeros and roundings that they know. The rules are those of basic_functions.glsl,
+// whose functions these use.
 
 // x * 0, 0 / x and x / 0, of either zero.
 float pm_times_zero(float x, float zero) {
@@ -28,11 +28,6 @@ double pm_over_zero(double x, double zero) {
     return packDouble2x32(uvec2(0u, nan ? 0x7ff80000u : 0x7ff00000u | sign));
 }
 
-// Zero, which compilers cannot know: no device has 2^31 workgroups along an axis. See Options::parted_merges
-// and Options::folded_zeros.
-uint pm_zero() {
-    return gl_NumWorkGroups.x >> 31;
-}
 // The number itself, which compilers cannot know. See Options::folded_zeros.
 float pm_hidden(float x) {
     return uintBitsToFloat(floatBitsToUint(x) | pm_zero());
@@ -44,11 +39,4 @@ double pm_hidden(double x) {
 // The half itself, whose rounding compilers cannot drop. See Options::exact_conversions.
 float16_t pm_rounded_half(float16_t h) {
     return unpackFloat2x16(packFloat2x16(f16vec2(h, h)) ^ pm_zero()).x;
-}
-float pm_copysign_and_zero(float x, float y) {
-    return uintBitsToFloat(((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u)) + pm_zero());
-}
-double pm_copysign_and_zero(double x, double y) {
-    uvec2 bits = unpackDouble2x32(x);
-    return packDouble2x32(uvec2(bits.x, ((bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)) + pm_zero()));
 }

@@ -388,6 +388,24 @@ TEST(emit, idle_lanes_return_in_front_of_loops) {
               std::string::npos);
 }
 
+/// A golden would not do: LLVM has no halves for every processor that the goldens are compiled for.
+TEST(emit, zeros_of_halves_are_hidden_as_floats) {
+    const std::string body = R"(
+  %i = global_index 0 : i32
+  %h = load arg1[%i] : f16
+  %zero = constant 0.0 : f16
+  %one = constant 1.0 : f16
+  %positive = gt %h, %zero : bool
+  %chosen = select %positive, %zero, %one : f16
+  store arg1[%i], %chosen : f16
+)";
+    Options options;
+    const std::string hidden = "float16_t(pm_hidden(float(float16_t(0.0))))";
+    EXPECT_EQ(glsl_of("arg1: inout f16[1]", body, options).find(hidden), std::string::npos);
+    options.folded_zeros = true;
+    EXPECT_NE(glsl_of("arg1: inout f16[1]", body, options).find(hidden), std::string::npos);
+}
+
 TEST(emit, push_constants_hold_exactly_what_is_used) {
     const ir::Kernel k =
         ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {
