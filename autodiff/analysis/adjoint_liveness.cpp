@@ -12,7 +12,8 @@
 //     store arg1[%i], %s                 -
 //
 // Cost: one pass over the instructions, and that of the slice.
-// Limits: stores are not matched with loads by index: one live load of a memory keeps all stores to that memory.
+// Limits: stores are not matched with loads by index: one live load of a memory, or one atomic, whose old value may be needed,
+// keeps all stores to that memory.
 // See Hascoet and Araya-Polo, "The Adjoint Data-Flow Analyses: Formalization, Properties, and Applications", AD 2004.
 #include "autodiff/analysis/adjoint_liveness.h"
 

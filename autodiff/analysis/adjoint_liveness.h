@@ -16,7 +16,7 @@ public:
                     const std::function<bool(ir::MemoryId)>& unseen);
 
 private:
-    bool follows(const ir::Inst& read) const override { return read.op == ir::Op::load; }
+    bool follows(const ir::Inst& read) const override { return read.op == ir::Op::load || ir::is_atomic(read.op); }
 };
 
 }  // namespace pumice::derive

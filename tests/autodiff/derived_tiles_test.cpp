@@ -288,4 +288,17 @@ TEST(AutodiffTiles, StructsThatAllItemsRead) {
     for (int i = 0; i < n; ++i) EXPECT_NEAR(dx.get(i), dx_too.get(i), 1e-4) << i;
 }
 
+/// What atomics find in a tile: no load reads what its stores write.
+TEST(AutodiffTiles, NumbersThatAtomicsHandOut) {
+    const auto k = kernel("handed_out", [](InOut<float> y, In<float> x) {
+        Local<int, 3> counts;
+        const auto i = global_index(), l = local_index();
+        $if(l < 3) { counts[l] = 100 * (l + 1); }
+        synchronize();
+        const auto slot = atomic_add(counts[l % 2], 1), most = atomic_max(counts[2], l);
+        y[i] = x[i] * x[i] * cast<float>(slot / 100) + x[i] * cast<float>(most);
+    });
+    expect_derivatives(k, ndrange(16).group(8), random<float>(16, 1), random<float>(16, 2));
+}
+
 }  // namespace
