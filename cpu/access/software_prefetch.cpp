@@ -17,9 +17,10 @@
 //     for %k = 0 to %n {        if (%n >= 32) the loop with prefetches of later iterations, else that with those of later packets
 //
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
-// Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
-// loops around barriers also accesses with a constant stride above 256 bytes, or one known at launch only. Innermost loops must
-// be `for` loops. Textbook: Mowry, Lam, Gupta, "Design and Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992.
+// Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming), and
+// in all variants if a loop comes between them and those of the next packet; in loops around barriers also accesses with a
+// constant stride above 256 bytes, or one known at launch only. Innermost loops must be `for` loops. Textbook: Mowry, Lam, Gupta,
+// "Design and Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -52,6 +53,11 @@ constexpr int64_t bytes_ahead = 192;
 /// KB, since lines that far apart share a set of a first-level cache (64 sets of 64 bytes), and none of 1 KB, a common length of
 /// rows: a line ahead would share its set with lines of later rows.
 constexpr int64_t bytes_ahead_with_stores = 2816;
+/// Prefetch distance of loads that a loop follows in their packet. Out-of-order execution does not get past the loop to the next
+/// packet's loads, and one line at a time is too slow for hardware prefetchers to follow. Measured on an Intel Xeon with AVX-512,
+/// arrays of 24 MB, 10 ms after the launch before: distances to six points 6.3 ms without prefetch, 2.2 ms with it; right after
+/// the launch before 2.1 ms in both cases. Distances from 512 to 4096 bytes differ by 10 %. No multiple of 1 KB, as above.
+constexpr int64_t bytes_ahead_of_loops = 1088;
 constexpr int64_t bytes_of_groups_ahead = 2048;
 constexpr int64_t bytes_between_groups = 128 << 10;  ///< what loops load until that group: an eighth of a second-level cache
 constexpr int64_t least_iterations = 16;             ///< a loop of unknown length may be this long at least
@@ -146,7 +152,8 @@ void SoftwarePrefetch::prefetch(InstId id, const Address& a) {
         return;
     }
     if (a.how == Address::How::contiguous && i.op == Op::load && loads_rows_of_tile(i)) return prefetch_next_tile(i, a.pointer);
-    if (!variant.streaming || a.how != Address::How::contiguous || i.op != Op::load) return;
+    const bool before_loop = is_before_loop(k.result(i));
+    if ((!variant.streaming && !before_loop) || a.how != Address::How::contiguous || i.op != Op::load) return;
     const AffineForm& f = packet.affine.of(indices_of(k, i).back());
     // The address does not depend on the global index along axis 0, but may on the group: prefetches for the following groups,
     // which come along axis 0 first.
@@ -159,7 +166,15 @@ void SoftwarePrefetch::prefetch(InstId id, const Address& a) {
     // Lines that a leading load of the stencil has fetched are still in a cache; another prefetch would only cost time.
     const auto& beside = k[where.block_of(id)].insts;
     if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return is_leading_reference(k[other], i); })) return;
-    prefetch_ahead(a.pointer, int64_t(size_of(i.type)) * width);
+    prefetch_ahead(a.pointer, int64_t(size_of(i.type)) * width, before_loop);
+}
+
+/// True if a loop comes between this packet's load and the next one's: out-of-order execution does not reach that far.
+bool SoftwarePrefetch::is_before_loop(Value loaded) const {
+    const auto& beside = k[packet.uniformity.structure().block_of(loaded)].insts;
+    return std::any_of(std::ranges::find(beside, k[loaded].inst), beside.end(), [&](InstId i) {
+        return is_loop(k[i].op) || any_inside(k, k[i], [&](InstId inner) { return is_loop(k[inner].op); });
+    });
 }
 
 /// True if a group loads short rows of an array, each from another line: the group that comes next on this thread loads what lies
@@ -177,11 +192,13 @@ void SoftwarePrefetch::prefetch_next_tile(const Inst& i, const std::string& addr
 }
 
 /// Prefetches for a later packet, where this packet loads `bytes` bytes from `address`.
-void SoftwarePrefetch::prefetch_ahead(const std::string& address, int64_t bytes) {
+void SoftwarePrefetch::prefetch_ahead(const std::string& address, int64_t bytes, bool before_loop) {
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || emit.streams.only_written({m});
     // One prefetch for two lines: the hardware fetches the adjacent line, too.
-    const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead;
+    const int64_t ahead = variant.streaming && stores ? bytes_ahead_with_stores
+                          : before_loop               ? bytes_ahead_of_loops
+                                                      : bytes_ahead;
     for (int64_t at = 0; at < bytes; at += 2 * line_bytes)
         emit_prefetch(out.let(text("getelementptr i8, ptr ", address, ", i64 ", ahead + at)));
 }
@@ -193,7 +210,9 @@ void SoftwarePrefetch::prefetch_interleaved(const InterleavedGroup& s, const std
     const Inst& i = *s.accesses[0].first;
     const BlockId block = where.block_of(k.result(i));
     if (where.loop_around(block).id != none) return;
-    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || packet.affine.of(indices_of(k, i).back()).global[0].zero())
+    const bool before_loop = is_before_loop(k.result(i));
+    if ((!variant.streaming && !before_loop) || k[i.memory].kind != MemoryKind::array ||
+        packet.affine.of(indices_of(k, i).back()).global[0].zero())
         return;
     const auto leads_all = [&](InstId other) {
         const auto same = [&](const auto& a) { return a.first == &k[other]; };
@@ -201,7 +220,8 @@ void SoftwarePrefetch::prefetch_interleaved(const InterleavedGroup& s, const std
                emit.groups.stride_of(k[other]) == emit.groups.stride_of(i) && is_leading_reference(k[other], i);
     };
     const auto& beside = k[block].insts;
-    if (std::none_of(beside.begin(), beside.end(), leads_all)) prefetch_ahead(address, int64_t(s.stride) * s.bytes * width);
+    if (std::none_of(beside.begin(), beside.end(), leads_all))
+        prefetch_ahead(address, int64_t(s.stride) * s.bytes * width, before_loop);
 }
 
 /// The distance of two loads of one array, in items along the axes of the range; empty if it is unknown.

@@ -39,7 +39,8 @@ private:
     void move_index(const ir::Inst& loop, const std::string& step, int64_t later);
     void with_later_values(const Way& way, const std::function<void()>& move, const std::function<void()>& body);
     std::string trips_above(const ir::Inst& loop, int64_t least);
-    void prefetch_ahead(const std::string& address, int64_t bytes);
+    void prefetch_ahead(const std::string& address, int64_t bytes, bool before_loop);
+    bool is_before_loop(ir::Value loaded) const;
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Address& a);
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
     bool is_leading_reference(const ir::Inst& leading, const ir::Inst& trailing) const;

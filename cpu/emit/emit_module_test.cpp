@@ -413,23 +413,6 @@ TEST(Emit, large_arrays_stream) {
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
 }
 
-// Of the loads of a stencil only the one furthest ahead is prefetched; it loads what the others get later.
-TEST(Emit, stencils_prefetch_only_new_elements) {
-    const ir::Kernel k = lowered(
-        "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2], arg3: in i32[2]) files [\"k.cpp\"] {\n"
-        "%0 = global_index 1 : i32\n%1 = global_index 0 : i32\n%2 = constant 1 : i32\n%3 = add %0, %2 : i32\n%4 = sub %0, %2 : "
-        "i32\n"
-        "%5 = add %1, %2 : i32\n%6 = load arg2[%0, %1] : i32\n%7 = load arg2[%0, %5] : i32\n%8 = load arg2[%3, %1] : i32\n"
-        "%9 = load arg2[%4, %1] : i32\n%10 = load arg3[%4, %1] : i32\n%11 = add %6, %7 : i32\n%12 = add %8, %9 : i32\n"
-        "%13 = add %11, %12 : i32\n%14 = add %13, %10 : i32\nstore arg1[%0, %1], %14 : i32\nreturn\n}\n");
-    Target target;
-    target.width = 8;
-    Variant variant;
-    variant.group = {64, 1, 1};
-    variant.full = variant.streaming = true;
-    EXPECT_EQ(count(emit_llvm(k, target, variant).text, "call void @llvm.prefetch"), 2);
-}
-
 // A loop of unknown length over rows has a version that prefetches later iterations, and one that prefetches along the rows.
 TEST(Emit, short_loops_prefetch_along_their_rows) {
     const auto prefetches = [](const char* bound) {
