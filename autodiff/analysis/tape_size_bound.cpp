@@ -10,6 +10,7 @@
 //     while %k < 50 { push 1; %k = %k + 1 }            number = 50, not exact   (other conditions may end it earlier)
 //     for %k = 0 to %n { if %c { push 1 } }            none: counted            (a bound by arguments would be wasteful)
 //     for %k = 0 to %m { push 1 }, %m = load ...       none: counted
+//     for %k = 0 to 1000000 { push 1; if %c break }    none: counted            (a break may end it long before)
 //
 // Cost: one traversal a type; the host evaluates an expression tree a launch.
 // Limits: bounds above 2^40 elements are counted. A while is bounded only by `counter < constant` (or <=) in its condition,
@@ -30,6 +31,8 @@ using namespace ir;
 
 namespace {
 
+/// Elements an item up to which a loop that a condition may end early is not counted: counting runs the primal once more.
+constexpr int64_t most_uncounted = 65536;
 constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; larger tapes are counted
 
 WideInt greatest(Scalar type) { return (WideInt(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
@@ -117,6 +120,9 @@ std::optional<TapeBound> TapePlan::repeated(InstId id, TapeBound&& inside) const
         const int64_t n = std::max<int64_t>(*constant, 1);
         if (n > most / std::max<int64_t>(inside.number, 1)) return std::nullopt;
         all.number = n * inside.number;
+        const bool may_end_early = k[id].op == Op::while_ ||
+                                   std::ranges::any_of(where.jumps_to(id), [&](InstId jump) { return k[jump].op == Op::break_; });
+        if (may_end_early && all.number > most_uncounted) return std::nullopt;
         if (inside.more)
             all.more = [n, more = std::move(inside.more)](const HostValues& known) { return capped(n, more(known)); };
         return all;

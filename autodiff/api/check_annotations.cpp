@@ -40,6 +40,11 @@ public:
     void run() const {
         const auto given = [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; };
         const size_t takes = size_t(std::ranges::count_if(kernel->params, given));
+        const size_t of_autodiff =
+            size_t(std::ranges::count_if(kernel->params, [&](const ir::Parameter& p) { return given(p) && p.identity.extra; }));
+        if (of_autodiff > 0 && call.arguments.size() + of_autodiff == takes)
+            refuse("it takes ", of_autodiff, of_autodiff == 1 ? " array" : " arrays",
+                   " that autodiff makes for each launch, so its derivative is not taken by a launch");
         if (call.arguments.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.arguments.size());
         for (size_t i = 0; i < call.arguments.size(); ++i) {

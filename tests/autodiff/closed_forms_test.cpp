@@ -446,4 +446,52 @@ TEST(AutodiffKernels, LoopsOfManyIterations) {
     }
 }
 
+/// A limit of iterations that none reaches: the tape has the elements of those that run.
+TEST(AutodiffKernels, IterationsThatEndLongBeforeTheirLimit) {
+    const auto by_break = kernel("by_break", [](InOut<float> y, In<float> x) {
+        auto i = global_index();
+        Var root = x[i];
+        $for(k, range(1'000'000'000)) {
+            const auto next = 0.5f * (root + x[i] / root), change = abs(next - root);
+            root = next;
+            $if(change < 1e-3f) { $break; }
+        }
+        y[i] += root;
+    });
+    const auto by_condition = kernel("by_condition", [](InOut<float> y, In<float> x) {
+        auto i = global_index();
+        Var root = x[i], change = 1.0f;
+        Var steps = 0;
+        $while(steps < 1'000'000'000 && change > 1e-3f) {
+            const auto next = 0.5f * (root + x[i] / root);
+            change = abs(next - root);
+            root = next;
+            ++steps;
+        }
+        y[i] += root;
+    });
+    const auto y = device().upload(suite::numbers<float>(12, 1)), x = device().upload(suite::numbers<float>(12, 2, 1.5, 4));
+    expect_derivatives(by_break, ndrange(12), y, x);
+    expect_derivatives(by_condition, ndrange(12), y, x);
+}
+
+/// At zero the root's derivative is infinite, and its adjoint is zero: no branch and no iteration that uses it runs.
+TEST(AutodiffKernels, RootsThatOnlyBranchesUse) {
+    const auto k = kernel("guarded_roots", [](InOut<float> y, In<float> x) {
+        auto i = global_index();
+        const auto v = x[i], root = sqrt(v), other = rsqrt(v), size = sqrt(v * v);
+        Var sum = 3.0f * v;
+        $if(v > 0.0f) { sum += 2.0f * root; }
+        $else { sum += 6.0f * v; }
+        $while(sum > 100.0f) { sum = sum * other; }
+        $if(size > 0.0f) { sum += v / size; }
+        y[i] = sum;
+    });
+    const auto y = device().zeros<float>(2), dy = device().full<float>(2, 1.0f), x = device().upload<float>({0.0f, 4.0f}),
+               dx = device().zeros<float>(2);
+    autodiff(Reverse, k, ndrange(2), Duplicated(y, dy), Duplicated(x, dx));
+    EXPECT_EQ(y.download(), (std::vector<float>{0, 17}));
+    EXPECT_EQ(dx.download(), (std::vector<float>{9, 3.5f}));
+}
+
 }  // namespace

@@ -275,6 +275,18 @@ const auto given = kernel("given", [](InOut<float> y, Val<int> n) {
     y[i] = v;
 });
 
+/// The user has given all that the adjoint kernel takes from a user.
+TEST_F(AutodiffErrors, DerivativesOfKernelsThatTakeTapes) {
+    const Array<float> y = device().zeros<float>(4), dy = device().zeros<float>(4), other = device().zeros<float>(4);
+    const auto adjoint_of_counts = adjoint<Duplicated, Const>(counts);
+    EXPECT_EQ(message_of([&] {
+                  autodiff(Forward, adjoint_of_counts, ndrange(4), Duplicated(y, other), Duplicated(dy, other),
+                           Const(device().zeros<int>(4)));
+              }),
+              text("the derivative of kernel \"counts.adjoint\" (", at(counts_line),
+                   "): it takes 2 arrays that autodiff makes for each launch, so its derivative is not taken by a launch"));
+}
+
 TEST_F(AutodiffErrors, DumpsOfKernelsThatTakeTapes) {
     const auto folder = std::filesystem::temp_directory_path() / text("pumice_tapes_", getpid());
     const auto refusal = [](const char* name, int line, const char* arrays, const char* length) {
