@@ -6,6 +6,7 @@
 //     y[i] += x[i]                   1048576         {1024, 1, 1}    long rows: little cost per group
 //     b[i, j] = a[j, i]              4096 x 4096     {16, 16, 1}     square tile: both arrays use whole lines
 //     y[i, j] = x[i, j] + a[j]       4096 x 4096     {1024, 1, 1}    rows of one use are long, too
+//     y[i, j] = exp(x[i, j])         100000 x 3      {4, 16, 1}      short rows: packets of 4 items, not of 16 with 13 idle ones
 //     y[i, j] = x[i-1, j] + x[i, j]  4094 x 4094     {256 + 16, 4, 1}  4 rows: a group loads a row once for all its uses
 //
 // (the 16 extra items only where the row length is no multiple of 256: they make room for alignment peeling).
@@ -115,7 +116,7 @@ std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group) {
 
 std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes, int64_t bytes) {
     const int64_t row = std::max<int64_t>(256, row_bytes / bytes);
-    std::array<int64_t, 3> group{step(extent[0], {16, 64, row}), 1, 1};
+    std::array<int64_t, 3> group{step(extent[0], {4, 8, 16, 64, row}), 1, 1};
     group[axes & 4 ? 2 : 1] = rows_together;
     group[1] = std::max(group[1], std::min<int64_t>(row / group[0], step(extent[1], {1, 4, 16})));
     // Rows of an array's interior start inside a cache line. Alignment peeling then shifts items into one more group; the larger
@@ -142,7 +143,7 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
         group = group_across;
     } else {
-        group[0] = step(extent[0], {16, 64, 256});
+        group[0] = local ? step(extent[0], {16, 64, 256}) : step(extent[0], {4, 8, 16, 64, 256});
         group[1] = std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16}));
     }
     const auto too_large = [&] {

@@ -23,6 +23,14 @@ TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
     EXPECT_LE(seen.size(), 16u);
 }
 
+TEST(GroupTest, RowsShorterThanAPacketTakeNarrowGroups) {
+    const ir::Kernel plain;
+    EXPECT_EQ(choose_group(plain, {3, 5000, 1}, 2), (Extents{4, 16, 1}));
+    EXPECT_EQ(choose_group(plain, {8, 5000, 1}, 2), (Extents{8, 16, 1}));
+    EXPECT_EQ(choose_group(plain, {9, 5000, 1}, 2), (Extents{16, 16, 1}));
+    EXPECT_EQ(group_of_stencil({7, 5000, 1}, 2)[0], 8);
+}
+
 TEST(GroupTest, TransposesTakeSquares) {
     const ir::Kernel k = ir::parse(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2]) files [\"k.cpp\"] {\n"
