@@ -1,9 +1,10 @@
 // Shift invariance: finds values whose derivative is zero because the result does not depend on them, as in log-sum-exp.
 //
 // A softmax or log-sum-exp subtracts the maximum m before exp, only against overflow. In exact arithmetic the result is the same
-// for every m, so the adjoint of m is 0: the reverse sweep needs neither the sum that would cancel nor the reverse of the
-// maximum. The analysis adds a symbolic d to m and follows each value: it grows by sum * d, or by the factor exp(factor * d).
-// If every store, condition and index is unchanged, m is a shift, and activity analysis treats it as inactive.
+// for every m, so the adjoint of m is 0: the reverse sweep needs neither the terms of this adjoint, which would cancel, nor the
+// reverse of the maximum. The analysis adds a symbolic d to m and computes two numbers for each value v, of which one is 0: v
+// becomes v + sum * d, or v * exp(factor * d). If every store, condition and index is unchanged, m is a shift, and activity
+// analysis treats it as inactive.
 //
 //     %t = sub %x, %m       sum    = -1
 //     %e = exp %t           factor = -1

@@ -13,8 +13,8 @@
 // The check observes the limit itself, so it is exact whatever the driver counts. Cost: two iterations an item, and none for a
 // kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration,
 // and would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant
-// bounds only; a while, a call, and an atomic without an instruction count as unbounded. Textbook name: static loop bounds; the
-// check is a self-test of the driver at run time.
+// bounds only; a while loop, a call, and an atomic that is emulated by a loop have no bound. Textbook name: static loop bounds;
+// the check is a self-test of the driver at run time.
 #include "codegen/lowering/loop_limit.h"
 
 #include <algorithm>

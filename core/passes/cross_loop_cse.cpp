@@ -11,9 +11,9 @@
 //     %21 = exp %20 : f32                            |    %22 = load kept_f32[%21] : f32       # %21 = and %18, 31
 //
 // Two values match if the same pure instructions and loads of unwritten memories compute them from the two loops' indices and
-// from values outside of both. The largest matching expressions of at least 12 instructions are kept, in a modulo buffer of the
-// last iterations (a power of two, at least 16). The later loop is split in two, one part that loads and one that computes,
-// unless constants show that the buffer has all its values.
+// from values outside of both. The largest matching expressions that cost at least 12 instructions are kept; a function such as
+// exp costs 16. The buffer holds the last iterations (a power of two, at least 16). The later loop becomes two loops, one that
+// loads and one that computes, unless its constant bounds show that the buffer has all values.
 // Cost: all pairs of values in two loops are compared, once each: quadratic in the loops' instructions.
 // Limits: for loops over i32 by 1 or -1 without jumps, whose bounds are uniform in the group; values in the loop's own block;
 // the earlier loop stands in a block around the later one; each device sets a limit on the bytes of an item.

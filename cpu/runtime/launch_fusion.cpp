@@ -8,11 +8,12 @@
 // Method: the dependence distance (cpu/plan/dependence_distance.h) says which rows of the first launch a row of the second needs,
 // and which rows of the second have to wait. Each thread takes a contiguous range of rows of the first launch, and alternates:
 // some rows of the first, as many as fill a quarter of the first-level cache, then the rows of the second that have become free.
-// Rows of the second at the seam of two ranges wait for both, and run at the end, unless one thread continues where another has
-// ended.
-// Cost: one more synchronisation for the seams; at most a quarter of a thread's rows may be at seams. Limits: NextLaunchHint is
-// set; both launches go along the same slowest axis, and their rows may run in any order: no private copies, no reports, no
-// streaming stores. A first launch of less than 15 microseconds stays apart.
+// A row of the second at the border of two ranges (a seam) needs rows of both, and runs at the end. If one thread goes on with
+// the range behind its own, there is no seam between the two.
+// Cost: one more synchronisation for the seams; at most a quarter of a thread's rows may be at seams. Limits: the caller has
+// announced the second launch (detail::NextLaunchHint, as programs and derivatives do); both launches go along the same slowest
+// axis, and their rows may run in any order: no private copies, no reports, no streaming stores. A first launch of less than 15
+// microseconds stays apart.
 // Textbook name: loop fusion with loop shifting (Darte and Huard, "Loop Shifting for Loop Compaction", 2000), of whole launches.
 #include <algorithm>
 #include <mutex>
