@@ -106,7 +106,8 @@ constexpr size_t most_reporting = 4096;
 constexpr int64_t bytes_a_part = 256 << 10;
 
 pumice_status CpuDevice::open() {
-    if (!watch_forks()) return fail(PUMICE_ERROR_MEMORY, "cpu cannot be opened: the process has no memory for a handler of forks");
+    if (!watch_forks())
+        return fail(PUMICE_ERROR_MEMORY, "cpu cannot be opened: the process has no memory for a handler of forks");
     const int asked = atoi(environment("PUMICE_CPU_THREADS"));
     RT_TRY(pool.start(hooks.threads > 0 ? hooks.threads : asked));
     cache_bytes = bytes_in_caches(pool.threads());
@@ -222,8 +223,8 @@ pumice_status CpuDevice::submit(pumice_stream stream, Command& command) {
         return run(command);
     }
     if (static_cast<CpuStream*>(stream)->is_of_parent())
-        return fail(PUMICE_ERROR_LOST, "a stream of %s was made before this process was forked, and its thread does not exist here",
-                    name);
+        return fail(PUMICE_ERROR_LOST,
+                    "a stream of %s was made before this process was forked, and its thread does not exist here", name);
     const size_t arguments = command.launch.argument_count * sizeof(Launch::Argument);
     Command* const own = static_cast<Command*>(pumice_rt::allocate(hooks, sizeof(Command) + arguments));
     if (!own) return fail(PUMICE_ERROR_MEMORY, "work cannot be given to a stream of %s: the system gives no more memory", name);
