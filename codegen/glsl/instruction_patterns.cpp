@@ -39,9 +39,18 @@ bool strict_by_call(const Options& options) {
     return std::ranges::any_of(options.by_address, [](bool address) { return address; });
 }
 
+namespace {
+
+/// True for a constant zero of type `type`; `bits` tells its sign.
+bool is_constant_zero(const Kernel& k, Value v, Scalar type, uint64_t& bits) {
+    return k.constant(v, bits) && bits << (65 - 8 * size_of(type)) == 0;
+}
+
+}  // namespace
+
 bool is_float_zero(const Kernel& k, Value v) {
     uint64_t bits = 0;
-    return is_float(k.type_of(v)) && k.constant(v, bits) && bits << (65 - 8 * size_of(k.type_of(v))) == 0;
+    return is_float(k.type_of(v)) && is_constant_zero(k, v, k.type_of(v), bits);
 }
 
 std::string hidden_zero(Scalar type, std::string_view zero) {
@@ -49,11 +58,6 @@ std::string hidden_zero(Scalar type, std::string_view zero) {
 }
 
 namespace {
-
-/// True for a constant zero of type `type`; `bits` tells its sign.
-bool is_constant_zero(const Kernel& k, Value v, Scalar type, uint64_t& bits) {
-    return k.constant(v, bits) && bits << (65 - 8 * size_of(type)) == 0;
-}
 
 /// The pattern of a strict sum, difference or fma that adds a constant zero; "" for any other instruction. Drivers fold such a
 /// sum to its other operand, which is wrong for -0 + 0. The product of an fma is no operand: it is not rounded before the sum,

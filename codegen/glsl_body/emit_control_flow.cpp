@@ -61,8 +61,8 @@ bool leads_up(const Kernel& k, Value step) {
 
 }  // namespace
 
-/// What a variable of a construct is assigned. Mesa makes of a branch between a zero and one or minus one the conversion of a
-/// bool, and loses the zero's sign.
+/// The expression that a variable of a construct is assigned. Mesa turns a branch between a zero and one or minus one into the
+/// conversion of a bool, and loses the zero's sign.
 Expression ControlFlowEmitter::carried(Value v) {
     Expression e = values.use(v);
     if (options.folded_zeros && is_float_zero(k, v)) e.text = hidden_zero(k.type_of(v), e.text), e.precedence = postfix;

@@ -114,6 +114,11 @@ std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group) {
     return group;
 }
 
+std::array<int64_t, 3> with_short_rows(std::array<int64_t, 3> group, int64_t row) {
+    group[0] = std::min(group[0], step(row, {4, 8, 16}));
+    return group;
+}
+
 std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes, int64_t bytes) {
     const int64_t row = std::max<int64_t>(256, row_bytes / bytes);
     std::array<int64_t, 3> group{step(extent[0], {4, 8, 16, 64, row}), 1, 1};
@@ -143,7 +148,7 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
         group = group_across;
     } else {
-        group[0] = local ? step(extent[0], {16, 64, 256}) : step(extent[0], {4, 8, 16, 64, 256});
+        group[0] = step(extent[0], {16, 64, 256});
         group[1] = std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16}));
     }
     const auto too_large = [&] {

@@ -37,6 +37,10 @@ std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group);
 /// loads one packet more than it stores; wider groups have fewer such packets.
 inline constexpr std::array<int64_t, 3> group_across{16, 16, 1}, peeled_group_across{32, 16, 1};
 
+/// The group size of such a kernel over rows of `row` items: no wider than a short row needs, since a packet is no wider than its
+/// group.
+std::array<int64_t, 3> with_short_rows(std::array<int64_t, 3> group, int64_t row);
+
 /// The default group size. Extents are powers of two: long along axis 0, the axis of the vectors; squares for kernels with an
 /// argument_across. There are few different sizes, because each size needs its own compilation.
 std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<int64_t, 3>& extent, int rank);

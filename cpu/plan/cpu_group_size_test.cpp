@@ -24,10 +24,10 @@ TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
 }
 
 TEST(GroupTest, RowsShorterThanAPacketTakeNarrowGroups) {
-    const ir::Kernel plain;
-    EXPECT_EQ(choose_group(plain, {3, 5000, 1}, 2), (Extents{4, 16, 1}));
-    EXPECT_EQ(choose_group(plain, {8, 5000, 1}, 2), (Extents{8, 16, 1}));
-    EXPECT_EQ(choose_group(plain, {9, 5000, 1}, 2), (Extents{16, 16, 1}));
+    EXPECT_EQ(with_short_rows({16, 16, 1}, 3), (Extents{4, 16, 1}));
+    EXPECT_EQ(with_short_rows({16, 16, 1}, 8), (Extents{8, 16, 1}));
+    EXPECT_EQ(with_short_rows({16, 16, 1}, 9), (Extents{16, 16, 1}));
+    EXPECT_EQ(with_short_rows({2, 16, 1}, 8), (Extents{2, 16, 1}));
     EXPECT_EQ(group_of_stencil({7, 5000, 1}, 2)[0], 8);
 }
 

@@ -296,13 +296,13 @@ std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, b
     const auto& e = launch.extent;
     const Rules& rules = compiler->target.rules;
     if (!movable || reports || launch.rank > 3 || !rules.has(Rule::cache_blocking)) return launch.group;
-    if (launch.group[1] < jammed_rows && across < 0 && e[1] >= 2 * threads * jammed_rows)
-        return {launch.group[0], jammed_rows, launch.group[2]};
-    if (launch.rank > 1 && across < 0 && !stencil && !swapped) return with_long_rows(launch.group);
-    if (items_in(e) < long_range) return launch.group;
+    const std::array<int64_t, 3> group = launch.rank > 1 && across < 0 ? with_short_rows(launch.group, e[0]) : launch.group;
+    if (group[1] < jammed_rows && across < 0 && e[1] >= 2 * threads * jammed_rows) return {group[0], jammed_rows, group[2]};
+    if (launch.rank > 1 && across < 0 && !stencil && !swapped) return with_long_rows(group);
+    if (items_in(e) < long_range) return group;
     // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
     // all there.
-    if (stencil) return followed ? launch.group : group_of_stencil(e, stencil, largest_element(*kernel));
+    if (stencil) return followed ? group : group_of_stencil(e, stencil, largest_element(*kernel));
     if (across >= 0 && rules.has(Rule::alignment_peeling) && worth_peeling(*kernel, launch, streams(launch, threads)))
         return peeled_group_across;
     return swapped ? group_across : launch.group;

@@ -288,7 +288,7 @@ TEST(AutodiffTiles, StructsThatAllItemsRead) {
     for (int i = 0; i < n; ++i) EXPECT_NEAR(dx.get(i), dx_too.get(i), 1e-4) << i;
 }
 
-/// What atomics find in a tile: no load reads what its stores write.
+/// Atomics alone read the tile: no load of it keeps its stores alive.
 TEST(AutodiffTiles, NumbersThatAtomicsHandOut) {
     const auto k = kernel("handed_out", [](InOut<float> y, In<float> x) {
         Local<int, 3> counts;
