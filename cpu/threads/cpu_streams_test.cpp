@@ -56,9 +56,9 @@ protected:
         return {&streams[0], number};
     }
     std::vector<std::string> joint;  ///< what was run
-    /// Lets other threads run until the condition holds, for ten seconds at most.
+    /// Lets other threads run until the condition holds, for two minutes at most.
     template <class F> static bool comes(F&& holds) {
-        for (int k = 0; k < 2000 && !holds(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        for (int k = 0; k < 24'000 && !holds(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         return holds();
     }
 

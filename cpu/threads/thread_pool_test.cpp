@@ -81,7 +81,7 @@ TEST(ThreadPoolTest, EnqueuedWorkRunsWithoutAWaiter) {
         std::atomic<int> done = 0;
         for (const Priority priority : {Priority::low, Priority::normal, Priority::high})
             thread_pool.enqueue(priority, 0, [&] { ++done; });
-        for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        for (int k = 0; k < 24'000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         EXPECT_EQ(done, 3);
     }
 }
@@ -113,7 +113,7 @@ TEST(ThreadPoolTest, UrgentWorkComesFirst) {
         thread_pool.enqueue(Priority::low, 1e6, [&] { low = ++done; });
         thread_pool.enqueue(Priority::high, 1e6, [&] { high = ++done; });
         go = true;
-        for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (int k = 0; k < 120'000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         EXPECT_EQ(done, 3) << "round " << round;
         first += high < low;
     }
