@@ -205,14 +205,15 @@ int64_t elements_of(const TapeParameter& tape, const Derived& derived, const std
     return tape.size == TapeParameter::Sizing::item ? each * items : each;
 }
 
-/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
+/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements. `in_kernel` holds from
+/// the launch of the count kernel until its results are read: errors between are the kernel's.
 struct CountedTape {
     std::shared_ptr<detail::ArrayState> offsets;
     Scalar type;
     int64_t total = 0;
 };
 std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
-                                     const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
+                                     const std::shared_ptr<detail::DeviceState>& device, int64_t items, bool& in_kernel) {
     std::vector<CountedTape> counted;
     std::vector<HostArgument> arguments;
     OtherMemory copies;
@@ -226,12 +227,14 @@ std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range,
             counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
             arguments.push_back(argument_of(*counted.back().offsets));
         }
+    in_kernel = true;
     derived.count->launch(range, arguments);
     for (CountedTape& c : counted) {
         detail::TraceHook* const hook = detail::trace_hook();
         if (hook && hook->scanning(*c.offsets, INT32_MAX, c.total)) continue;
         std::vector<int32_t> counts(static_cast<size_t>(items));
         detail::read(*c.offsets, counts.data());
+        in_kernel = false;
         for (int32_t& n : counts) {
             const int64_t before = c.total;
             c.total += n == INT32_MAX ? int64_t(n) + 1 : int64_t(n);  // a saturated count: too large in any case
@@ -240,6 +243,7 @@ std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range,
         check_size(*derived.primal, c.type, double(c.total));
         detail::write(*c.offsets, counts.data(), items, items);
     }
+    in_kernel = false;
     return counted;
 }
 
@@ -270,9 +274,10 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
     const int64_t items = items_of(grouped, derived.primal->whole_groups);
     TapeArrays tapes;
     int64_t bytes = 0;
+    bool in_kernel = false;
     try {
         std::vector<CountedTape> counted;
-        if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
+        if (derived.count) counted = count_tapes(derived, grouped, slots, device, items, in_kernel);
         size_t next = 0;
         for (const TapeParameter& tape : derived.tapes) {
             if (tape.size == TapeParameter::Sizing::offsets) {
@@ -288,8 +293,8 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
     } catch (const Error& e) {
         throw e.within(
             text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\"",
-                 bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items,
-                 " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
+                 bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items, " work-items",
+                 in_kernel ? "" : ": launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
     span.add("bytes", bytes);
     span.add("items", items);

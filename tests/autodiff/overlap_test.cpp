@@ -212,6 +212,23 @@ TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
+/// An error of the kernel that counts the tape's elements has nothing to do with the tape's size.
+TEST_F(AutodiffOverlap, ErrorsWhileATapeIsCounted) {
+    const auto iterate = kernel("iterate", [](InOut<float> a, In<int> times) {
+        auto i = global_index();
+        require(times[i] < 6, "{} is less than 6", times[i]);
+        Var v = a[i];
+        $for(k, range(times[i])) { v = v * sin(v) + 0.5f; }
+        a[i] = v;
+    });
+    const std::string message = message_of([&] {
+        autodiff(Reverse, iterate, ndrange(4), Duplicated(x, dx), Const(d.upload(std::vector<int>{1, 7, 2, 3})));
+        d.synchronize();
+    });
+    EXPECT_NE(message.find("7 is less than 6"), std::string::npos) << message;
+    EXPECT_EQ(message.find("smaller ranges"), std::string::npos) << message;
+}
+
 TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
 #ifdef PUMICE_SANITIZED
     GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
