@@ -205,8 +205,8 @@ int64_t elements_of(const TapeParameter& tape, const Derived& derived, const std
     return tape.size == TapeParameter::Sizing::item ? each * items : each;
 }
 
-/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements. `in_kernel` holds from
-/// the launch of the count kernel until its results are read: errors between are the kernel's.
+/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements. `in_kernel` holds
+/// from the launch of the count kernel until its results are read: errors between are the kernel's.
 struct CountedTape {
     std::shared_ptr<detail::ArrayState> offsets;
     Scalar type;

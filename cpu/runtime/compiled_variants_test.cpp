@@ -179,8 +179,8 @@ TEST_F(CompiledVariants, of_launches_that_wait_for_their_code) {
     EXPECT_EQ(y.download(), std::vector<int>(1000, 12));
 }
 
-/// exit() while threads compile: LLVM's destructors wait for them. LeakSanitizer looks for leaks before that, while LLVM's memory changes
-/// hands, so the process that exits does without it.
+/// exit() while threads compile: LLVM's destructors wait for them. LeakSanitizer looks for leaks before that, while LLVM's memory
+/// changes hands, so the process that exits does without it.
 TEST_F(CompiledVariants, may_be_unfinished_when_the_process_ends) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1);

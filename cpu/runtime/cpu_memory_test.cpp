@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,16 +43,14 @@ TEST_F(MemoryTest, LargeMemoryIsUsedAgain) {
     EXPECT_EQ(pool->kept(), 0);
 }
 
-/// Each page then lies in the memory of the processor whose thread touches it first. A huge page would be resident as a whole.
+/// Each page then lies in the memory of the processor whose thread touches it first.
 TEST_F(MemoryTest, NewPagesAreNotTouchedByTheAllocator) {
-    ASSERT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
     const auto fresh = memory(16 << 20);
     const size_t page = size_t(sysconf(_SC_PAGESIZE));
     std::byte* const first = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(fresh->data) + page - 1) / page * page);
     std::vector<unsigned char> resident(size_t(8 << 20) / page);
     ASSERT_EQ(mincore(first, 8 << 20, resident.data()), 0);
     EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return r & 1; }), 0);
-    prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 }
 
 TEST_F(MemoryTest, ThePoolKeepsItsLimit) {
