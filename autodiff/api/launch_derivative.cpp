@@ -205,13 +205,13 @@ int64_t elements_of(const TapeParameter& tape, const Derived& derived, const std
     return tape.size == TapeParameter::Sizing::item ? each * items : each;
 }
 
-/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements. `in_kernel` holds
-/// from the launch of the count kernel until its results are read: errors between are the kernel's.
+/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
 struct CountedTape {
     std::shared_ptr<detail::ArrayState> offsets;
     Scalar type;
     int64_t total = 0;
 };
+/// `in_kernel` is true from the launch of the count kernel until its results are read: errors in that time are the kernel's.
 std::vector<CountedTape> count_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
                                      const std::shared_ptr<detail::DeviceState>& device, int64_t items, bool& in_kernel) {
     std::vector<CountedTape> counted;
