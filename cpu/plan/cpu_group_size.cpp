@@ -115,7 +115,7 @@ std::array<int64_t, 3> with_long_rows(std::array<int64_t, 3> group) {
 }
 
 std::array<int64_t, 3> with_short_rows(std::array<int64_t, 3> group, int64_t row) {
-    group[0] = std::min(group[0], step(row, {4, 8, 16}));
+    group[0] = std::min(group[0], step(row, {4, 8, 16, group[0]}));
     return group;
 }
 

@@ -28,6 +28,8 @@ TEST(GroupTest, RowsShorterThanAPacketTakeNarrowGroups) {
     EXPECT_EQ(with_short_rows({16, 16, 1}, 8), (Extents{8, 16, 1}));
     EXPECT_EQ(with_short_rows({16, 16, 1}, 9), (Extents{16, 16, 1}));
     EXPECT_EQ(with_short_rows({2, 16, 1}, 8), (Extents{2, 16, 1}));
+    EXPECT_EQ(with_short_rows({256, 1, 1}, 17), (Extents{256, 1, 1}));
+    EXPECT_EQ(with_short_rows({64, 4, 1}, 5000), (Extents{64, 4, 1}));
     EXPECT_EQ(group_of_stencil({7, 5000, 1}, 2)[0], 8);
 }
 
