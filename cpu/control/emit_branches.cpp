@@ -34,35 +34,8 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr size_t most_computed = 16;  ///< instructions of an arm that is computed for all lanes
-constexpr size_t most_blended = 8;    ///< the same of an arm with stores
+constexpr size_t most_blended = 8;  ///< instructions of an arm with stores that is computed for all lanes
 }  // namespace
-
-/// The instructions that an arm takes if it is computed for all items; of an if within it, those of both arms and a select for
-/// each result. None for an arm with effects, with a costly instruction, or that leaves the if.
-std::optional<size_t> Branches::size_if_computed(BlockId b) const {
-    size_t size = 0;
-    for (const InstId id : k[b].insts) {
-        const Inst& i = k[id];
-        if (i.op == Op::yield || i.op == Op::constant) continue;
-        if (i.op == Op::if_) {
-            size += i.result_count;
-            for (const BlockId arm : i.blocks) {
-                const std::optional<size_t> inner = size_if_computed(arm);
-                if (!inner) return {};
-                size += *inner;
-            }
-        } else if (is_pure(i.op) && !packet.is_costly(i)) {
-            ++size;
-        } else {
-            return {};
-        }
-    }
-    return size;
-}
-
-/// True for an arm that takes less time than a branch that is mispredicted now and then.
-bool Branches::cheap(BlockId b) const { return size_if_computed(b).value_or(most_computed + 1) <= most_computed; }
 
 /// The value that a contiguous store would replace: that of a load from the same place, in the block that contains the if
 /// `around`, without a store or a barrier between. Null if there is none.
@@ -219,7 +192,7 @@ std::string Branches::holds_for_all(Value condition) {
 void Branches::divergent_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = packet.vector(k.operands(i)[0]), type = out.vector_type("i1");
-    if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
+    if (packet.is_cheap_arm(i.blocks[0]) && packet.is_cheap_arm(i.blocks[1])) return chosen(i, condition);
     if (blends_stores(id)) return blended_if(id, condition);
     Arm a{&i, {}, {}};
     for (int r = 0; r < i.result_count; ++r) {

@@ -26,8 +26,6 @@ public:
 private:
     void divergent_if(ir::InstId id);
     void chosen(const ir::Inst& i, const std::string& condition);
-    std::optional<size_t> size_if_computed(ir::BlockId b) const;
-    bool cheap(ir::BlockId b) const;
     bool worth_together(const ir::Inst& i) const;
     ir::Value replaced_by(const ir::Inst& store, ir::InstId around) const;
     bool blends_stores(ir::InstId id) const;

@@ -57,7 +57,8 @@ namespace pumice::cpu {
 /// text may be in any order.
 class LlvmEmitter {
 public:
-    LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers = false);
+    LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers = false,
+                bool jammed = false);
     /// Completes the plan, for the emitter of a module.
     void plan_packets();
     /// Adds the forms of accesses in a full packet, for the dump: forms that several accesses share come first.

@@ -27,9 +27,10 @@ constexpr int64_t line_bytes = 64;
 constexpr int most_nested = 8;  ///< additions between a boundary index and an access
 }  // namespace
 
-LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers)
+LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers, bool jammed)
     : out(target.width), packet(kernel, target, variant, out) {
     packet.for_debuggers = for_debuggers;
+    packet.jammed = jammed;
     plan.sum_lanes.assign(k.memories.size(), 0);
     widths.choose_width();
     plan.width = width;
@@ -134,7 +135,7 @@ void LlvmEmitter::plan_jammed_rows() {
     for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
         if (variant.group[1] < together) continue;
         jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
-        jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant);
+        jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant, false, true);
         if (jam->widths.vectors_alive() <= packet.vector_registers()) {
             plan.rows_together = together;
             plan.main = jam->plan.main = nullptr;

@@ -56,6 +56,8 @@ public:
     bool is_index(ir::Value v, ir::Op op) const;
     bool adds_together(const ir::Inst& i) const;
     bool is_costly(const ir::Inst& i) const;
+    std::optional<size_t> size_if_computed(ir::BlockId b) const;
+    bool is_cheap_arm(ir::BlockId b) const;
     int register_bytes() const { return 4 * target.width; }  ///< of a vector register
     int vector_registers() const { return target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16; }
     int64_t packets_a_row() const;
@@ -63,6 +65,7 @@ public:
     std::string attributes() const;
 
     bool for_debuggers = false;  ///< with debug metadata
+    bool jammed = false;         ///< an item does the work of several rows (cpu/plan/unroll_and_jam.h)
     const ir::Kernel& k;
     const Target& target;
     const Variant& variant;

@@ -23,6 +23,8 @@ using namespace ir;
 
 namespace {
 
+constexpr size_t most_computed = 16;  ///< instructions of an arm that is computed for all lanes
+
 /// Packets of kernels with barriers and local memory begin at multiples of their width, which choose_width() does not raise.
 /// Those of other kernels may begin anywhere in a row.
 PacketAlignment alignment_of(const Kernel& kernel, const Target& target, const Variant& variant) {
@@ -66,6 +68,32 @@ bool Packet::is_costly(const Inst& i) const {
     const bool divides = (i.op == Op::div || i.op == Op::rem) && is_int(i.type);
     return pumice::internal::is_costly(i.op) || (divides && !(k.constant(k.operands(i)[1], divisor) && divisor != 0));
 }
+
+/// The instructions that an arm takes if it is computed for all items; of an if within it, those of both arms and a select for
+/// each result. None for an arm with effects, with a costly instruction, or that leaves the if.
+std::optional<size_t> Packet::size_if_computed(BlockId b) const {
+    size_t size = 0;
+    for (const InstId id : k[b].insts) {
+        const Inst& i = k[id];
+        if (i.op == Op::yield || i.op == Op::constant) continue;
+        if (i.op == Op::if_) {
+            size += i.result_count;
+            for (const BlockId arm : i.blocks) {
+                const std::optional<size_t> inner = size_if_computed(arm);
+                if (!inner) return {};
+                size += *inner;
+            }
+        } else if (is_pure(i.op) && !is_costly(i)) {
+            ++size;
+        } else {
+            return {};
+        }
+    }
+    return size;
+}
+
+/// True for an arm that takes less time than a branch that is mispredicted now and then.
+bool Packet::is_cheap_arm(BlockId b) const { return size_if_computed(b).value_or(most_computed + 1) <= most_computed; }
 
 /// The attributes of functions that run items.
 std::string Packet::attributes() const {

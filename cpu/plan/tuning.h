@@ -16,6 +16,8 @@ inline constexpr double scalar_function_instruction = 1;
 inline constexpr double vector_instruction = 0.6;
 /// The same where nothing waits for it: the least time of a loop that is not bound by latency.
 inline constexpr double independent_vector_instruction = 0.4;
+/// Part of the latency of a division or square root of floats after which the unit takes the next one.
+inline constexpr double part_of_division = 0.6;
 /// Cycles of one lane of a gather, from the first-level cache.
 inline constexpr double gathered_lane = 1.3;
 /// Cycles of one lane of a gather from local or private memory, which the items have written shortly before: a gather waits for

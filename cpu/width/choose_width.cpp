@@ -14,6 +14,12 @@
 //
 //     $for(k, range(n)) { value[k] = a * value[k + 1] + b * value[k]; price *= square; }     a product each iteration: 4 cycles
 //
+// A branch that goes either way costs as much as 30 instructions when it is mispredicted, and the chain of instructions up to its
+// condition. Twice as many items share that wait. So a loop with such a branch, without gathers, takes two vectors under the same
+// condition for registers:
+//
+//     $for(b, range(atoms)) { $if(type[b] < 2) { score += charge[b] / r; } }       a condition of loaded values each iteration
+//
 // The largest number of live vectors (register pressure) says how many would be spilled; the arithmetic must outweigh these, too.
 // Four vectors need 32 registers and more arithmetic still. One item at a time (scalar_items) where that takes less time than
 // packets by the model of packet_cost.cpp.
@@ -21,8 +27,8 @@
 // 4), which hides half of the latency already. Where atomics in memory of the thread go lane by lane (adds_lane_by_lane()), a
 // packet has at most tuning::most_lanes_taken_apart lanes.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
-// Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With vectors of 64-bit lanes, or local
-// memory and barriers, the width is never raised.
+// Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With local memory and barriers, the width
+// is never raised; with vectors of 64-bit lanes only for loops that wait.
 // Textbook name: interleaving (the interleave count of LLVM's loop vectoriser) with a register-pressure estimate by live ranges.
 #include <algorithm>
 #include <map>
@@ -61,12 +67,18 @@ void WidthChoice::choose_width() {
         return;
     }
     if (adds_lane_by_lane()) packet.width = std::min(width, tuning::most_lanes_taken_apart);
-    // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
+    // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured,
+    // and what is known of lanes holds for packets of the device's width (alignment_of in packet_values.cpp).
     const bool shares = packet.has_barriers && std::any_of(k.memories.begin(), k.memories.end(),
                                                            [](const Memory& m) { return m.kind == MemoryKind::local; });
-    if (width == 1 || width != target.width || shares || has_long_lanes() || !target.rules.has(Rule::interleaving)) return;
     const auto& order = packet.uniformity.structure().order();
-    if (order.size() > most_doubled) return;
+    if (width == 1 || width != target.width || shares || !target.rules.has(Rule::interleaving) || order.size() > most_doubled)
+        return;
+    const bool doubles = variant.group[0] >= 2 * width && any_loop_waits();
+    if (has_long_lanes()) {  // two or more of the processor's vectors already
+        if (doubles) packet.width *= 2;
+        return;
+    }
     const int registers = packet.vector_registers(), alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
@@ -78,8 +90,7 @@ void WidthChoice::choose_width() {
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
     if (could && (long_line || loop_waits(4, spilled(4))))
         packet.width *= 4;
-    else if (variant.group[0] >= 2 * width &&
-             ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)) || any_loop_waits_for_chain()))
+    else if (doubles || (variant.group[0] >= 2 * width && ((in_line && !packet.has_barriers) || loop_waits(2, spilled(2)))))
         packet.width *= 2;
 }
 
@@ -148,35 +159,63 @@ bool WidthChoice::loop_waits(int vectors, int spilled) const {
     });
 }
 
-/// True if a loop waits for a chain, and no rows run together, which have a chain each (cpu/plan/unroll_and_jam.cpp).
-bool WidthChoice::any_loop_waits_for_chain() const {
+/// True if a loop waits, and no rows run together, which have a chain each (cpu/plan/unroll_and_jam.cpp).
+bool WidthChoice::any_loop_waits() const {
     const auto& order = packet.uniformity.structure().order();
-    const bool any = std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits_for_chain(id); });
+    const bool any = !packet.jammed && std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits(id); });
     return any && (variant.group[1] < 2 || !target.rules.has(Rule::unroll_and_jam) || rows_worth_jamming(k) == 1);
 }
 
-/// True if an innermost loop of many iterations waits for a chain of loop-carried values, and the registers hold two vectors of
-/// all that it carries and uses.
-bool WidthChoice::waits_for_chain(InstId loop) const {
+/// True for an if of a loop that is a branch and may go either way in each iteration: its items part, or its condition depends on
+/// what the iteration loads.
+bool WidthChoice::branches_either_way(const Inst& branch, std::span<const InstId> loop) const {
+    const Value condition = k.operands(branch)[0];
+    if (packet.kind_of(condition) == ValueKind::vector)
+        return !std::ranges::all_of(branch.blocks, [&](BlockId arm) { return packet.is_cheap_arm(arm); });
+    std::set<uint32_t> loaded;  // values that depend on a load of the iteration
+    for (const InstId id : loop) {
+        const Inst& i = k[id];
+        if (i.op == Op::load || std::ranges::any_of(k.operands(i), [&](Value v) { return loaded.count(v.id) > 0; }))
+            for (int r = 0; r < i.result_count; ++r) loaded.insert(k.result(i, r).id);
+    }
+    return loaded.count(condition.id) > 0;
+}
+
+/// True if an innermost loop of many iterations waits for a chain of loop-carried values or for branches, and the registers hold
+/// two vectors of all that it carries and uses.
+bool WidthChoice::waits(InstId loop) const {
     if (packet.diverges(loop)) return false;
+    const auto vectors_of = [&](Scalar type) {
+        return std::max(1, width * size_of(computed_type(type)) / packet.register_bytes());
+    };
     std::vector<InstId> inside;
     each_inside(k, k[loop], [&](InstId i) { inside.push_back(i); });
-    std::set<uint32_t> used;  // vectors from outside of the loop, and loop-carried ones
-    std::set<uint32_t> made;
-    double work = 0;
+    std::set<uint32_t> used, made;  // vectors from outside of the loop, and loop-carried ones; all values of the loop
+    int held = 0;
+    double cycles = 0;
+    bool gathered = false, branches = false;
     for (const InstId id : inside) {
         const Inst& i = k[id];
-        if (is_loop(i.op)) return false;
+        if (is_loop(i.op) || is_barrier(i.op)) return false;
         for (int r = 0; r < i.result_count; ++r) made.insert(k.result(i, r).id);
         for (const Value v : k.operands(i))
-            if (packet.kind_of(v) == ValueKind::vector && made.count(v.id) == 0) used.insert(v.id);
-        const bool is_vector = is_pure(i.op) && packet.kind_of(k.result(i)) == ValueKind::vector;
-        if (is_vector) work += instructions_of(i);
-        if (i.memory.id != none && i.op != Op::extent) work += gathers(i) ? width : 1;
+            if (packet.kind_of(v) == ValueKind::vector && made.count(v.id) == 0 && used.insert(v.id).second)
+                held += vectors_of(k.type_of(v));
+        if (is_pure(i.op) && packet.kind_of(k.result(i)) == ValueKind::vector) {
+            const bool divides = is_float(i.type) && (i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt);
+            const double each = divides ? tuning::latency * tuning::part_of_division : tuning::independent_vector_instruction;
+            cycles += instructions_of(i) * vectors_of(i.type) * each;
+        }
+        if (i.memory.id != none && i.op != Op::extent) {
+            gathered = gathered || gathers(i);
+            cycles += (gathers(i) ? width : vectors_of(i.type)) * tuning::independent_vector_instruction;
+        }
+        branches = branches || (i.op == Op::if_ && branches_either_way(i, inside));
     }
-    const double passes = target.splits_vectors ? 2 : 1, all = work * passes * tuning::independent_vector_instruction;
-    return 2 * int(used.size()) + spare_registers <= packet.vector_registers() && longest_chain(loop) > all &&
-           work * emit.loops.iterations_of(loop) > seen_ahead;
+    const double passes = target.splits_vectors ? 2 : 1;
+    return 2 * held + spare_registers <= packet.vector_registers() &&
+           (longest_chain(loop) > passes * cycles || (branches && !gathered)) &&
+           cycles * emit.loops.iterations_of(loop) > seen_ahead * tuning::independent_vector_instruction;
 }
 
 /// Cycles from a loop-carried vector to its next value, along the longest chain of arithmetic.

@@ -20,8 +20,9 @@ private:
     bool has_long_lanes() const;
     bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
     bool loop_waits(int vectors, int spilled) const;
-    bool any_loop_waits_for_chain() const;
-    bool waits_for_chain(ir::InstId loop) const;
+    bool any_loop_waits() const;
+    bool branches_either_way(const ir::Inst& branch, std::span<const ir::InstId> loop) const;
+    bool waits(ir::InstId loop) const;
     double longest_chain(ir::InstId loop) const;
     bool gathers(const ir::Inst& i) const;
 };

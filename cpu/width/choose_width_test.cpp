@@ -247,5 +247,55 @@ TEST(ChooseWidth, long_loops_that_wait_for_a_chain_take_two_vectors) {
     EXPECT_FALSE(two_vectors(300, 20));
 }
 
+/// The plan of a kernel of one row for packets of 8 items.
+std::string planned(const std::string& parameters, const std::string& body, std::array<int64_t, 3> group = {256, 1, 1}) {
+    const ir::Kernel kernel = ir::parse(text("kernel \"k\" math contract rank ", group[1] > 1 ? 2 : 1, " (", parameters,
+                                             ") files [\"k.cpp\"] {\n", body, "return\n}\n"));
+    Target target;
+    target.width = 8, target.isa = Isa::avx2;
+    return packet_plan(lower(kernel, false), target, {group});
+}
+
+// A vector of doubles is two of the processor's, which have a chain each: a sum has less work than its chain takes, one of
+// products of products more.
+TEST(ChooseWidth, loops_over_doubles_that_wait_for_a_chain_take_four_vectors) {
+    const auto takes_four = [](bool more) {
+        return planned(
+                   "arg1: inout f64[1], arg2: in f64[1]",
+                   text(
+                       "%0 = global_index 0 : i32\n%1 = load arg1[%0] : f64\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n"
+                       "%4 = extent arg2, 0 : i32\n%5 = for %6 = %2 to %4 step %3 carry (%7 = %1) : f64 {\n"
+                       "%8 = load arg2[%6] : f64\n",
+                       more
+                           ? "%9 = mul %1, %8 : f64\n%10 = mul %9, %9 : f64\n%11 = mul %10, %10 : f64\n%12 = mul %11, %11 : f64\n"
+                             "%13 = mul %12, %11 : f64\n%14 = mul %13, %13 : f64\n%15 = add %7, %14 : f64\nyield %15\n}\n"
+                           : "%9 = add %7, %8 : f64\nyield %9\n}\n",
+                       "store arg1[%0], %5 : f64\n"))
+                   .find("packets of 16 items") != std::string::npos;
+    };
+    EXPECT_TRUE(takes_four(false));
+    EXPECT_FALSE(takes_four(true));
+}
+
+// A branch on what the iteration loads is mispredicted now and then, one on the counter is not.
+TEST(ChooseWidth, loops_with_branches_that_go_either_way_take_two_vectors) {
+    const auto takes_two = [](const char* condition) {
+        return planned(
+                   "arg1: inout f64[1], arg2: in i32[1], arg3: in f64[1]",
+                   text("%0 = global_index 0 : i32\n%1 = load arg1[%0] : f64\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n"
+                        "%4 = extent arg2, 0 : i32\n%5 = for %6 = %2 to %4 step %3 carry (%7 = %1) : f64 {\n"
+                        "%8 = load arg2[%6] : i32\n%9 = load arg3[%6] : f64\n%10 = gt ",
+                        condition,
+                        ", %3 : bool\n%11 = mul %1, %9 : f64\n%12 = mul %11, %11 : f64\n%13 = mul %12, %11 : f64\n"
+                        "%14 = mul %13, %13 : f64\n%15 = mul %14, %14 : f64\n%16 = mul %15, %14 : f64\n"
+                        "%17 = mul %16, %16 : f64\n%18 = mul %17, %16 : f64\n%19 = mul %18, %17 : f64\n%20 = mul %19, %19 : f64\n"
+                        "%21 = if %10 : f64 {\n%22 = div %20, %7 : f64\nyield %22\n} else {\nyield %7\n}\nyield %21\n}\n"
+                        "store arg1[%0], %5 : f64\n"))
+                   .find("packets of 16 items") != std::string::npos;
+    };
+    EXPECT_TRUE(takes_two("%8"));
+    EXPECT_FALSE(takes_two("%6"));
+}
+
 }  // namespace
 }  // namespace pumice::cpu
