@@ -7,6 +7,8 @@
 
 namespace pumice::cpu {
 
+struct Address;
+
 class LoadsAndStores : EmitterPart {
 public:
     explicit LoadsAndStores(const EmitterPart& all) : EmitterPart(all) {}
@@ -20,6 +22,7 @@ public:
 
 private:
     bool short_packet() const;
+    void whole_store(const ir::Inst& i, const std::string& value, const Address& a);
 };
 
 }  // namespace pumice::cpu

@@ -27,8 +27,8 @@
 // 4), which hides half of the latency already. Where atomics in memory of the thread go lane by lane (adds_lane_by_lane()), a
 // packet has at most tuning::most_lanes_taken_apart lanes.
 // Cost: compilation takes half as long again at twice the width, so only for kernels of at most 300 instructions.
-// Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With local memory and barriers, the width
-// is never raised; with vectors of 64-bit lanes only for loops that wait.
+// Limits: with subgroup operations the width is the device's, as a subgroup is a packet. With local memory and barriers, the
+// width is never raised; with vectors of 64-bit lanes only for loops that wait.
 // Textbook name: interleaving (the interleave count of LLVM's loop vectoriser) with a register-pressure estimate by live ranges.
 #include <algorithm>
 #include <map>
