@@ -8,7 +8,8 @@
 // Why: the two kernels have their own values, widths and versions, so each has an emitter; memory, arguments and metadata are
 // shared.
 // Cost: the kernel's code once more. Limits: full packets only; no alignment peeling, whose rows begin at different items;
-// register pressure above the processor's registers takes fewer rows (plan_jammed_rows in plan_packets.cpp).
+// register pressure in an innermost loop above the processor's registers takes fewer rows (plan_jammed_rows in
+// plan_packets.cpp).
 
 #include "core/support/error.h"
 #include "cpu/access/transposed_loads.h"

@@ -136,7 +136,7 @@ void LlvmEmitter::plan_jammed_rows() {
         if (variant.group[1] < together) continue;
         jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
         jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant, false, true);
-        if (jam->widths.vectors_alive() <= packet.vector_registers()) {
+        if (jam->widths.vectors_alive_in_loops() <= packet.vector_registers()) {
             plan.rows_together = together;
             plan.main = jam->plan.main = nullptr;
             jam->plan.boundaries = jam->boundaries.find_boundary_indices();

@@ -248,38 +248,79 @@ double WidthChoice::longest_chain(InstId loop) const {
     return longest;
 }
 
-/// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
-int WidthChoice::vectors_alive(int factor) const {
+/// Positions of the instructions and values in the order of the kernel.
+WidthChoice::LiveRanges WidthChoice::live_ranges() const {
     const auto& where = packet.uniformity.structure();
     const auto& order = where.order();
-    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions: of the instruction, of the last one inside it
+    LiveRanges live{std::vector<int>(k.insts.size()), std::vector<int>(k.insts.size()), std::vector<int>(k.values.size()),
+                    std::vector<int>(k.values.size(), -1)};
     for (int n = 0; n < int(order.size()); ++n) {
-        at[order[size_t(n)].id] = end[order[size_t(n)].id] = n;
-        for (InstId c = where.around(order[size_t(n)]); c.id != none; c = where.around(c)) end[c.id] = n;
+        live.at[order[size_t(n)].id] = live.end[order[size_t(n)].id] = n;
+        for (InstId c = where.around(order[size_t(n)]); c.id != none; c = where.around(c)) live.end[c.id] = n;
     }
     // A construct's result is live from its end on, a loop's parameter all through the loop.
-    std::vector<int> from(k.values.size()), to(k.values.size(), -1);
     for (const InstId id : order) {
-        for (int r = 0; r < k[id].result_count; ++r) from[k.result(k[id], r).id] = end[id.id];
+        for (int r = 0; r < k[id].result_count; ++r) live.from[k.result(k[id], r).id] = live.end[id.id];
         for (const BlockId b : k[id].owned())
-            for (const Value p : k[b].params) from[p.id] = at[id.id], to[p.id] = end[id.id];
+            for (const Value p : k[b].params) live.from[p.id] = live.at[id.id], live.to[p.id] = live.end[id.id];
     }
     for (const InstId id : order)
         for (const Value v : k.operands(k[id])) {
-            int last = at[id.id];
+            int last = live.at[id.id];
             for (InstId c = where.around(id); c.id != none; c = where.around(c))
-                if (is_loop(k[c].op) && at[c.id] > from[v.id]) last = end[c.id];  // live in each iteration
-            to[v.id] = std::max(to[v.id], last);
+                if (is_loop(k[c].op) && live.at[c.id] > live.from[v.id]) last = live.end[c.id];  // live in each iteration
+            live.to[v.id] = std::max(live.to[v.id], last);
         }
-    std::vector<int> change(order.size() + 1);
-    for (size_t v = 0; v < k.values.size(); ++v) {
-        if (to[v] < from[v] || packet.kind_of(Value{uint32_t(v)}) != ValueKind::vector) continue;
-        const int bytes = factor * width * size_of(k.type_of(Value{uint32_t(v)})),
-                  registers = std::max(1, bytes / packet.register_bytes());
-        change[size_t(from[v])] += registers, change[size_t(to[v])] -= registers;
+    return live;
+}
+
+/// The largest number of registers live at one point from `first` to `last`, at `factor` times the width, of the values that
+/// `counts` tells.
+int WidthChoice::most_alive(const LiveRanges& live, int first, int last, int factor,
+                            const std::function<bool(Value)>& counts) const {
+    std::vector<int> change(size_t(last - first) + 2);
+    for (size_t n = 0; n < k.values.size(); ++n) {
+        const Value v{uint32_t(n)};
+        const int from = std::max(live.from[n], first), to = std::min(live.to[n], last + 1);
+        if (live.to[n] < live.from[n] || to < from || packet.kind_of(v) != ValueKind::vector || !counts(v)) continue;
+        const int registers = std::max(1, factor * width * size_of(k.type_of(v)) / packet.register_bytes());
+        change[size_t(from - first)] += registers, change[size_t(to - first)] -= registers;
     }
     int alive = 0, most = 0;
     for (const int c : change) most = std::max(most, alive += c);
+    return most;
+}
+
+/// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
+int WidthChoice::vectors_alive(int factor) const {
+    return most_alive(live_ranges(), 0, int(packet.uniformity.structure().order().size()) - 1, factor,
+                      [](Value) { return true; });
+}
+
+/// True for a product that becomes one instruction with the sum that uses it.
+bool WidthChoice::becomes_fma(Value product) const {
+    const InstId source = k[product].inst;
+    if (k.math == Math::strict || source.id == none || k[source].op != Op::mul || !is_float(k[source].type)) return false;
+    const auto users = packet.uses.of(product);
+    return users.size() == 1 && (k[users[0]].op == Op::add || k[users[0]].op == Op::sub);
+}
+
+/// The same within innermost loops, of the values that they use: others are spilled once, not in each iteration.
+int WidthChoice::vectors_alive_in_loops() const {
+    const LiveRanges live = live_ranges();
+    int most = 0;
+    for (const InstId id : packet.uniformity.structure().order()) {
+        const auto loops = [&](InstId i) { return is_loop(k[i].op); };
+        if (!is_loop(k[id].op) || any_inside(k, k[id], loops)) continue;
+        std::set<uint32_t> used;
+        for (const BlockId b : k[id].owned())
+            for (const Value p : k[b].params) used.insert(p.id);
+        each_inside(k, k[id], [&](InstId i) {
+            for (const Value v : k.operands(k[i])) used.insert(v.id);
+        });
+        const auto counts = [&](Value v) { return used.count(v.id) > 0 && !becomes_fma(v); };
+        most = std::max(most, most_alive(live, live.at[id.id], live.end[id.id], 1, counts));
+    }
     return most;
 }
 
