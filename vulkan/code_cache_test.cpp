@@ -92,6 +92,7 @@ TEST(Key, DependsOnEveryInputOfTheCode) {
         [](Options& o) { o.unrolled_imprecise = true; },
         [](Options& o) { o.parted_merges = true; },
         [](Options& o) { o.folded_zeros = true; },
+        [](Options& o) { o.stale_counters = true; },
         [](Options& o) { o.exact_conversions = true; },
         [](Options& o) { o.rounded_division = true; },
         [](Options& o) { o.byte_storage = false; },

@@ -76,6 +76,9 @@ void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan
     // other operand, also -0 + 0, and a quotient by one for undefined (lp_build_mul, lp_build_add and lp_build_div in
     // lp_bld_arit.c).
     options.folded_zeros = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+    // Mesa 22.3 keeps private arrays of more than 32 elements in NIR registers. It misses that a store to one uses its index,
+    // so `v[k] = v[k] + v[k + 1]` in a loop over k stores at k + 1, which has k's register by then. Mesa 25.0 does not.
+    options.stale_counters = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader (of Chromium 156) stores an infinity to a half-precision image as a NaN.
     plan.half_infinities = s.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     options.exact_texels = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;

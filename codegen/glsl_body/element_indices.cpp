@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "codegen/glsl_text/int64_emulation.h"
 #include "codegen/glsl_text/scalar_text.h"
@@ -19,6 +20,11 @@
 namespace pumice::codegen {
 
 using namespace ir;
+
+namespace {
+/// Elements of a private array that Mesa 22.3 accesses by comparisons of the index, without a register for the array.
+constexpr int64_t longest_in_place = 32;
+}  // namespace
 
 /// True if GLSL's compiler could reject the access: all indices are constants, and the element may lie outside of the array. Of a
 /// local array whose size the launch fixes, only element 0 is known to exist.
@@ -49,6 +55,20 @@ void ElementIndices::hide_constants(std::vector<Expression>& indices) {
     for (Expression& index : indices) index = fill(text(name, "(int($0))"), {index});
 }
 
+/// Adds a zero, which the driver cannot know, to an index of a store that a loop may count (Options::stale_counters). `of`: the
+/// values that the index is made of.
+void ElementIndices::part_from_counters(const Inst& i, std::span<const Value> of, Expression& index) const {
+    const Memory& m = k[i.memory];
+    const auto is_constant = [&](Value v) {
+        uint64_t bits = 0;
+        return k.constant(v, bits);
+    };
+    if (!options.stale_counters || i.op != Op::store || m.kind != MemoryKind::private_ || std::ranges::all_of(of, is_constant) ||
+        std::accumulate(m.extents.begin(), m.extents.end(), int64_t(1), std::multiplies<>()) <= longest_in_place)
+        return;
+    index = fill("$0 + int(pm_zero())", {index});
+}
+
 std::vector<Expression> ElementIndices::of(const Inst& i) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
@@ -68,6 +88,7 @@ std::vector<Expression> ElementIndices::of(const Inst& i) {
         std::vector<Expression> all;
         for (const Value v : indices) all.push_back(integer(v));
         if (may_be_refused(i)) hide_constants(all);
+        for (size_t d = 0; d < all.size(); ++d) part_from_counters(i, indices.subspan(d, 1), all[d]);
         return all;
     }
     Expression index = integer(indices[0]);
@@ -85,6 +106,7 @@ std::vector<Expression> ElementIndices::of(const Inst& i) {
     if (wide && !interface.by_address(i.memory)) index = fill("uint($0)", {index});
     std::vector<Expression> one{index};
     if (!wide && may_be_refused(i)) hide_constants(one);
+    part_from_counters(i, indices, one.back());
     return one;
 }
 

@@ -1,5 +1,6 @@
 // Address computation: the indices of an access as GLSL.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "codegen/glsl/emit_values.h"
@@ -17,6 +18,7 @@ public:
 private:
     bool may_be_refused(const ir::Inst& i) const;
     void hide_constants(std::vector<Expression>& indices);
+    void part_from_counters(const ir::Inst& i, std::span<const ir::Value> of, Expression& index) const;
 
     ValueEmitter& values;
 };

@@ -406,6 +406,32 @@ TEST(emit, zeros_of_halves_are_hidden_as_floats) {
     EXPECT_NE(glsl_of("arg1: inout f16[1]", body, options).find(hidden), std::string::npos);
 }
 
+TEST(emit, stores_to_long_private_arrays_are_parted_from_counters) {
+    const auto parts = [](int elements, bool stale) {
+        Options options;
+        options.stale_counters = stale;
+        const std::string glsl =
+            glsl_of("arg1: inout i32[1], arg2: i32", "  private private1: i32[" + std::to_string(elements) + R"(]
+  %i = global_index 0 : i32
+  %n = argument arg2 : i32
+  %zero = constant 0 : i32
+  %one = constant 1 : i32
+  for %k = %zero to %n step %one {
+    %v = load arg1[%k] : i32
+    store private1[%k], %v : i32
+    yield
+  }
+  %x = load private1[%n] : i32
+  store arg1[%i], %x : i32
+)",
+                    options);
+        return glsl.find(" + int(pm_zero())] = ") != std::string::npos;
+    };
+    EXPECT_TRUE(parts(33, true));
+    EXPECT_FALSE(parts(33, false));
+    EXPECT_FALSE(parts(32, true));
+}
+
 TEST(emit, push_constants_hold_exactly_what_is_used) {
     const ir::Kernel k =
         ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {

@@ -69,7 +69,7 @@ Options options_for(uint64_t p, size_t parameters, bool shifted) {
     o.ordered_as_unsigned = !is(has::signed_order);
     o.unsigned_rounds_twice = !is(has::unsigned_to_float);
     o.unrolled_imprecise = !is(has::precise_unrolled);
-    o.parted_merges = o.folded_zeros = !is(has::bit_merges);  // lavapipe
+    o.parted_merges = o.folded_zeros = o.stale_counters = !is(has::bit_merges);  // lavapipe
     o.exact_conversions = !is(has::conversions);
     o.rounded_division = is(has::rounded_division);
     o.float_modes =

@@ -73,6 +73,52 @@ const auto lorenz = kernel("lorenz", [](InOut<double> state, Val<double> dt, Val
     state[i * 3 + 2] = z;
 });
 
+/// Sums of neighbours in place, in a private array of N elements. A driver may compute the counter's next value, which is an index,
+/// too, before it stores (codegen::Options::stale_counters).
+template <class T, int... Extents> void check_neighbours_in_place(const char* type) {
+    static constexpr int n = (Extents * ...), last = std::get<sizeof...(Extents) - 1>(std::array{Extents...}), rows = n / last;
+    const auto k = kernel(text("neighbours_", type, "_", n), [](InOut<int> x, Val<int> sums) {
+        auto i = global_index();
+        Private<T, Extents...> v;
+        const auto at = [&](Val<int> row, Val<int> place) -> decltype(auto) {
+            if constexpr (sizeof...(Extents) == 1)
+                return v[place];
+            else
+                return v(row, place);
+        };
+        for (int row = 0; row < rows; ++row) {
+            $for(p, range(last)) { at(row, p) = cast<T>(x[i * n + row * last + p]); }
+            $for(p, range(sums)) { at(row, p) = at(row, p) + at(row, p + 1); }
+            $for(p, range(sums)) {
+                auto a = at(row, p), b = at(row, p + 1);
+                at(row, p) = min(a, b), at(row, p + 1) = max(a, b);
+            }
+            $for(p, range(last)) { x[i * n + row * last + p] = cast<int>(at(row, p)); }
+        }
+    });
+    const int items = 3, sums = last - 2;
+    std::vector<int> want = suite::iota<int>(items * n, 1);
+    for (int& w : want) w = w * 7 % 11;
+    Array<int> x = device().upload(want);
+    k(ndrange(items), x, sums);
+    for (int row = 0; row < items * rows; ++row) {
+        int* const v = want.data() + row * last;
+        for (int p = 0; p < sums; ++p) v[p] += v[p + 1];
+        for (int p = 0; p < sums; ++p)
+            if (v[p] > v[p + 1]) std::swap(v[p], v[p + 1]);
+    }
+    EXPECT_EQ(x.download(), want) << type << ", " << n << " elements";
+}
+
+TEST(Loops, PrivateArraysThatChangeInPlace) {
+    check_neighbours_in_place<int, 7>("int");
+    check_neighbours_in_place<int, 32>("int");
+    check_neighbours_in_place<int, 33>("int");
+    check_neighbours_in_place<float, 70>("float");
+    check_neighbours_in_place<float, 1, 40>("float");
+    check_neighbours_in_place<int, 2, 40>("int");
+}
+
 TEST(Loops, LorenzAttractor) {
     NEEDS(float64, "double");
     std::vector<double> want{1, 1, 1, -2, 0.5, 20};

@@ -272,7 +272,7 @@ void Maker::choose_memories() {
             Memory m;
             m.kind = Memory::private_;
             m.type = any_type();
-            m.extents = {2 + int64_t(roll(7))};
+            m.extents = {chance(5) ? 30 + int64_t(roll(9)) : 2 + int64_t(roll(7))};  // drivers treat long arrays otherwise
             if (chance(3)) m.extents.push_back(1 + int64_t(roll(4)));
             program.memories.push_back(m);
         }

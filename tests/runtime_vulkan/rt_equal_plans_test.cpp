@@ -32,8 +32,8 @@ uint64_t properties_of(const library::DevicePlan& p) {
     all |= bit(p.most_iterations == 0, property::all_iterations) | bit(!o.idle_lanes, property::no_idle_lanes) |
            bit(o.idle_lanes, property::idle_lanes);
     all |= bit(!o.ordered_as_unsigned, property::signed_order) | bit(!o.unsigned_rounds_twice, property::unsigned_to_float);
-    all |=
-        bit(!o.unrolled_imprecise, property::precise_unrolled) | bit(!o.parted_merges && !o.folded_zeros, property::bit_merges);
+    all |= bit(!o.unrolled_imprecise, property::precise_unrolled) |
+           bit(!o.parted_merges && !o.folded_zeros && !o.stale_counters, property::bit_merges);
     all |= bit(!o.exact_conversions, property::conversions) | bit(o.rounded_division, property::rounded_division);
     return all | bit(p.locks, property::locks) | bit(o.cross_loop_cse, property::cheap_private);
 }

@@ -36,7 +36,8 @@ inline codegen::Options options_for(uint64_t p) {
     o.int64_atomics = has(property::int64_atomics), o.local_int64_atomics = has(property::local_int64_atomics);
     o.memory_barriers = has(property::barriers), o.idle_lanes = has(property::idle_lanes);
     o.ordered_as_unsigned = !has(property::signed_order), o.unsigned_rounds_twice = !has(property::unsigned_to_float);
-    o.unrolled_imprecise = !has(property::precise_unrolled), o.parted_merges = o.folded_zeros = !has(property::bit_merges);
+    o.unrolled_imprecise = !has(property::precise_unrolled);
+    o.parted_merges = o.folded_zeros = o.stale_counters = !has(property::bit_merges);
     o.exact_conversions = !has(property::conversions), o.rounded_division = has(property::rounded_division);
     o.float_modes = uint32_t(p >> 48 & 23);
     o.byte_storage = has(property::byte_storage), o.short_storage = has(property::short_storage), o.pairs = !has(property::int64);
