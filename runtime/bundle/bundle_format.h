@@ -193,7 +193,7 @@ constexpr uint64_t int8 = 1ull << 0, int16 = 1ull << 1, int64 = 1ull << 2, float
     signed_order = 1ull << 36,       ///< signed 64-bit comparisons are right
     unsigned_to_float = 1ull << 37,  ///< u32 to f32 rounds once
     precise_unrolled = 1ull << 38,   ///< NoContraction holds in unrolled loops
-    bit_merges = 1ull << 39,         ///< (a & m) | (b & ~m), sums and products with folded zeros, and stores at counters, are right
+    bit_merges = 1ull << 39,         ///< (a & m) | (b & ~m), folded zeros and stores at counters are right
     conversions = 1ull << 40,        ///< rounding conversions are kept
     rounded_division = 1ull << 41,   ///< division and square root round correctly
     locks = 1ull << 42,              ///< a work-item may spin on a lock

@@ -73,8 +73,8 @@ const auto lorenz = kernel("lorenz", [](InOut<double> state, Val<double> dt, Val
     state[i * 3 + 2] = z;
 });
 
-/// Sums of neighbours in place, in a private array of N elements. A driver may compute the counter's next value, which is an index,
-/// too, before it stores (codegen::Options::stale_counters).
+/// Sums of neighbours in place, in a private array. A driver may compute the counter's next value, which is an index, too, before
+/// it stores (codegen::Options::stale_counters).
 template <class T, int... Extents> void check_neighbours_in_place(const char* type) {
     static constexpr int n = (Extents * ...), last = std::get<sizeof...(Extents) - 1>(std::array{Extents...}), rows = n / last;
     const auto k = kernel(text("neighbours_", type, "_", n), [](InOut<int> x, Val<int> sums) {
