@@ -229,7 +229,7 @@ TEST(Emit, short_rows_take_narrow_packets) {
 }
 
 TEST(Emit, arithmetic_loops_take_several_vectors) {
-    // A loop without memory accesses. It takes one vector where two would not fit into the registers, or are of 64 bits.
+    // A loop without memory accesses, which waits for its chain. It takes one vector where two would not fit into the registers.
     const auto loop = [](const std::string& type) {
         return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
                     "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 "
@@ -244,7 +244,7 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
     EXPECT_EQ(count(emitted(loop("f32"), 8, {32, 1, 1}, false, Isa::avx512), "<32 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512, true), "<32 x float>"), 0);
     EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512, true), "fmul contract arcp <16 x float>"), 0);
-    EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
+    EXPECT_GT(count(emitted(loop("f64")), "fmul contract arcp <16 x double>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {8, 8, 1}), "<16 x float>"), 0);  // short rows
     EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
 }
