@@ -109,7 +109,7 @@ void LoadsAndStores::load(InstId id) {
 /// down, and with descending stores a stencil of doubles (bench/corpus jacobi_2d) took 1.3 times as long: AVX2, Intel Xeon.
 void LoadsAndStores::whole_store(const Inst& i, const std::string& value, const Address& a) {
     const std::string scalar = out.memory_type(i.type), type = out.vector_type(scalar);
-    const int lanes = packet.register_bytes() / size_of(i.type);
+    const int lanes = std::max(1, packet.register_bytes() / size_of(i.type));
     if (lanes >= width) return out.line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", a.align));
     for (int first = 0; first < width; first += lanes) {
         const std::string part = emit.shuffles.vector_part(scalar, value, first, lanes);

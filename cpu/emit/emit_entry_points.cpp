@@ -150,7 +150,7 @@ void LlvmEmitter::declare_variables() {
 }
 
 void LlvmEmitter::function() {
-    if (packet.for_debuggers) {
+    if (packet.use == PacketUse::for_debuggers) {
         control.dwarf = std::make_unique<DwarfMetadata>(k, [this](std::string node) { return out.metadata(std::move(node)); });
         out.line_mark = ", !dbg " + control.dwarf->no_line();
         declare_variables();
@@ -231,7 +231,7 @@ Emitted emit_llvm(const Kernel& lowered, const Target& target, const Variant& va
 }
 
 Emitted emit_llvm_for_debuggers(const Kernel& lowered, const Target& target, const Variant& variant) {
-    return LlvmEmitter(lowered, target, variant, true).module();
+    return LlvmEmitter(lowered, target, variant, PacketUse::for_debuggers).module();
 }
 
 }  // namespace pumice::cpu

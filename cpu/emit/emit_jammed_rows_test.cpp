@@ -10,6 +10,7 @@
 #include "core/language/indices.h"
 #include "core/language/memory.h"
 #include "core/support/error.h"
+#include "cpu/emit/emit_module.h"
 #include "cpu/plan/lower_for_cpu.h"
 #include "cpu/plan/unroll_and_jam.h"
 #include "cpu/runtime/cpu.h"
@@ -228,6 +229,34 @@ TEST(UnrollAndJam, kernels_that_gain_run_four_rows) {
     EXPECT_EQ(rows_of(ir::parse(guarded.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(half.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(branches.ir())), 4);
+}
+
+// Registers count for what a loop uses: what is only kept across it is spilled once. With doubles, four rows take 8 registers of
+// 16 for the sums, and what is kept exceeds the rest.
+TEST(UnrollAndJam, rows_are_limited_by_the_registers_of_loops) {
+    const auto kept = kernel("kept", [](Out<double, 2> y, In<double, 2> a, In<double, 2> b) {
+        auto [i, j] = global_index<2>();
+        auto p = b(0, j), q = b(1, j), r = b(2, j);
+        Var sum = 0.0;
+        $for(k, range(a.size(1))) { sum += a(i, k) * b(k, j); }
+        y(i, j) = sum / (p * q * r + p + q + r);
+    });
+    const auto held = kernel("held", [](Out<double, 2> y, In<double, 2> a, In<double, 2> b) {
+        auto [i, j] = global_index<2>();
+        auto p = b(0, j), q = b(1, j), r = b(2, j);
+        Var sum = 0.0;
+        $for(k, range(a.size(1))) { sum += (a(i, k) + p) * (b(k, j) + q) * r; }
+        y(i, j) = sum / (p * q * r + p + q + r);
+    });
+    const auto together = [](const auto& k, Isa isa) {
+        Target target;
+        target.width = isa == Isa::avx512 ? 16 : 8, target.isa = isa;
+        const std::string plan = packet_plan(lower(ir::parse(k.ir()), false), target, {{256, 4, 1}});
+        return plan.find("4 rows together") != plan.npos ? 4 : plan.find("2 rows together") != plan.npos ? 2 : 1;
+    };
+    EXPECT_EQ(together(kept, Isa::avx2), 4);
+    EXPECT_LT(together(held, Isa::avx2), 4);
+    EXPECT_EQ(together(held, Isa::avx512), 4);
 }
 
 TEST(UnrollAndJam, kernels_without_shared_work_run_single_rows) {

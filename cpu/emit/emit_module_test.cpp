@@ -228,6 +228,21 @@ TEST(Emit, short_rows_take_narrow_packets) {
     EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
 }
 
+// LLVM would split a store of two vectors into stores in descending order.
+TEST(Emit, stores_of_several_vectors_go_from_the_lowest_address_up) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f64\nstore arg1[%0], %1 : f64\nreturn\n}\n");
+    Target target;
+    target.width = 8, target.isa = Isa::avx2;
+    const std::string t = emit_llvm(k, target, {{64, 1, 1}, false, true}).text;
+    EXPECT_EQ(count(t, "store <8 x double>"), 0);
+    EXPECT_EQ(count(t, "store <4 x double>"), 2);
+    const size_t low = t.find("<4 x i32> <i32 0, i32 1, i32 2, i32 3>"), first = t.find("store <4 x double>"),
+                 high = t.find("<4 x i32> <i32 4, i32 5, i32 6, i32 7>"), last = t.rfind("store <4 x double>");
+    EXPECT_TRUE(low < first && first < high && high < last && last != t.npos) << t;
+}
+
 TEST(Emit, arithmetic_loops_take_several_vectors) {
     // A loop without memory accesses, which waits for its chain. It takes one vector where two would not fit into the registers.
     const auto loop = [](const std::string& type) {

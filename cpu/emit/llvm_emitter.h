@@ -57,8 +57,7 @@ namespace pumice::cpu {
 /// text may be in any order.
 class LlvmEmitter {
 public:
-    LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers = false,
-                bool jammed = false);
+    LlvmEmitter(const ir::Kernel& kernel, const Target& target, const Variant& variant, PacketUse use = PacketUse::plain);
     /// Completes the plan, for the emitter of a module.
     void plan_packets();
     /// Adds the forms of accesses in a full packet, for the dump: forms that several accesses share come first.

@@ -27,10 +27,9 @@ constexpr int64_t line_bytes = 64;
 constexpr int most_nested = 8;  ///< additions between a boundary index and an access
 }  // namespace
 
-LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, bool for_debuggers, bool jammed)
+LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Variant& variant, PacketUse use)
     : out(target.width), packet(kernel, target, variant, out) {
-    packet.for_debuggers = for_debuggers;
-    packet.jammed = jammed;
+    packet.use = use;
     plan.sum_lanes.assign(k.memories.size(), 0);
     widths.choose_width();
     plan.width = width;
@@ -135,7 +134,7 @@ void LlvmEmitter::plan_jammed_rows() {
     for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
         if (variant.group[1] < together) continue;
         jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
-        jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant, false, true);
+        jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant, PacketUse::jammed_rows);
         if (jam->widths.vectors_alive_in_loops() <= packet.vector_registers()) {
             plan.rows_together = together;
             plan.main = jam->plan.main = nullptr;
@@ -148,7 +147,7 @@ void LlvmEmitter::plan_jammed_rows() {
 }
 
 std::string packet_plan(const Kernel& lowered, const Target& target, const Variant& variant, bool for_debuggers) {
-    LlvmEmitter emitter(lowered, target, variant, for_debuggers);
+    LlvmEmitter emitter(lowered, target, variant, for_debuggers ? PacketUse::for_debuggers : PacketUse::plain);
     emitter.plan_packets();
     return print(emitter.plan_accesses(), lowered);
 }

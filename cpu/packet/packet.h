@@ -23,6 +23,13 @@ struct BarrierRegionLoop {
     std::string from, to, step;  ///< of a for
 };
 
+/// What the code of a packet is for.
+enum class PacketUse : uint8_t {
+    plain,
+    for_debuggers,  ///< with debug metadata
+    jammed_rows,    ///< an item does the work of several rows (cpu/plan/unroll_and_jam.h)
+};
+
 /// The packet that is being emitted: its values, its mask, its items.
 class Packet {
 public:
@@ -64,8 +71,7 @@ public:
     std::string packet_number();
     std::string attributes() const;
 
-    bool for_debuggers = false;  ///< with debug metadata
-    bool jammed = false;         ///< an item does the work of several rows (cpu/plan/unroll_and_jam.h)
+    PacketUse use = PacketUse::plain;
     const ir::Kernel& k;
     const Target& target;
     const Variant& variant;

@@ -147,7 +147,7 @@ void GuardedRows::add_guards_of(std::span<const InstId> insts, std::vector<RowGu
 
 /// The guards of the rows that are emitted next; none where they do not pay off.
 std::vector<RowGuard> GuardedRows::find_row_guards() const {
-    if (!target.rules.has(Rule::guarded_rows) || packet.for_debuggers || packet.has_barriers || width == 1 ||
+    if (!target.rules.has(Rule::guarded_rows) || packet.use == PacketUse::for_debuggers || packet.has_barriers || width == 1 ||
         plan.rows_together > 1 || !plan.transposed_loads.empty() || variant.group[0] < least_packets * width)
         return {};
     const auto& order = packet.uniformity.structure().order();

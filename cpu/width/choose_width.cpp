@@ -162,7 +162,8 @@ bool WidthChoice::loop_waits(int vectors, int spilled) const {
 /// True if a loop waits, and no rows run together, which have a chain each (cpu/plan/unroll_and_jam.cpp).
 bool WidthChoice::any_loop_waits() const {
     const auto& order = packet.uniformity.structure().order();
-    const bool any = !packet.jammed && std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && waits(id); });
+    const bool any = packet.use != PacketUse::jammed_rows &&
+                     std::ranges::any_of(order, [&](InstId id) { return is_loop(k[id].op) && innermost_loop_waits(id); });
     return any && (variant.group[1] < 2 || !target.rules.has(Rule::unroll_and_jam) || rows_worth_jamming(k) == 1);
 }
 
@@ -183,7 +184,7 @@ bool WidthChoice::branches_either_way(const Inst& branch, std::span<const InstId
 
 /// True if an innermost loop of many iterations waits for a chain of loop-carried values or for branches, and the registers hold
 /// two vectors of all that it carries and uses.
-bool WidthChoice::waits(InstId loop) const {
+bool WidthChoice::innermost_loop_waits(InstId loop) const {
     if (packet.diverges(loop)) return false;
     const auto vectors_of = [&](Scalar type) {
         return std::max(1, width * size_of(computed_type(type)) / packet.register_bytes());
@@ -291,21 +292,24 @@ int WidthChoice::most_alive(const LiveRanges& live, int first, int last, int fac
     return most;
 }
 
+/// True for a product that becomes one instruction with the sum that uses it.
+bool WidthChoice::becomes_fma(Value product) const {
+    const InstId source = k[product].inst;
+    const bool fused = target.isa == Isa::avx2 || target.isa == Isa::avx512 || target.isa == Isa::neon;
+    if (!fused || k.math == Math::strict || source.id == none || k[source].op != Op::mul || !is_float(k[source].type))
+        return false;
+    const auto users = packet.uses.of(product);
+    return users.size() == 1 && (k[users[0]].op == Op::add || k[users[0]].op == Op::sub);
+}
+
 /// The largest number of vectors live at one point of the kernel; with `factor`, of registers at `factor` times the width.
 int WidthChoice::vectors_alive(int factor) const {
     return most_alive(live_ranges(), 0, int(packet.uniformity.structure().order().size()) - 1, factor,
                       [](Value) { return true; });
 }
 
-/// True for a product that becomes one instruction with the sum that uses it.
-bool WidthChoice::becomes_fma(Value product) const {
-    const InstId source = k[product].inst;
-    if (k.math == Math::strict || source.id == none || k[source].op != Op::mul || !is_float(k[source].type)) return false;
-    const auto users = packet.uses.of(product);
-    return users.size() == 1 && (k[users[0]].op == Op::add || k[users[0]].op == Op::sub);
-}
-
-/// The same within innermost loops, of the values that they use: others are spilled once, not in each iteration.
+/// The largest number of vectors live at one point of an innermost loop, of the values that it uses: others are spilled once, not
+/// in each iteration.
 int WidthChoice::vectors_alive_in_loops() const {
     const LiveRanges live = live_ranges();
     int most = 0;

@@ -31,7 +31,7 @@ private:
     bool loop_waits(int vectors, int spilled) const;
     bool any_loop_waits() const;
     bool branches_either_way(const ir::Inst& branch, std::span<const ir::InstId> loop) const;
-    bool waits(ir::InstId loop) const;
+    bool innermost_loop_waits(ir::InstId loop) const;
     double longest_chain(ir::InstId loop) const;
     bool gathers(const ir::Inst& i) const;
 };
