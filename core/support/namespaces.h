@@ -6,28 +6,30 @@
 #pragma once
 
 namespace pumice::internal {}
-namespace pumice::codegen {
-using namespace internal;
-}
-namespace pumice::cpu {
-using namespace internal;
-}
 namespace pumice::derive {
 using namespace internal;
 }
 namespace pumice::detail {
 using namespace internal;
 }
-namespace pumice::interp {
-using namespace internal;
-}
 namespace pumice::ir {
 using namespace internal;
 }
-namespace pumice::ring {
+namespace pumice::ship {
 using namespace internal;
 }
-namespace pumice::ship {
+
+// Not installed (cmake/install_headers.cmake leaves this part out): an application may have a kernel `trace` or `ring`.
+namespace pumice::codegen {
+using namespace internal;
+}
+namespace pumice::cpu {
+using namespace internal;
+}
+namespace pumice::interp {
+using namespace internal;
+}
+namespace pumice::ring {
 using namespace internal;
 }
 namespace pumice::tools {
