@@ -55,12 +55,12 @@ void BarrierRegions::full_and_partial_groups(const Body& whole) {
     const bool asks = !variant.full && std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });
     const std::string inside = asks ? group_inside() : "true";
     emit.pure.all_in_range = variant.full;
-    if (inside == "true") return whole();
+    if (inside == "true") return jammed_group ? jammed_group() : whole();
     const std::string end = packet.return_label, full = out.label("full"), partial = out.label("partial");
     out.branch(inside, full, partial);
     out.start(full);
     emit.pure.all_in_range = true;
-    whole();
+    jammed_group ? jammed_group() : whole();
     if (out.open) out.jump(end);
     out.start(partial);
     emit.pure.all_in_range = variant.full;
@@ -110,7 +110,8 @@ void BarrierRegions::group_with_barriers() {
 /// Emits a loop over all packets of the group, also past the range; with `row`, over the first `row` items of each row.
 void BarrierRegions::packets_of_group(const Body& body, const std::string& row) {
     const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row,
-                                            std::to_string(variant.group[1]), std::to_string(variant.group[2])};
+                                            std::to_string(variant.group[1] / packet.item_rows),
+                                            std::to_string(variant.group[2])};
     emit.rows.rows(counts, !row.empty(), [&] {
         const std::string n = out.let(text("zext i32 ", packet.packet_number(), " to i64"));
         emit.memory.packet_area =
@@ -163,7 +164,7 @@ void BarrierRegions::region(std::span<const InstId> insts, InstId end) {
         width == 1 || has_live_outs || condition || plan.regions.packet_returns ? Value{} : emit.narrowing.bound_of(insts);
     const bool scans = std::any_of(insts.begin(), insts.end(),
                                    [&](InstId i) { return k[i].op == Op::group && is_scan(Subgroup(k[i].immediate)); });
-    if (!plan.regions.packet_returns && !bound && !scans)
+    if (!plan.regions.packet_returns && !bound && !scans && packet.item_rows == 1)
         emit.transposed.transposed_loads = emit.transposed.find_transposed_loads(insts);
     emit.group_ops.open_group_operations(insts);
     const bool whole_rows = !plan.regions.packet_returns && !bound && !scans && emit.transposed.transposed_loads.empty();

@@ -1,5 +1,6 @@
 // Emits groups with barriers: a loop over the packets for each region.
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ public:
     void open_slots();
     void group_with_barriers();
     void save_if_live_out(ir::Value v);
+    /// Emits a group that lies in the range so that several rows run together (cpu/emit/emit_jammed_rows.cpp), if set.
+    std::function<void()> jammed_group;
 
 private:
     void store_alive();

@@ -157,7 +157,7 @@ void LlvmEmitter::function() {
     }
     // perf shows the name of the symbol.
     const std::string groups_name = control.dwarf ? "@" + symbol_of(k.name) : "@groups";
-    const std::string jammed = jam ? jam->jammed_function(*this) : "";
+    const std::string jammed = !jam ? "" : packet.has_barriers ? jam->jammed_group_function(*this) : jam->jammed_function(*this);
     std::string body;
     out.destination = &body;
     if (packet.has_barriers) regions.open_slots();
@@ -205,15 +205,20 @@ void LlvmEmitter::function() {
     module_text = outer + "\n" + body + jammed;
 }
 
+/// The bytes that the packets of a group save.
+int64_t LlvmEmitter::kept_bytes() const {
+    const int64_t rows = packet.has_barriers ? variant.group[1] / packet.item_rows * variant.group[2] : 1;
+    return rounded_up(memory.packet_bytes, line_bytes) * rows * (packet.has_barriers ? packet.packets_a_row() : 1);
+}
+
 Emitted LlvmEmitter::module() {
     plan_packets();
     function();
     Emitted e;
     e.symbol = "pumice_kernel";
-    const int64_t packets = packet.has_barriers ? packet.packets_a_row() * variant.group[1] * variant.group[2] : 1;
-    memory.packet_bytes = rounded_up(memory.packet_bytes, line_bytes);
-    e.scratch_bytes =
-        memory.scratch_bytes + memory.packet_bytes * packets + (memory.scratch_bytes > 0 ? memory.read_past_end : 0);
+    const int64_t kept = std::max(kept_bytes(), jam ? jam->kept_bytes() : 0);
+    const int64_t past_end = std::max(memory.read_past_end, jam ? jam->memory.read_past_end : 0);
+    e.scratch_bytes = memory.scratch_bytes + kept + (memory.scratch_bytes > 0 ? past_end : 0);
     for (size_t at = 0; at < k.memories.size(); ++at)
         if (plan.sum_lanes[at])
             e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, plan.sum_lanes[at]});

@@ -1,6 +1,8 @@
 // Rows that run together give the results of rows that run alone; which kernels gain by it.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/host/array.h"
 #include "core/host/device.h"
 #include "core/interp/interp.h"
@@ -75,6 +77,55 @@ const auto branches = kernel("branches", [](Out<uint32_t, 2> c, In<uint32_t, 2> 
     c(i, j) = sum + last;
 });
 
+/// Tiles in local memory, whose rows load the same elements; groups may lie past the end.
+const auto tiles =
+    kernel("tiles", static_group<8, 16>, whole_groups, [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+        Local<uint32_t, 8, 8> left;
+        Local<uint32_t, 8, 16> upper;
+        auto [i, j] = global_index<2>();
+        auto [y, x] = local_index<2>();
+        const auto n = a.size(1);
+        $if(group_index<2>()[1] == 3) { $return; }
+        Var sum = 1u;
+        $for(from, range(0, n, 8)) {
+            $if(x < 8) {
+                left(y, x) = 0u;
+                $if(i < a.size(0) && from + x < n) { left(y, x) = a(i, from + x); }
+            }
+            upper(y, x) = 0u;
+            $if(from + y < n && j < b.size(1)) { upper(y, x) = b(from + y, j); }
+            synchronize();
+            $for(k, range(8)) { sum = sum * 3u + left(y, k) * upper(k, x); }
+            synchronize();
+        }
+        $if(in_range() && (i + j) % 5 != 0) { c(i, j) = sum; }
+    });
+
+/// Steps of a stencil in local memory: values that are alive across barriers, in a loop whose condition is computed.
+const auto steps =
+    kernel("steps", static_group<8, 32>, whole_groups, [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+        Local<uint32_t, 10, 34> tile;
+        auto [i, j] = global_index<2>();
+        auto [y, x] = local_index<2>();
+        Var own = a(i % a.size(0), j % a.size(1)) + 1u;
+        const Val<uint32_t> kept = b(i % b.size(0), j % b.size(1)) * 3u;
+        Var step = 0;
+        $while(step < a.size(1)) {
+            tile(y + 1, x + 1) = own;
+            $if(y == 0) { tile(0, x + 1) = own, tile(9, x + 1) = own * 9u; }
+            $if(x == 0) { tile(y + 1, 0) = own, tile(y + 1, 33) = 4u; }
+            $if(x == 0 && y == 0) { tile(0, 0) = own, tile(9, 0) = own; }
+            synchronize();
+            Var sum = kept;
+            $for(k, range(8)) { sum = sum * 5u + tile(k, x) + tile(9, x + 1); }
+            sum += tile(y, x + 1) + tile(y + 2, x + 1);
+            synchronize();
+            own = own * 7u + sum;
+            step += 1;
+        }
+        $if(in_range()) { c(i, j) = own; }
+    });
+
 std::vector<uint32_t> numbers(int64_t count, uint32_t seed) {
     std::vector<uint32_t> all(static_cast<size_t>(count), 0u);
     for (uint32_t& one : all) one = seed = seed * 1664525u + 1013904223u, one >>= 7;
@@ -85,7 +136,7 @@ template <class K> std::vector<uint32_t> result(const Device& d, const K& k, int
     const Array<uint32_t, 2> a = d.upload(numbers(int64_t(rows) * inner, 1)).reshape({rows, inner});
     const Array<uint32_t, 2> b = d.upload(numbers(int64_t(inner) * columns, 2)).reshape({inner, columns});
     const Array<uint32_t, 2> c = d.zeros<uint32_t>({rows, columns});
-    if (grouped)
+    if (grouped && ir::parse(k.ir()).group[0] == 0)
         k(ndrange(rows, columns).group(8, 32), c, a, b);
     else
         k(ndrange(rows, columns), c, a, b);
@@ -111,6 +162,10 @@ TEST(UnrollAndJam, conditions_that_depend_on_the_row) {
     same_as_interpreter(half, 13);
 }
 TEST(UnrollAndJam, branches_and_jumps) { same_as_interpreter(branches, 9); }
+TEST(UnrollAndJam, groups_with_barriers) {
+    same_as_interpreter(tiles, 21);
+    same_as_interpreter(steps, 6);
+}
 
 /// Records random statements about items of a 2-dimensional range: nested loops whose bounds depend on the row, on the column or
 /// on neither, branches, jumps, and loads that rows share or do not share.
@@ -123,6 +178,8 @@ public:
         for (int n = 1 + roll(3); n > 0; --n) statement(depth);
     }
     Val<uint32_t> result() const { return x + y * 3u; }
+    /// From here on values may be elements of local memory, at [row, column] below 9.
+    void reads(const std::function<Val<uint32_t>(Val<int>, Val<int>)>& local) { tile = local; }
 
 private:
     int roll(int n) { return int((state = state * 1664525u + 1013904223u) >> 9) % n; }
@@ -134,8 +191,12 @@ private:
             case 0: return x;
             case 1: return y;
             case 2: return cast<uint32_t>(roll(2) ? i : j);
-            case 3: return depth > 0 ? Val<uint32_t>(a(i, index())) : Val<uint32_t>(uint32_t(roll(9)));
-            case 4: return depth > 0 ? Val<uint32_t>(b(index(), j)) : Val<uint32_t>(x ^ y);
+            case 3:
+                if (tile && roll(2)) return tile(local_index<2>()[0], index());
+                return depth > 0 ? Val<uint32_t>(a(i, index())) : Val<uint32_t>(uint32_t(roll(9)));
+            case 4:
+                if (tile && roll(3)) return tile(index(), local_index<2>()[1]);
+                return depth > 0 ? Val<uint32_t>(b(index(), j)) : Val<uint32_t>(x ^ y);
             case 5: return value(depth - 1) * value(depth - 1);
             default: return value(depth - 1) + (value(depth - 1) >> 3u);
         }
@@ -192,6 +253,7 @@ private:
     const In<uint32_t, 2>&a, &b;
     Var<uint32_t> x, y;
     std::vector<Val<int>> loops;  ///< the indices of the loops around
+    std::function<Val<uint32_t>(Val<int>, Val<int>)> tile;
 };
 
 int64_t rows_of(const ir::Kernel& recorded) { return rows_worth_jamming(lower(recorded, false)); }
@@ -223,12 +285,70 @@ TEST(UnrollAndJam, random_kernels) {
     }
 }
 
+// Items exchange values through local memory, in a loop around the barriers and outside of one; groups lie in the range, or items
+// past it do the work of the last ones.
+TEST(UnrollAndJam, random_kernels_with_barriers) {
+    int together = 0;
+    for (uint32_t seed = 1; seed <= 120; ++seed) {
+        const auto record = [seed](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+            Local<uint32_t, 12, 16> tile;
+            auto [i, j] = global_index<2>();
+            auto [y, x] = local_index<2>();
+            const bool whole = seed % 2;
+            RandomBody body(seed, whole ? min(i, c.size(0) - 1) : i, whole ? min(j, c.size(1) - 1) : j, a, b);
+            const auto exchange = [&] {
+                body.reads({});
+                body.statements(1);
+                tile(y, x) = body.result();
+                synchronize();
+                body.reads([&](Val<int> row, Val<int> column) { return Val<uint32_t>(tile(row, column)); });
+                body.statements(2);
+                synchronize();
+            };
+            exchange();
+            if (seed % 3 == 0) {
+                $for(_, range(2)) { exchange(); }
+            }
+            $if(in_range()) { c(i, j) = body.result(); }
+        };
+        const auto check = [&](const auto& k) {
+            SCOPED_TRACE(text("seed ", seed, "\n", k.ir()));
+            if (rows_of(ir::parse(k.ir())) == 1) return;
+            ++together;
+            same_as_interpreter(k, 9, seed % 2 ? Shapes{{12, 16}, {29, 45}} : Shapes{{12, 16}, {36, 48}});
+        };
+        seed % 2 ? check(kernel("random", static_group<12, 16>, whole_groups, record))
+                 : check(kernel("random", static_group<12, 16>, record));
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GE(together, 15);
+}
+
 TEST(UnrollAndJam, kernels_that_gain_run_four_rows) {
+    EXPECT_EQ(rows_of(ir::parse(tiles.ir())), 4);
+    EXPECT_EQ(rows_of(ir::parse(steps.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(products.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(triangles.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(guarded.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(half.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(branches.ir())), 4);
+}
+
+/// The rows that the emitter runs together.
+template <class K> int planned(const K& k, Isa isa, const std::array<int64_t, 3>& group = {256, 4, 1}) {
+    Target target;
+    target.width = isa == Isa::avx512 ? 16 : 8, target.isa = isa;
+    const std::string plan = packet_plan(lower(ir::parse(k.ir()), false), target, {group});
+    return plan.find("4 rows together") != plan.npos ? 4 : plan.find("2 rows together") != plan.npos ? 2 : 1;
+}
+
+TEST(UnrollAndJam, groups_with_barriers_run_rows_that_divide_theirs) {
+    for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+        EXPECT_EQ(planned(tiles, isa, {16, 8, 1}), 4);
+        EXPECT_EQ(planned(steps, isa, {32, 8, 1}), 4);
+        EXPECT_EQ(planned(tiles, isa, {16, 6, 1}), 2);
+        EXPECT_EQ(planned(tiles, isa, {16, 3, 1}), 1);
+    }
 }
 
 // Registers count for what a loop uses: what is only kept across it is spilled once. With doubles, four rows take 8 registers of
@@ -248,15 +368,9 @@ TEST(UnrollAndJam, rows_are_limited_by_the_registers_of_loops) {
         $for(k, range(a.size(1))) { sum += (a(i, k) + p) * (b(k, j) + q) * r; }
         y(i, j) = sum / (p * q * r + p + q + r);
     });
-    const auto together = [](const auto& k, Isa isa) {
-        Target target;
-        target.width = isa == Isa::avx512 ? 16 : 8, target.isa = isa;
-        const std::string plan = packet_plan(lower(ir::parse(k.ir()), false), target, {{256, 4, 1}});
-        return plan.find("4 rows together") != plan.npos ? 4 : plan.find("2 rows together") != plan.npos ? 2 : 1;
-    };
-    EXPECT_EQ(together(kept, Isa::avx2), 4);
-    EXPECT_LT(together(held, Isa::avx2), 4);
-    EXPECT_EQ(together(held, Isa::avx512), 4);
+    EXPECT_EQ(planned(kept, Isa::avx2), 4);
+    EXPECT_LT(planned(held, Isa::avx2), 4);
+    EXPECT_EQ(planned(held, Isa::avx512), 4);
 }
 
 TEST(UnrollAndJam, kernels_without_shared_work_run_single_rows) {

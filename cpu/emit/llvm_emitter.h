@@ -73,6 +73,7 @@ private:
     // The module and its groups (emit_entry_points.cpp).
     void function();
     void declare_variables();
+    int64_t kept_bytes() const;
     void first_group();
     void next_group();
     void place_group();
@@ -82,6 +83,10 @@ private:
     // Rows that run together (emit_jammed_rows.cpp).
     std::string jammed_function(LlvmEmitter& plain);
     void jammed_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
+    std::string jammed_group_function(LlvmEmitter& plain);
+    void call_jammed_group();
+    std::string function_of_group(LlvmEmitter& plain, const std::string& name, const std::string& more, const Body& code);
+    std::string arguments_of_group();
 
     LlvmText out;
     Packet packet;

@@ -3,8 +3,8 @@
 // Why: what the code of a kernel will look like is decided in one place, from the kernel, the target and the variant. The parts
 // of the emitter then print what the plan says. PUMICE_DUMP=plan shows it.
 //
-//     width, wide packets -> private copies of sums, deferred adds -> alignment peeling -> unroll-and-jam
-//     -> with barriers: the regions; without: transposed loads, boundary indices, values and guards of rows
+//     width, wide packets -> private copies of sums, deferred adds -> alignment peeling
+//     -> with barriers: the regions -> unroll-and-jam -> without: transposed loads, boundary indices, values and guards of rows
 //     -> the form of each access, for the dump
 //
 // Each step reads the ones before it. An access has the form that a full packet of a full group takes. LoadsAndStores and the
@@ -43,18 +43,15 @@ LlvmEmitter::LlvmEmitter(const Kernel& kernel, const Target& target, const Varia
 }
 
 void LlvmEmitter::plan_packets() {
-    plan_jammed_rows();
     pure.all_in_range = !k.whole_groups || variant.full;
-    if (packet.has_barriers) {
-        planner.plan_regions();
-    } else {
-        plan.transposed_loads = transposed.find_transposed_loads(k.body().insts);
-        plan.boundaries = boundaries.find_boundary_indices();
-        if (plan.rows_together == 1) {
-            rows.plan_row_values();
-            plan.row_guards = guarded.find_row_guards();
-        }
-    }
+    if (packet.has_barriers) planner.plan_regions();
+    plan_jammed_rows();
+    if (packet.has_barriers) return;
+    plan.transposed_loads = transposed.find_transposed_loads(k.body().insts);
+    plan.boundaries = boundaries.find_boundary_indices();
+    if (plan.rows_together > 1) return;
+    rows.plan_row_values();
+    plan.row_guards = guarded.find_row_guards();
 }
 
 const PacketPlan& LlvmEmitter::plan_accesses() {
@@ -128,21 +125,29 @@ std::optional<int64_t> LlvmEmitter::step_in_interior(Value v, int depth) const {
 
 /// Decides how many rows run together, and makes their emitter.
 void LlvmEmitter::plan_jammed_rows() {
-    if (!target.rules.has(Rule::unroll_and_jam) || packet.has_barriers || width == 1 || variant.group[1] < 2 ||
-        variant.sums != Privatisation::none || !transposed.find_transposed_loads(k.body().insts).empty())
+    if (!target.rules.has(Rule::unroll_and_jam) || width == 1 || variant.group[1] < 2 || variant.sums != Privatisation::none)
         return;
+    const auto transposes = [&](const Block& block) { return !transposed.find_transposed_loads(block.insts).empty(); };
+    if (packet.has_barriers ? std::ranges::any_of(k.blocks, transposes) : transposes(k.body())) return;
     for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
-        if (variant.group[1] < together) continue;
+        if (variant.group[1] < together || (packet.has_barriers && variant.group[1] % together)) continue;
         jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
         jam = std::make_unique<LlvmEmitter>(*jammed_kernel, target, variant, PacketUse::jammed_rows);
-        if (jam->widths.vectors_alive_in_loops() <= packet.vector_registers()) {
-            plan.rows_together = together;
-            plan.main = jam->plan.main = nullptr;
+        if (jam->widths.vectors_alive_in_loops() > packet.vector_registers()) {
+            jam = nullptr;
+            continue;
+        }
+        plan.rows_together = together;
+        plan.main = jam->plan.main = nullptr;
+        if (packet.has_barriers) {
+            jam->packet.item_rows = together;
+            jam->planner.plan_regions();
+            regions.jammed_group = [this] { call_jammed_group(); };
+        } else {
             jam->plan.boundaries = jam->boundaries.find_boundary_indices();
             rows.jammed_rows = [this](const auto& counts, bool trimmed, const Body& body) { jammed_rows(counts, trimmed, body); };
-            return;
         }
-        jam = nullptr;
+        return;
     }
 }
 

@@ -72,6 +72,7 @@ public:
     std::string attributes() const;
 
     PacketUse use = PacketUse::plain;
+    int64_t item_rows = 1;  ///< rows of a group with barriers whose work an item does, from local_at[1] on
     const ir::Kernel& k;
     const Target& target;
     const Variant& variant;

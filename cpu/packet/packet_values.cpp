@@ -188,8 +188,9 @@ int64_t Packet::packets_a_row() const { return (variant.group[0] + width - 1) / 
 
 /// The packet's number in its group, an i32.
 std::string Packet::packet_number() {
-    const std::string plane = out.let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
-    const std::string row = out.let(text("mul i32 ", out.let(text("add i32 ", plane, ", ", local_at[1])), ", ", packets_a_row()));
+    const std::string plane = out.let(text("mul i32 ", local_at[2], ", ", variant.group[1] / item_rows));
+    const std::string in_plane = item_rows == 1 ? local_at[1] : out.let(text("udiv i32 ", local_at[1], ", ", item_rows));
+    const std::string row = out.let(text("mul i32 ", out.let(text("add i32 ", plane, ", ", in_plane)), ", ", packets_a_row()));
     return out.let(text("add i32 ", row, ", ", out.let(text("udiv i32 ", local_at[0], ", ", width))));
 }
 

@@ -17,8 +17,10 @@
 // them.
 // Cost model: the vector instructions and loads of one row, times the rows, over those of all rows together, weighed by loops.
 // Cost: the kernel's code once more, for all rows; so only for kernels of at most 100 instructions that have loops.
-// Limits: no barriers, group or subgroup operations, atomics, reports, returns inside constructs, local or private memory. Items
-// between two barriers may run in any order, so rows that run together give the same results.
+// A barrier is emitted once, for all rows. Such a kernel runs groups that lie in the range, by the items in every fourth row.
+// Limits: no group or subgroup operations, atomics, reports, private memory; local memory and returns inside constructs only with
+// barriers, and none that depend on the row. Items between two barriers may run in any order, so rows that run together give the
+// same results.
 // Textbook name: unroll-and-jam (Allen and Cocke 1972; Callahan, Carr and Kennedy, PLDI 1990); thread coarsening on GPUs.
 #include "cpu/plan/unroll_and_jam.h"
 
@@ -45,6 +47,20 @@ constexpr double least_gain = 1.15;     ///< of the instructions of separate row
 constexpr double unknown_trips = 16;    ///< iterations of a loop of unknown length
 constexpr double scalar_load = 0.5;     ///< a load of one element for all lanes, in vector instructions
 constexpr double scattered_access = 8;  ///< likewise an access lane by lane
+
+/// All items are in the range.
+class InFullGroups : public Rewriter {
+public:
+    using Rewriter::Rewriter;
+
+private:
+    void inst(InstId id) override {
+        if (from[id].op == Op::in_range)
+            map(from.result(from[id]), b.constant_bool(true));
+        else
+            copy(id);
+    }
+};
 
 class UnrollAndJam : public Rewriter {
 public:
@@ -286,14 +302,16 @@ private:
 
 bool can_jam(const Kernel& k, const Uniformity& uniformity) {
     const auto& order = uniformity.structure().order();
-    if (k.rank < 2 || k.whole_groups || order.size() > most_jammed || uniformity.returns_early()) return false;
-    const auto array = [](const Memory& m) { return m.kind == MemoryKind::array; };
-    if (!std::all_of(k.memories.begin(), k.memories.end(), array)) return false;
+    const bool barriers = contains_barrier(k);
+    if (k.rank < 2 || order.size() > most_jammed || (!barriers && (k.whole_groups || uniformity.returns_early()))) return false;
+    const auto suits = [&](const Memory& m) { return m.kind == MemoryKind::array || (barriers && m.kind == MemoryKind::local); };
+    if (!std::all_of(k.memories.begin(), k.memories.end(), suits)) return false;
     if (std::none_of(order.begin(), order.end(), [&](InstId id) { return is_loop(k[id].op); })) return false;
     return std::all_of(order.begin(), order.end(), [&](InstId id) {
         const Op op = k[id].op;
-        return is_pure(op) ? !asks_subgroup(op) && op != Op::in_range
-                           : op == Op::load || op == Op::store || op == Op::uniform || is_control(op) || is_terminator(op);
+        if (is_pure(op)) return !asks_subgroup(op) && (barriers || op != Op::in_range);
+        if (op == Op::return_) return uniformity.control(id) != Scope::item;
+        return op == Op::load || op == Op::store || op == Op::uniform || op == Op::barrier || is_control(op) || is_terminator(op);
     });
 }
 
@@ -332,6 +350,7 @@ Kernel unroll_and_jam(const Kernel& lowered, int64_t rows) { return UnrollAndJam
 
 Kernel jammed(const Kernel& lowered, int64_t rows) {
     const Pass passes[] = {
+        {"in_full_groups", [](const Kernel& k) { return InFullGroups(k).run(); }},
         {"unroll_and_jam", [rows](const Kernel& k) { return unroll_and_jam(k, rows); }},
         // Rows that load the same element load it once.
         {"forward_stores", forward_stores},
@@ -342,8 +361,9 @@ Kernel jammed(const Kernel& lowered, int64_t rows) {
 
 int64_t rows_worth_jamming(const Kernel& lowered) {
     if (!can_jam(lowered, Uniformity(lowered))) return 1;
-    const Kernel shared = dead(forward_stores(UnrollAndJam(lowered, most_jammed_rows, false).run()));
-    const double apart = double(most_jammed_rows) * work_of(lowered), together = work_of(shared);
+    const Kernel full = InFullGroups(lowered).run();
+    const Kernel shared = dead(forward_stores(UnrollAndJam(full, most_jammed_rows, false).run()));
+    const double apart = double(most_jammed_rows) * work_of(full), together = work_of(shared);
     return apart >= least_gain * together ? most_jammed_rows : 1;
 }
 

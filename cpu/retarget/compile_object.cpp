@@ -76,7 +76,7 @@ std::string symbol_of(const Kernel& k, const ObjectOptions& options, const std::
     if (is_c_word(name) || is_of_c_library(name) || is_called_by_programs(name))
         fail(what, " is exported as \"", name,
              "\", which is a word or a function of C; ObjectOptions::symbol gives another name");
-    if (name == "groups" || name == "jammed_rows" || name == "pumice_kernel")
+    if (name == "groups" || name == "jammed_rows" || name == "jammed_group" || name == "pumice_kernel")
         fail(what, " is exported as \"", name, "\", which the code itself uses; ObjectOptions::symbol gives another name");
     const bool odd =
         std::any_of(options.section.begin(), options.section.end(), [](char c) { return c < ' ' || c == '"' || c == '\\'; });

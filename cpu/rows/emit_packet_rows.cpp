@@ -282,7 +282,7 @@ void PacketRows::plain_rows(const std::array<std::string, 3>& counts, bool trimm
         packet.local_at = {"0", "0", z};
         if (jammed_rows) return jammed_rows(counts, trimmed, body);
         out.counted("y", counts[1], [&](const std::string& y) {
-            packet.local_at[1] = y;
+            packet.local_at[1] = packet.item_rows == 1 ? y : out.let(text("mul i32 ", y, ", ", packet.item_rows));
             compute_row_values();
             if (plan.main)
                 peeled_row(body);
