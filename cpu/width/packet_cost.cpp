@@ -56,7 +56,9 @@ ItemTime PacketCost::time_of_arithmetic(const Inst& i) const {
         return {division + tuning::scattered_lane, division};
     }
     const double vectors = std::max(1.0, double(bytes) * width / packet.register_bytes());
-    const double each = integer && i.op == Op::mul && bytes == 8 ? tuning::multiplication_64 : n;
+    const double each = integer && i.op == Op::mul && bytes == 8                         ? tuning::multiplication_64
+                        : i.op == Op::popcount && width > 1 && target.isa != Isa::avx512 ? tuning::bit_count
+                                                                                         : n;
     return {each * vectors * tuning::vector_instruction / width, alone};
 }
 
@@ -80,8 +82,10 @@ ItemTime PacketCost::time_of_access(const Inst& i, bool in_row) const {
         if (emit.contiguity.checks_contiguity(i)) return {4 * whole, alone};
         if (emit.addresses.lies_in_row(i)) return {whole, alone};
         if (const int64_t stride = emit.groups.stride_of(i)) return {2 * whole * double(stride) / size_of(i.type), alone};
-        if (i.op == Op::store) return {tuning::scattered_lane, alone};
-        return {k[i.memory].kind == MemoryKind::array ? tuning::gathered_lane : tuning::gathered_own_lane, alone};
+        const bool fast = target.fast_gathers && target.isa == Isa::avx512, array = k[i.memory].kind == MemoryKind::array;
+        if (i.op == Op::store) return {fast ? tuning::fast_scattered_lane : tuning::scattered_lane, alone};
+        if (fast) return {array ? tuning::fast_gathered_lane : tuning::fast_gathered_own_lane, alone};
+        return {array ? tuning::gathered_lane : tuning::gathered_own_lane, alone};
     }
     const bool own = k[i.memory].kind != MemoryKind::array || variant.privatises(k[i.memory].argument);
     const double one = own ? 2 * tuning::scalar_instruction : tuning::locked_instruction;
@@ -91,6 +95,13 @@ ItemTime PacketCost::time_of_access(const Inst& i, bool in_row) const {
     const double added =
         scalars > 1 && is_vector(k[i.memory].element) ? 1.5 * tuning::added_lane / double(scalars) : tuning::added_lane;
     return {own ? added : one + tuning::scattered_lane, one};
+}
+
+/// True for a `for` whose bounds are loaded, such as the elements of a sparse row. Such loops are short: the processor begins the
+/// next item's while the sum of the last one waits.
+bool PacketCost::has_loaded_bounds(const Inst& i) const {
+    return i.op == Op::for_ && std::ranges::any_of(k.operands(i).subspan(0, 2),
+                                                   [&](Value v) { return k[v].inst.id != none && k[k[v].inst].op == Op::load; });
 }
 
 /// All instructions of a block, with those inside of them. `masked`: in a packet some items do not run the block.
@@ -113,7 +124,7 @@ ItemTime PacketCost::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool 
             const bool waits = std::ranges::any_of(results_of(k, i), carries) || any_inside(k, i, [&](InstId inner) {
                                    return k[inner].op == Op::store && k[k[inner].memory].kind == MemoryKind::private_;
                                });
-            if (waits) body.alone = std::max(body.alone, tuning::latency);
+            if (waits && !has_loaded_bounds(i)) body.alone = std::max(body.alone, tuning::latency);
             const bool nested = any_inside(k, i, [&](InstId inner) { return is_loop(k[inner].op) && packet.diverges(inner); });
             if (!nested && packet.diverges(id)) body.in_packet *= tuning::iterations_of_longest(width);
             all += body * emit.loops.iterations_of(id);
@@ -139,6 +150,7 @@ ItemTime PacketCost::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool 
         } else if (i.memory.id != none && i.op != Op::extent) {
             ItemTime one = time_of_access(i, in_rows.count(id.id) > 0);
             if (const auto rows = in_lane_rows.find(id.id); rows != in_lane_rows.end()) one.in_packet = rows->second;
+            if (masked && i.op != Op::load && i.op != Op::store) one.in_packet /= 2;  // atomics go by the lanes that run
             all += one;
         }
     }
