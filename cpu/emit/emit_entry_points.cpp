@@ -157,11 +157,13 @@ void LlvmEmitter::function() {
     }
     // perf shows the name of the symbol.
     const std::string groups_name = control.dwarf ? "@" + symbol_of(k.name) : "@groups";
-    const std::string jammed = !jam ? "" : packet.has_barriers ? jam->jammed_group_function(*this) : jam->jammed_function(*this);
+    const std::string jammed = !jam                  ? ""
+                               : packet.has_barriers ? jam->jammed_group_function(*this)
+                                                     : jam->jammed_rows_function(*this);
     std::string body;
     out.destination = &body;
     if (packet.has_barriers) regions.open_slots();
-    transposed.keep_staging_on_stack();
+    if (!jam) transposed.keep_staging_on_stack();  // both kernels take the same memory
     const std::string slot = out.alloca_of("i64", "group"), loop = out.label("groups"), inside = out.label("group"),
                       exit = out.label("return");
     out.entry += text("  store i64 %first, ptr ", slot, "\n");

@@ -31,7 +31,7 @@ using namespace ir;
 
 /// The function `i32 @jammed_rows(..., group, row, plane, items)`: runs the full packets of rows_together rows, and returns the
 /// number of items that it has run of each. `plain` is the emitter of the module.
-std::string LlvmEmitter::jammed_function(LlvmEmitter& plain) {
+std::string LlvmEmitter::jammed_rows_function(LlvmEmitter& plain) {
     return function_of_group(plain, "i32 @jammed_rows", ", i32 %row, i32 %plane, i32 %items", [&] {
         packet.local_at = {"0", "%row", "%plane"};
         const std::string slot = out.alloca_of("i32", "x");

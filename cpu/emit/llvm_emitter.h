@@ -68,6 +68,7 @@ public:
 private:
     // The plan (plan_packets.cpp).
     void plan_jammed_rows();
+    bool transposes() const;
     AccessPlan form_of(const ir::Inst& i) const;
     std::optional<int64_t> step_in_interior(ir::Value v, int depth = 0) const;
     // The module and its groups (emit_entry_points.cpp).
@@ -81,7 +82,7 @@ private:
     void group_without_barriers();
     std::string parameters(bool call);
     // Rows that run together (emit_jammed_rows.cpp).
-    std::string jammed_function(LlvmEmitter& plain);
+    std::string jammed_rows_function(LlvmEmitter& plain);
     void jammed_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body);
     std::string jammed_group_function(LlvmEmitter& plain);
     void call_jammed_group();

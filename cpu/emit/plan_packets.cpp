@@ -13,6 +13,7 @@
 // the transposed loads of their regions are found when a region is printed.
 // Textbook name: legality, plan and cost model of a loop vectoriser (LLVM: VPlan).
 #include <algorithm>
+#include <map>
 
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
@@ -123,12 +124,24 @@ std::optional<int64_t> LlvmEmitter::step_in_interior(Value v, int depth) const {
     return k[source].op == Op::add ? *a + *b : *a - *b;
 }
 
+/// True if rows of packets load transposed, in any region between barriers.
+bool LlvmEmitter::transposes() const {
+    if (!packet.has_barriers) return !transposed.find_transposed_loads(k.body().insts).empty();
+    return std::ranges::any_of(k.blocks, [&](const Block& block) {
+        std::map<int, std::vector<InstId>> regions;
+        for (const InstId i : block.insts) regions[plan.regions.inst_region[i.id]].push_back(i);
+        return std::ranges::any_of(regions, [&](const auto& region) {
+            return region.first >= 0 && !transposed.find_transposed_loads(region.second).empty();
+        });
+    });
+}
+
 /// Decides how many rows run together, and makes their emitter.
 void LlvmEmitter::plan_jammed_rows() {
-    if (!target.rules.has(Rule::unroll_and_jam) || width == 1 || variant.group[1] < 2 || variant.sums != Privatisation::none)
+    if (!target.rules.has(Rule::unroll_and_jam) || packet.use == PacketUse::for_debuggers || width == 1 || variant.group[1] < 2 ||
+        variant.sums != Privatisation::none)
         return;
-    const auto transposes = [&](const Block& block) { return !transposed.find_transposed_loads(block.insts).empty(); };
-    if (packet.has_barriers ? std::ranges::any_of(k.blocks, transposes) : transposes(k.body())) return;
+    if (transposes()) return;
     for (int64_t together = rows_worth_jamming(k); together > 1; together /= 2) {
         if (variant.group[1] < together || (packet.has_barriers && variant.group[1] % together)) continue;
         jammed_kernel = std::make_unique<const Kernel>(jammed(k, together));
