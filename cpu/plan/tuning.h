@@ -1,7 +1,7 @@
 // Numbers of the CPU's cost models: what an instruction of each kind takes, in cycles of an x86-64 core. They are good to a
 // factor of about one and a half. Estimated, and then fitted to which of the corpus' kernels (bench/corpus) gain by one item at a
-// time, on AMD Zen 4 with packets of 1, 4, 8 and 16 items; not measured on other processors. Gathers differ most between
-// processors.
+// time, on AMD Zen 4 with packets of 1, 4, 8 and 16 items. Gathers differ most between processors: their numbers are there for
+// processors with fast ones, too, measured on an Intel Xeon.
 #pragma once
 #include <cmath>
 
@@ -25,8 +25,8 @@ inline constexpr double gathered_lane = 1.3;
 inline constexpr double gathered_own_lane = 2.6;
 /// Cycles of one lane of a scatter: an address and an element are extracted, and stored.
 inline constexpr double scattered_lane = 2.0;
-/// The same three with AVX-512 code on processors with fast gathers (Target::fast_gathers), which have scatters, too. Measured on
-/// an Intel Xeon of the generation with AVX512-FP16: 0.5 to 0.6, 0.8 behind a scatter to the same elements, and 1.
+/// The same three with AVX-512 code on processors with fast gathers (Target::fast_gathers). An Intel Xeon of the generation with
+/// AVX512-FP16 takes 0.5 to 0.6 for a lane of a gather, 0.8 behind a scatter to the same elements, and 1 for a lane of a scatter.
 inline constexpr double fast_gathered_lane = 0.6, fast_gathered_own_lane = 0.8, fast_scattered_lane = 1.0;
 /// Cycles of a lane's address where its row is accessed by short vectors, and of each of these, with its part of the transpose.
 inline constexpr double lane_address = 0.6, short_vector = 1.2;

@@ -6,15 +6,16 @@
 //
 //     $for(e, range(begin[i], begin[i + 1])) { sum += value[e] * x[column[e]]; }       three gathers for one multiply-add
 //         packet of 8:  (3 * 8 lanes * 1.3 + 2 * 0.6 + 1) / 8 * 1.75  =  7 cycles an item and iteration
-//         item:         max(3 * 1.5 * 0.3 + 2 * 0.3 + 1, 4)           =  4
+//         item:         3 * 1.5 * 0.3 + 2 * 0.3 + 1                   =  3
 //
-// 1.3 is a gathered lane, 0.6 a vector instruction, 0.3 a scalar one and 1.5 times that a load, 1 the loop's counter and branch,
-// 4 the latency of the sum. 1.75 is iterations_of_longest(8): the lanes leave the loop at different times, and the packet runs
-// the iterations of the longest.
+// 1.3 is a gathered lane, 0.6 a vector instruction, 0.3 a scalar one and 1.5 times that a load, 1 the loop's counter and branch.
+// 1.75 is iterations_of_longest(8): the lanes leave the loop at different times, and the packet runs the iterations of the
+// longest.
 //
 // Each instruction adds its time in both forms, from cpu/plan/tuning.h. Loops of unknown length count as often as
 // `iterations` says, and at least the latency of what they carry if items run alone; in a packet other packets and lanes fill
-// that time. Both arms of a divergent if count for a packet, half of each and a misprediction for an item.
+// that time, and in short loops, whose bounds are loaded, the next item does. Both arms of a divergent if count for a packet,
+// half of each and a misprediction for an item; half of its atomics for a packet, too, since they go by the lanes that run.
 // Cost: one walk over the kernel. Limits: lengths of loops, caches and which lanes of a gather share a line are not known; rows
 // that items read in step count as tiles (cpu/access/row_tile.cpp), and adjacent words as lane rows (cpu/access/lane_rows.cpp).
 // Textbook name: cost model of vectorisation (LLVM's LoopVectorizationCostModel, whose scalar and vector costs are compared as
