@@ -6,6 +6,7 @@
 
 int keywords_file();
 int names_file();
+int namespaces_file();
 int other_file();
 int pedantic_file();
 
@@ -28,8 +29,8 @@ int main() {
         std::fprintf(stderr, "saxpy is wrong\n");
         return 1;
     }
-    if (keywords_file() != 1 || names_file() != 1 || pedantic_file() != 1) {
-        std::fprintf(stderr, "keywords.cpp, names.cpp or pedantic.cpp is wrong\n");
+    if (keywords_file() != 1 || names_file() != 1 || namespaces_file() != 1 || pedantic_file() != 1) {
+        std::fprintf(stderr, "keywords.cpp, names.cpp, namespaces.cpp or pedantic.cpp is wrong\n");
         return 1;
     }
     std::printf("saxpy on %s: right\n", device.name().c_str());
