@@ -101,6 +101,31 @@ const auto tiles =
         $if(in_range() && (i + j) % 5 != 0) { c(i, j) = sum; }
     });
 
+/// The same with tiles that loops fill, as for any size of group: a loop from the item's column on, and one from its row on.
+const auto filled_tiles =
+    kernel("filled_tiles", static_group<8, 16>, whole_groups, [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
+        Local<uint32_t, 8, 16> left;
+        Local<uint32_t, 16, 16> upper;
+        auto [i, j] = global_index<2>();
+        auto [y, x] = local_index<2>();
+        const auto n = a.size(1);
+        Var sum = 1u;
+        $for(from, range(0, n, 16)) {
+            $for(k, range(x, 16, 16)) {
+                left(y, k) = 0u;
+                $if(i < a.size(0) && from + k < n) { left(y, k) = a(i, from + k); }
+            }
+            $for(k, range(y, 16, 8)) {
+                upper(k, x) = 0u;
+                $if(from + k < n && j < b.size(1)) { upper(k, x) = b(from + k, j); }
+            }
+            synchronize();
+            $for(k, range(16)) { sum = sum * 3u + left(y, k) * upper(k, x); }
+            synchronize();
+        }
+        $if(in_range()) { c(i, j) = sum; }
+    });
+
 /// Steps of a stencil in local memory: values that are alive across barriers, in a loop whose condition is computed.
 const auto steps =
     kernel("steps", static_group<8, 32>, whole_groups, [](Out<uint32_t, 2> c, In<uint32_t, 2> a, In<uint32_t, 2> b) {
@@ -164,6 +189,7 @@ TEST(UnrollAndJam, conditions_that_depend_on_the_row) {
 TEST(UnrollAndJam, branches_and_jumps) { same_as_interpreter(branches, 9); }
 TEST(UnrollAndJam, groups_with_barriers) {
     same_as_interpreter(tiles, 21);
+    same_as_interpreter(filled_tiles, 21);
     same_as_interpreter(steps, 6);
 }
 
@@ -337,6 +363,7 @@ TEST(UnrollAndJam, random_kernels_with_barriers) {
 
 TEST(UnrollAndJam, kernels_that_gain_run_four_rows) {
     EXPECT_EQ(rows_of(ir::parse(tiles.ir())), 4);
+    EXPECT_EQ(rows_of(ir::parse(filled_tiles.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(steps.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(products.ir())), 4);
     EXPECT_EQ(rows_of(ir::parse(triangles.ir())), 4);

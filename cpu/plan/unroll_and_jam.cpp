@@ -25,6 +25,7 @@
 #include "cpu/plan/unroll_and_jam.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/analysis/linear_index.h"
@@ -315,6 +316,16 @@ bool can_jam(const Kernel& k, const Uniformity& uniformity) {
     });
 }
 
+/// Iterations of a loop, if its bounds are constant or only the first index is not, such as in range(lane, 64, 16).
+double trips_of(const Kernel& k, const Inst& loop) {
+    if (const auto trips = constant_trip_count(k, loop)) return double(*trips);
+    const auto v = k.operands(loop);
+    uint64_t end = 0, step = 0;
+    if (loop.op != Op::for_ || !k.constant(v[1], end) || !k.constant(v[2], step)) return unknown_trips;
+    const auto number = [&](uint64_t bits) { return size_of(k.type_of(v[1])) == 8 ? int64_t(bits) : int64_t(int32_t(bits)); };
+    return number(end) > 0 && number(step) > 0 ? std::ceil(double(number(end)) / double(number(step))) : unknown_trips;
+}
+
 /// The vector instructions and accesses of a packet, weighed by the trip counts of loops.
 double work_of(const Kernel& k) {
     const Uniformity uniformity(k, {Scope::item, Scope::subgroup, Scope::subgroup});
@@ -336,8 +347,7 @@ double work_of(const Kernel& k) {
             each = uniform ? scalar_load : step(indices.back()) == 1 ? 1 : scattered_access;
         }
         for (InstId loop = where.loop_around(id); loop.id != none; loop = where.loop_around(loop)) {
-            const auto trips = constant_trip_count(k, k[loop]);
-            each *= trips ? double(*trips) : unknown_trips;
+            each *= trips_of(k, k[loop]);
         }
         all += each;
     }
