@@ -325,7 +325,8 @@ TEST(UnrollAndJam, random_kernels_with_barriers) {
             Local<uint32_t, 12, 16> tile;
             Local<uint32_t, 12, 12> turned;
             auto [i, j] = global_index<2>();
-            auto [y, x] = local_index<2>();
+            const auto local = local_index<2>();
+            const Val<int> y = local[0], x = local[1];
             RandomBody body(seed, whole ? min(i, c.size(0) - 1) : i, whole ? min(j, c.size(1) - 1) : j, a, b);
             const auto exchange = [&] {
                 body.reads({});
