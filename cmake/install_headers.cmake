@@ -1,6 +1,7 @@
 # Copies the public headers from SOURCE into TARGET, include/pumice, where core/ir/ir.h becomes pumice/core/ir/ir.h and
 # pumice/pumice.h stays. `#include "core/ir/ir.h"` inside them becomes `#include "pumice/core/ir/ir.h"`: an application that has a
 # core/ir/ir.h of its own neither hides ours nor has its own hidden.
+# A header ends before a line that begins with `// Not installed`: what follows is for the library's own sources.
 foreach(pattern IN LISTS HEADERS)
     file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${pattern})
     list(FILTER files EXCLUDE REGEX "_test\\.h$")

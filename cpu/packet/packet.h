@@ -23,7 +23,7 @@ struct BarrierRegionLoop {
     std::string from, to, step;  ///< of a for
 };
 
-/// What the code of a packet is for.
+/// The purpose of a packet's code.
 enum class PacketUse : uint8_t {
     plain,
     for_debuggers,  ///< with debug metadata

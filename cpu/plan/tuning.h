@@ -40,7 +40,7 @@ inline constexpr int most_lanes_taken_apart = 8;
 inline constexpr double locked_instruction = 20;
 /// Cycles of a division of 32-bit and of 64-bit integers by a divisor that is not constant. No vector unit has it.
 inline constexpr double division_32 = 6, division_64 = 10;
-/// Vector instructions that count the bits of integers without AVX-512: table look-ups of half bytes, and sums of bytes.
+/// Vector instructions that count the bits of integers without AVX-512 and NEON: table look-ups of half bytes, and sums of bytes.
 inline constexpr double bit_count = 10;
 /// Vector instructions of a multiplication of 64-bit integers, which AVX2 lacks and AVX-512 does in three passes.
 inline constexpr double multiplication_64 = 6;

@@ -49,7 +49,7 @@ constexpr double unknown_trips = 16;    ///< iterations of a loop of unknown len
 constexpr double scalar_load = 0.5;     ///< a load of one element for all lanes, in vector instructions
 constexpr double scattered_access = 8;  ///< likewise an access lane by lane
 
-/// All items are in the range.
+/// Replaces in_range by true, for groups that lie in the range.
 class InFullGroups : public Rewriter {
 public:
     using Rewriter::Rewriter;

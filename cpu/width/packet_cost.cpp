@@ -57,9 +57,9 @@ ItemTime PacketCost::time_of_arithmetic(const Inst& i) const {
         return {division + tuning::scattered_lane, division};
     }
     const double vectors = std::max(1.0, double(bytes) * width / packet.register_bytes());
-    const double each = integer && i.op == Op::mul && bytes == 8                         ? tuning::multiplication_64
-                        : i.op == Op::popcount && width > 1 && target.isa != Isa::avx512 ? tuning::bit_count
-                                                                                         : n;
+    const double each = integer && i.op == Op::mul && bytes == 8                                       ? tuning::multiplication_64
+                        : i.op == Op::popcount && target.isa != Isa::avx512 && target.isa != Isa::neon ? tuning::bit_count
+                                                                                                       : n;
     return {each * vectors * tuning::vector_instruction / width, alone};
 }
 
@@ -69,8 +69,8 @@ double PacketCost::time_of_lane_rows(const InterleavedGroup& rows) const {
     return tuning::lane_address + tuning::short_vector * double(vectors);
 }
 
-/// An access; `in_row` if it goes through a row tile.
-ItemTime PacketCost::time_of_access(const Inst& i, bool in_row) const {
+/// An access; `in_row` if it goes through a row tile, `masked` if some lanes do not run it.
+ItemTime PacketCost::time_of_access(const Inst& i, bool in_row, bool masked) const {
     const double vectors = std::max(1.0, double(size_of(i.type)) * width / packet.register_bytes());
     const double whole = vectors * tuning::vector_instruction / width, alone = 1.5 * tuning::scalar_instruction;
     const auto indices = indices_of(k, i);
@@ -95,7 +95,8 @@ ItemTime PacketCost::time_of_access(const Inst& i, bool in_row) const {
     const size_t scalars = k[i.memory].element.leaves.size();  // one addition of a vector (cpu/reduction/vector_adds.cpp)
     const double added =
         scalars > 1 && is_vector(k[i.memory].element) ? 1.5 * tuning::added_lane / double(scalars) : tuning::added_lane;
-    return {own ? added : one + tuning::scattered_lane, one};
+    const double part = masked ? 0.5 : 1;  // lane by lane, by the lanes that run
+    return {part * (own ? added : one + tuning::scattered_lane), one};
 }
 
 /// True for a `for` whose bounds are loaded, such as the elements of a sparse row. Such loops are short: the processor begins the
@@ -149,9 +150,8 @@ ItemTime PacketCost::time_of(BlockId b, const std::set<uint32_t>& in_rows, bool 
         } else if (is_pure(i.op)) {
             all += time_of_arithmetic(i);
         } else if (i.memory.id != none && i.op != Op::extent) {
-            ItemTime one = time_of_access(i, in_rows.count(id.id) > 0);
+            ItemTime one = time_of_access(i, in_rows.count(id.id) > 0, masked);
             if (const auto rows = in_lane_rows.find(id.id); rows != in_lane_rows.end()) one.in_packet = rows->second;
-            if (masked && i.op != Op::load && i.op != Op::store) one.in_packet /= 2;  // atomics go by the lanes that run
             all += one;
         }
     }

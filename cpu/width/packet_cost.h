@@ -25,7 +25,7 @@ public:
 
 private:
     ItemTime time_of_arithmetic(const ir::Inst& i) const;
-    ItemTime time_of_access(const ir::Inst& i, bool in_row) const;
+    ItemTime time_of_access(const ir::Inst& i, bool in_row, bool masked) const;
     bool has_loaded_bounds(const ir::Inst& i) const;
     double time_of_lane_rows(const InterleavedGroup& rows) const;
     ItemTime time_of(ir::BlockId b, const std::set<uint32_t>& in_rows, bool masked) const;
